@@ -9,6 +9,8 @@ import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/state/open-store.ts';
 import { LocalVelocity } from '../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../src/velocity/memory.ts';
+import { SimulatedVelocity } from '../src/velocity/simulated-velocity.ts';
+import { SIMULATION_VELOCITY_BYTES } from '../src/kernel/limits.ts';
 
 /**
  * A score worker: opens the data that scoring reads, then scores batch buffers until the queue is stopped. The work itself is in
@@ -34,6 +36,7 @@ const engine = new Engine({
   velocity,
   keys: data.keys,
   warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
+  simulatedVelocity: new SimulatedVelocity(data.velocity, SIMULATION_VELOCITY_BYTES),
   isDegraded: () => layers.degraded(),
   takeStoreFailure: () => worker.takeStoreFailure(),
   onMemoryFailed: warnOnce,

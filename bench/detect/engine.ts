@@ -76,6 +76,7 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
     velocity,
     keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7) },
     warmUpVelocity: velocity,
+    simulatedVelocity: velocity,
     isDegraded: () => false,
     takeStoreFailure: () => worker.takeStoreFailure(),
     onMemoryFailed(error) {

@@ -82,6 +82,7 @@ export async function openEngine(entries: number, velocity: Velocity): Promise<O
     velocity,
     keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7) },
     warmUpVelocity: velocity,
+    simulatedVelocity: velocity,
     onMemoryFailed: () => {},
     isDegraded: () => false,
     takeStoreFailure: () => worker.takeStoreFailure(),

@@ -8,6 +8,7 @@ import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import { accountHandlers } from './account-handlers.ts';
 import { auditHandlers } from './audit-handlers.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
@@ -19,6 +20,10 @@ import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
+import type { OwnPolicies } from './own-policies.ts';
+import { policyHandlers } from './policy-handlers.ts';
+import { simulateHandlers } from './simulate-handlers.ts';
+import type { Simulator } from '../decide/simulator.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
@@ -35,6 +40,12 @@ export interface ManagementParts {
   /** The velocity store, in which outcomes are counted. */
   readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
+  readonly policies: OwnPolicies;
+  readonly simulator: Simulator;
+  /** Returns whether the present policy file is faulty, so that an older one applies. */
+  readonly isPolicyRefused: () => boolean;
+  /** Version of the service. */
+  readonly version: string;
   readonly webhooks: WebhookManagementParts;
 }
 
@@ -55,6 +66,7 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
+  const { policies, isPolicyRefused, simulator, version } = parts;
   const { lists, changes, registry, sightingReports, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -74,7 +86,11 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       cursors,
       targets: linkTargets,
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
+      policies,
     }),
+    ...accountHandlers(endpoint, { findCustomer: (customer) => store.customers.find(customer), policies, version }),
+    ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
+    ...simulateHandlers(endpoint, { simulator, policies }),
     ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),

@@ -9,6 +9,7 @@ import type { RegistryEntry } from '../state/registry-table.ts';
  *
  *   client  {"protocol":1}                                 server  {"protocol":1}
  *   client  {"change":{…},"nowMs":…,"until":"durable"}     server  {"kind":"ok","value":…} or {"kind":"fault","code","detail"}
+ *   client  {"link":{"keyHash":"…"}}                       server  the same, with a `LinkReply`
  */
 export const CONTROL_PROTOCOL = 1;
 
@@ -43,6 +44,23 @@ export function readControlMessage(line: string): ControlMessage | null {
   if (!isObject(change) || !isWhole(nowMs) || (until !== 'durable' && until !== 'visible')) return null;
   const read = readChange(change);
   return read === null ? null : { change: read, nowMs, until };
+}
+
+/** A request for a link that signs in to the dashboard with a secret key, named by its SHA-256. */
+export interface LinkRequest {
+  readonly link: { readonly keyHash: string };
+}
+
+export type LinkReply =
+  | { readonly kind: 'ok'; readonly value: { readonly url: string; readonly expiresAtMs: number } }
+  | { readonly kind: 'fault'; readonly code: 'dashboard_off' | 'unknown_key'; readonly detail: string };
+
+/** Returns null for anything but a well-formed request. */
+export function readLinkRequest(line: string): LinkRequest | null {
+  const link = parse(line)?.['link'];
+  if (!isObject(link)) return null;
+  const { keyHash } = link;
+  return isHash(keyHash) ? { link: { keyHash } } : null;
 }
 
 /** Returns the version of the other side; null if the line has none. */

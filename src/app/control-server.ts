@@ -12,6 +12,9 @@ import {
   CONTROL_SOCKET,
   controlAddress,
   type ControlAddress,
+  type LinkReply,
+  type LinkRequest,
+  readLinkRequest,
   readControlMessage,
   readProtocol,
 } from './control-protocol.ts';
@@ -24,6 +27,8 @@ export interface ControlParts {
   readonly log: Log;
   /** Called with faults of the store; `store_stuck` must end the process. */
   readonly onFault: (fault: StoreFault) => void;
+  /** Makes a link to the dashboard that signs in once. */
+  readonly createLink: (request: LinkRequest) => LinkReply;
 }
 
 export interface ControlServer {
@@ -141,6 +146,11 @@ class Connection {
       this.#isGreeted = true;
       this.#send({ protocol: CONTROL_PROTOCOL });
       return readProtocol(line) === CONTROL_PROTOCOL;
+    }
+    const linkRequest = readLinkRequest(line);
+    if (linkRequest !== null) {
+      this.#send(this.#parts.createLink(linkRequest));
+      return true;
     }
     const written = this.#commit(line);
     this.#writing = written;

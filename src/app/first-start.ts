@@ -1,4 +1,5 @@
 import { createKeyPair, newCustomer } from '../state/key-changes.ts';
+import type { SignInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
 
 /** The demo customer's key pair in full. Shown once, on the terminal of the first start, and never logged. */
@@ -28,7 +29,7 @@ const EXAMPLE_BODY = JSON.stringify({
 });
 
 /** Prints a command that signs a request: a signed request would expire in five minutes and work only once. */
-export function printDemoKeys(keys: DemoKeys, url: string): void {
+export function printDemoKeys(keys: DemoKeys, url: string, link: SignInLink | null): void {
   process.stderr.write(
     [
       '',
@@ -42,6 +43,9 @@ export function printDemoKeys(keys: DemoKeys, url: string): void {
       `  echo '${EXAMPLE_BODY}' |`,
       `    npm run -s gatehouse -- decide --key ${keys.secretKey} --url ${url} --file -`,
       '',
+      ...(link === null
+        ? []
+        : ['The dashboard, signed in (the link works once, within 10 minutes):', '', `  ${link.url}`, '']),
       '',
     ].join('\n'),
   );

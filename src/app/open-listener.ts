@@ -41,11 +41,15 @@ type ListenerSettings = Pick<
   | 'sourceHandshakesMax'
 >;
 
-/** Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. */
+/**
+ * Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. `setting` names the port in
+ * messages.
+ */
 export async function openListener(
   settings: ListenerSettings,
   onRequest: Handler,
   onCrash: TransportOptions['onCrash'],
+  setting = 'GATEHOUSE_PORT',
 ): Promise<Listener | ListenerFault> {
   const { host, port, tls } = settings;
   const handlers = { onRequest, onCrash };
@@ -64,7 +68,7 @@ export async function openListener(
   }
   if (listening.kind === 'refused') {
     // Another process may end, and an address or a name may become available, for example while a machine boots.
-    return { kind: 'fault', detail: refusalText(listening.code, host, port), isSetting: false };
+    return { kind: 'fault', detail: refusalText(listening.code, host, port, setting), isSetting: false };
   }
   const { transport, detail: transportDetail } = listening;
   const scheme = tls === null ? 'http' : 'https';
@@ -96,18 +100,18 @@ export async function openListener(
 }
 
 /** Returns a message that names the setting to change. */
-function refusalText(code: string, host: string, port: number): string {
+function refusalText(code: string, host: string, port: number, setting: string): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `GATEHOUSE_PORT: port ${port} of ${host} is taken by another process (${code})`;
+      return `${setting}: port ${port} of ${host} is taken by another process (${code})`;
     case 'EACCES':
-      return `GATEHOUSE_PORT: this user may not listen on port ${port} of ${host} (${code})`;
+      return `${setting}: this user may not listen on port ${port} of ${host} (${code})`;
     case 'EADDRNOTAVAIL':
       return `GATEHOUSE_HOST: ${host} is not an address of this machine (${code})`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `GATEHOUSE_HOST: the name ${host} cannot be looked up (${code})`;
     default:
-      return `GATEHOUSE_HOST and GATEHOUSE_PORT: cannot listen on ${host}, port ${port}${code === '' ? '' : ` (${code})`}`;
+      return `GATEHOUSE_HOST and ${setting}: cannot listen on ${host}, port ${port}${code === '' ? '' : ` (${code})`}`;
   }
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
@@ -20,8 +21,10 @@ import { LINKS_PURPOSE, openInstallation, REQUESTS_PURPOSE, type Installation } 
 import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
+import type { TransportOptions } from '../http/transport.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { reconcileRevocations } from '../state/reconcile-revocations.ts';
+import { POLICIES_NAME, PolicyArchive } from '../assets/policy-archive.ts';
 import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
 import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
@@ -32,11 +35,13 @@ import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/durable.ts';
+import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
+import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import { openDispatcher } from './wire-webhooks.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
@@ -71,6 +76,7 @@ interface Parts {
   readonly settings: Settings;
   readonly log: Log;
   readonly listener: Listener;
+  readonly dashboardListener: Listener | null;
   readonly installation: Installation;
   readonly recovered: Recovered;
   readonly senders: Senders;
@@ -93,34 +99,41 @@ interface Running {
 async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
+  const dashboardListener = await takeDashboardPort(settings, listener, version, log);
+  const dashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (dashboard?.guard.isUsable === false) {
+    log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
+  }
   const newer = newerFilesFault(settings.dataDir);
   if (newer !== null) throw new StartFault(newer, EXIT_SETTINGS);
   const installation = await openInstallation(settings, log);
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
-    printDemoKeys(await makeDemoCustomer(installation.store, Date.now()), listener.url);
+    const keys = await makeDemoCustomer(installation.store, Date.now());
+    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    printDemoKeys(keys, listener.url, link);
   }
   const recovered = await recover(settings, installation, log);
   const senders = openSenders(settings, installation, recovered, log);
   const pool = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const parts = { settings, log, listener, installation, recovered, senders, pool, backups };
-  const service = createService({ ...parts, ...recovered, ...senders, version });
-  await senders.dispatcher.listens([listener.address]);
-  senders.extractions.listens([listener.address]);
+  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, pool, backups };
+  const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
+  const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])];
+  const addresses = listening.map(({ address }) => address);
+  await senders.dispatcher.listens(addresses);
+  senders.extractions.listens(addresses);
   const { changes, turns } = installation.store;
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
-  const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault });
+  const createLink = linkCreator(dashboard, recovered.keyCache);
+  const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });
   listener.lead(service.onRequest, service.onCrash);
+  if (service.onDashboardRequest !== null) dashboardListener?.lead(service.onDashboardRequest, service.onCrash);
   return run({ ...parts, service, control });
 }
 
 async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
-  const listener = await openListener(settings, startingHandler(version), (error, exchange) => {
-    log.error({ err: error }, 'a request failed while the service started');
-    sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
-  });
-  if (listener.kind === 'fault') throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
+  const listener = await openStarting(settings, version, log, 'GATEHOUSE_PORT');
   if (listener.transport.name === 'node' && settings.transport === 'auto') {
     log.warn(
       { detail: listener.transportDetail },
@@ -128,6 +141,28 @@ async function takePort(settings: Settings, version: string, log: Log): Promise<
     );
   }
   return listener;
+}
+
+/** Opens the dashboard's own port with the transport of the service's; null if it has none. */
+async function takeDashboardPort(
+  settings: Settings,
+  { transport }: Listener,
+  version: string,
+  log: Log,
+): Promise<Listener | null> {
+  const { isOn, port } = settings.dashboard;
+  if (!isOn || port === null) return null;
+  return openStarting({ ...settings, port, transport: transport.name }, version, log, 'GATEHOUSE_DASHBOARD_PORT');
+}
+
+async function openStarting(settings: Settings, version: string, log: Log, setting: string): Promise<Listener> {
+  const onCrash: TransportOptions['onCrash'] = (error, exchange) => {
+    log.error({ err: error }, 'a request failed while the service started');
+    sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
+  };
+  const listener = await openListener(settings, startingHandler(version), onCrash, setting);
+  if (listener.kind === 'open') return listener;
+  throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
 }
 
 /** State of the last run, restored into memory. */
@@ -139,6 +174,7 @@ interface Recovered {
   readonly keyCache: KeyCache;
   readonly pollKeys: () => void;
   readonly policyFile: PolicyFile;
+  readonly policyArchive: PolicyArchive;
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
   readonly decisions: DecisionLog;
@@ -162,11 +198,15 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   store.changes.onCommitted(({ change }) => {
     if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
   });
+  const policyArchive = new PolicyArchive(join(settings.dataDir, POLICIES_NAME), log);
+  await policyArchive.read();
+  if (settings.policyFile === null) policyArchive.add(null, clock.nowMs());
   const policies = await openPolicyFile({
     file: settings.policyFile,
     pollMs: 1_000,
     log,
     customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+    onLoaded: (text, document) => policyArchive.add({ text, document }, clock.nowMs()),
   });
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
@@ -182,6 +222,7 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     keyCache,
     pollKeys,
     policyFile,
+    policyArchive,
     memory,
     table,
     decisions,
@@ -268,6 +309,7 @@ function run(parts: Parts): Running {
   return {
     summary: {
       url: listener.url,
+      ...(parts.dashboardListener !== null && { dashboard_url: parts.dashboardListener.url }),
       transport: listener.transport.name,
       workers: settings.workers,
       simulated_time: settings.simulatedTime,
@@ -282,9 +324,20 @@ function run(parts: Parts): Running {
 }
 
 /** Stops the parts in order: from the port inwards, the store last. */
-async function stop({ log, listener, installation, recovered, senders, pool, service, control }: Parts): Promise<void> {
-  const { decisionSink, stats, journal, table, clock, policyFile } = recovered;
+async function stop({
+  log,
+  listener,
+  dashboardListener,
+  installation,
+  recovered,
+  senders,
+  pool,
+  service,
+  control,
+}: Parts): Promise<void> {
+  const { decisionSink, stats, journal, table, clock, policyFile, policyArchive } = recovered;
   listener.transport.drain();
+  dashboardListener?.transport.drain();
   await control.close();
   await service.decide.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
@@ -302,6 +355,7 @@ async function stop({ log, listener, installation, recovered, senders, pool, ser
   if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
   await installation.layers.close();
   await policyFile.close();
+  await policyArchive.close();
   await installation.store.close();
   await installation.lock.release();
 }

@@ -4,6 +4,7 @@ import type { Journal } from '../decide/journal.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
+import type { PolicyArchive } from '../assets/policy-archive.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
@@ -15,6 +16,7 @@ import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
 import type { Settings } from './settings.ts';
+import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
 /** What a start has opened when it wires the request handlers. */
@@ -22,12 +24,17 @@ export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
   readonly listener: Listener;
+  /** The dashboard's own listener; null if the service's listener serves it. */
+  readonly dashboardListener: Listener | null;
+  /** Null if the dashboard is off. */
+  readonly dashboard: DashboardState | null;
   readonly admission: Admission;
   readonly replay: Pick<ReplayGuard, 'size'>;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
   readonly policyFile: PolicyFile;
+  readonly policyArchive: PolicyArchive;
   readonly memory: VelocityMemory;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;

@@ -1,5 +1,7 @@
+import { DASHBOARD_PATH, onlyDashboard } from '../api/dashboard/dashboard-site.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { problem } from '../contract/problem.ts';
+import type { DashboardEndpointId, EndpointId } from '../contract/routes.ts';
 import type { DecidePipeline } from '../decide/pipeline.ts';
 import type { WarmUpResult } from '../decide/warm-up.ts';
 import { bindRoutes } from '../http/bind.ts';
@@ -11,6 +13,7 @@ import { createRouter } from '../http/router.ts';
 import type { TransportOptions } from '../http/transport.ts';
 import { isDegraded, stateNames } from './asset-states.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { wireDashboard } from './wire-dashboard.ts';
 import { wireApi } from './wire-api.ts';
 import { wireDecide } from './wire-decide.ts';
 import { wireOperation } from './wire-operation.ts';
@@ -18,6 +21,8 @@ import { wireOperation } from './wire-operation.ts';
 /** All request handlers. */
 export interface Service {
   readonly onRequest: Handler;
+  /** For the dashboard's own listener; null if there is none. */
+  readonly onDashboardRequest: Handler | null;
   readonly onCrash: TransportOptions['onCrash'];
   readonly decide: DecidePipeline;
   readonly endpoint: EndpointFactory;
@@ -40,16 +45,23 @@ export function createService(parts: ServiceParts): Service {
   const api = wireApi(parts, decideRole, onRefused);
   const operation = wireOperation(parts, decideRole);
   // The compiler reports every endpoint without a handler.
-  const handlers: Handlers = {
+  const handlers: Handlers<Exclude<EndpointId, DashboardEndpointId>> = {
     decide: decide.route.methods.POST,
     ...api.handlers,
     ...operation.handlers,
   };
   const { endpoint } = api;
+  const dashboard =
+    parts.dashboard === null
+      ? null
+      : wireDashboard(parts, parts.dashboard, { decide: decideRole, api, operation, onRefused });
+  const isPublic = dashboard !== null && parts.dashboardListener === null;
+  const routes = bindRoutes(handlers, endpoint.refusalFields, new Cors(keyCache, onRefused));
   return {
     decide,
     endpoint,
-    onRequest: createRouter(bindRoutes(handlers, endpoint.refusalFields, new Cors(keyCache, onRefused)), onRefused),
+    onRequest: createRouter(routes, onRefused, isPublic ? { path: DASHBOARD_PATH, handler: dashboard } : null),
+    onDashboardRequest: dashboard === null || isPublic ? null : onlyDashboard(dashboard, onRefused),
     onCrash(error, exchange) {
       log.error({ err: error }, 'a request failed');
       onRefused('internal_error');

@@ -1,3 +1,4 @@
+import { ANY_ORIGIN, parseOrigin } from '../kernel/origin.ts';
 import { parseUrl } from '../kernel/parse-url.ts';
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
@@ -6,6 +7,7 @@ import * as z from 'zod';
 import { parseEgressAllow } from '../egress/allow-list.ts';
 import {
   CONNECTIONS_DEFAULT,
+  DASHBOARD_SESSION_MS,
   REPLAY_IDS_DEFAULT,
   SOURCE_CONNECTIONS_DEFAULT,
   SOURCE_HANDSHAKES_DEFAULT,
@@ -56,9 +58,21 @@ export interface Settings {
   readonly metricsToken: string | null;
   readonly transport: 'auto' | 'uws' | 'node';
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly dashboard: DashboardSettings;
   readonly simulatedTime: boolean;
   /** Whether /readyz waits for the warm-up of the decide path. */
   readonly warmUp: boolean;
+}
+
+export interface DashboardSettings {
+  readonly isOn: boolean;
+  /** The port of its own listener; null if the service's port serves it. */
+  readonly port: number | null;
+  readonly isReadOnly: boolean;
+  /** Sessions end when they were not used for so long; 0 if they end by age only. */
+  readonly idleMinutes: number;
+  /** The origin under which browsers reach it; null if they use the address on which it listens. */
+  readonly publicOrigin: string | null;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -91,6 +105,13 @@ const networks = z.string().transform((value, context): readonly string[] => {
   });
   return z.NEVER;
 });
+const publicUrl = z.string().transform((value, context): string => {
+  const read = value === ANY_ORIGIN ? null : parseOrigin(value);
+  if (read?.kind === 'origin') return read.origin;
+  const message = 'must be an origin such as https://gatehouse.example, without a path; http only for this machine';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
 const secret = z.string().min(16, 'must have at least 16 characters');
 
 /** Choice: more score workers than this only wait for the single main thread. */
@@ -113,6 +134,8 @@ const EXTRACT_JOBS_MAX = 100;
 const BACKUP_MINUTES_MAX = 10_080;
 /** Choice: two days of half-hourly backups; each takes the room of `state`. */
 const BACKUPS_KEPT_MAX = 100;
+
+const DASHBOARD_IDLE_MINUTES_MAX = DASHBOARD_SESSION_MS / 60_000;
 
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
@@ -143,6 +166,11 @@ const SCHEMA = z.object({
   GATEHOUSE_TRANSPORT: z.enum(['auto', 'uws', 'node'], 'must be auto, uws or node').default('auto'),
   GATEHOUSE_TLS_CERT: text.optional(),
   GATEHOUSE_TLS_KEY: text.optional(),
+  GATEHOUSE_DASHBOARD: z.enum(['on', 'off'], 'must be on or off').default('on'),
+  GATEHOUSE_DASHBOARD_PORT: whole(0, 65_535).optional(),
+  GATEHOUSE_DASHBOARD_READ_ONLY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+  GATEHOUSE_DASHBOARD_IDLE_MINUTES: whole(0, DASHBOARD_IDLE_MINUTES_MAX).default(0),
+  GATEHOUSE_PUBLIC_URL: publicUrl.optional(),
   GATEHOUSE_SIMULATED_TIME: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
   GATEHOUSE_WARM_UP: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
 });
@@ -191,6 +219,10 @@ export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonl
   if (given['GATEHOUSE_SIMULATED_TIME'] === '1' && !isLoopback(host)) {
     faults.push('GATEHOUSE_SIMULATED_TIME is only allowed with a loopback address in GATEHOUSE_HOST');
   }
+  const port = parsed.success ? parsed.data.GATEHOUSE_DASHBOARD_PORT : undefined;
+  if (parsed.success && port !== undefined && port !== 0 && port === parsed.data.GATEHOUSE_PORT) {
+    faults.push('GATEHOUSE_DASHBOARD_PORT must differ from GATEHOUSE_PORT');
+  }
   if (!parsed.success || faults.length > 0) return { kind: 'faults', faults };
   return { kind: 'settings', settings: { ...toSettings(parsed.data), connectorBases }, warnings };
 }
@@ -230,6 +262,13 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
       certFile !== undefined && keyFile !== undefined
         ? { certFile: resolve(certFile), keyFile: resolve(keyFile) }
         : null,
+    dashboard: {
+      isOn: values.GATEHOUSE_DASHBOARD === 'on',
+      port: values.GATEHOUSE_DASHBOARD_PORT ?? null,
+      isReadOnly: values.GATEHOUSE_DASHBOARD_READ_ONLY === '1',
+      idleMinutes: values.GATEHOUSE_DASHBOARD_IDLE_MINUTES,
+      publicOrigin: values.GATEHOUSE_PUBLIC_URL ?? null,
+    },
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
     warmUp: values.GATEHOUSE_WARM_UP === '1',
   };

@@ -2,8 +2,10 @@ import { BodyPool } from '../api/kit/body-pool.ts';
 import { createEndpointFactory, type EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { Cursors } from '../api/kit/paging.ts';
 import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
+import { Simulator } from '../decide/simulator.ts';
 import { ProvenIds } from '../kernel/ids.ts';
 import { LinkTargets } from '../api/link-target.ts';
+import { OwnPolicies } from '../api/own-policies.ts';
 import { managementHandlers } from '../api/resource-handlers.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { sightingsTaken } from '../risk/registry/sighting-conditions.ts';
@@ -28,10 +30,12 @@ export function wireApi(
   { decide, failures }: DecideRole,
   onRefused: (code: string) => void,
 ): ApiRole {
-  const { settings, clock, keyCache, admission, journal, log, listener } = parts;
+  const { settings, clock, keyCache, admission, journal, log, listener, dashboardListener } = parts;
   const { store } = parts.installation;
   const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
-  const listening = [listener.address];
+  const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])].map(
+    ({ address }) => address,
+  );
   store.turns.giveWayTo(() => decide.load(performance.now()));
   const endpoint = createEndpointFactory({
     clock,
@@ -67,6 +71,10 @@ function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): Secre
       // Uses the same shared memory as the score workers, so changes are visible at once.
       memory: new LocalVelocity(parts.memory),
       fingerprints,
+      policies: new OwnPolicies(parts.policyArchive, (customer) => store.customers.find(customer)?.id ?? ''),
+      simulator: new Simulator(parts.pool),
+      isPolicyRefused: () => parts.policyFile.status().refused === true,
+      version: parts.version,
       webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),
     }),
     ...extractHandlers(endpoint, { extractions, cursors, egressAllow }),

@@ -19,6 +19,8 @@ export interface PolicyFileOptions {
   readonly log: AssetLog;
   /** Returns null for a customer that does not exist. */
   readonly customerNumberOf: (id: string) => CustomerNumber | null;
+  /** Called with each policy that becomes active. */
+  readonly onLoaded?: (text: string, document: PolicyDocument) => void;
 }
 
 /** The policy file, as managed by the main thread. */
@@ -171,6 +173,7 @@ class WatchedPolicy implements PolicyFile {
     this.#text = read.text;
     this.#refusal = '';
     this.#take(parsed.document);
+    this.#options.onLoaded?.(read.text, parsed.document);
     return [];
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { RequestHead } from '../http/exchange.ts';
+import type { RequestHead, SessionCredential } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
 import type { Key, KeyCache } from './key-cache.ts';
 import { checkCredentialForm, checkHeader, verifyRequest } from './verify.ts';
@@ -23,6 +23,7 @@ function isSigned(head: RequestHead): boolean {
 
 /** Checks the format of the credentials. Needs no body. */
 export function checkForm(head: RequestHead): Problem | null {
+  if (head.session !== undefined) return null;
   if (isSigned(head)) return checkCredentialForm(head);
   if (head.authorization === '') {
     return problem(
@@ -39,6 +40,7 @@ export function checkForm(head: RequestHead): Problem | null {
  * header is enough to refuse it. The caller must have checked the format.
  */
 export function authenticateHeader(head: RequestHead, keyCache: KeyCache, clock: Clock): Authenticated | null {
+  if (head.session !== undefined) return authenticateSession(head.session, keyCache);
   if (isSigned(head)) {
     // An early check saves nothing if there is no body to read.
     const fault =
@@ -48,6 +50,17 @@ export function authenticateHeader(head: RequestHead, keyCache: KeyCache, clock:
   const { known, key } = keyCache.find(BEARER.exec(head.authorization)?.[1] ?? '');
   if (known) return { kind: 'verified', key, signedAtSeconds: null };
   return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.') };
+}
+
+/** A session is as good as its key: it ends when the key is revoked. */
+function authenticateSession({ keyHash }: SessionCredential, keyCache: KeyCache): Authenticated {
+  const key = keyCache.findSecret(keyHash);
+  if (key === null) return { kind: 'refused', problem: sessionRequired() };
+  return { kind: 'verified', key, signedAtSeconds: null };
+}
+
+export function sessionRequired(): Problem {
+  return problem('session_required', 'There is no session, or it has ended. Sign in.');
 }
 
 /**

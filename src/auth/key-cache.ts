@@ -77,6 +77,12 @@ export class KeyCache {
     return found;
   }
 
+  /** Returns the secret key with this SHA-256; null if there is none or it was revoked. */
+  findSecret(keyHash: string): Key | null {
+    const found = this.#byHash.get(keyHash);
+    return found?.key.kind === 'secret' ? found.key : null;
+  }
+
   /** Returns the value of Access-Control-Allow-Origin for a page that presents this key; null if the key does not allow it. */
   allowOrigin(keyText: string, origin: string): string | null {
     if (keyText.length > KEY_CHARACTERS_MAX) return null;

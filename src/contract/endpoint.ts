@@ -32,12 +32,15 @@ export type EndpointTexts = Readonly<Partial<Record<EndpointId, EndpointText>>>;
 export type Endpoint = RouteSpec & EndpointText;
 
 export type Tag =
+  | 'account'
   | 'audit'
   | 'connectors'
+  | 'dashboard'
   | 'decisions'
   | 'extractions'
   | 'lists'
   | 'operation'
+  | 'policy'
   | 'reviews'
   | 'sessions'
   | 'webhooks';

@@ -1,10 +1,18 @@
 import type { Endpoint, EndpointText } from './endpoint.ts';
+import { ACCOUNT_ENDPOINTS } from './endpoints/account-endpoints.ts';
 import { AUDIT_ENDPOINTS } from './endpoints/audit-endpoints.ts';
 import { CONNECTOR_ENDPOINTS } from './endpoints/connector-endpoints.ts';
-import { DECIDE_ENDPOINT, DECISION_ENDPOINTS, OUTCOME_ENDPOINTS } from './endpoints/decision-endpoints.ts';
+import { DASHBOARD_ENDPOINTS } from './endpoints/dashboard-endpoints.ts';
+import {
+  DECIDE_ENDPOINT,
+  DECISION_ENDPOINTS,
+  OUTCOME_ENDPOINTS,
+  SIMULATE_ENDPOINT,
+} from './endpoints/decision-endpoints.ts';
 import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
 import { LIST_ENDPOINTS } from './endpoints/list-endpoints.ts';
 import { OPERATION_ENDPOINTS } from './endpoints/operation-endpoints.ts';
+import { POLICY_ENDPOINTS } from './endpoints/policy-endpoints.ts';
 import { REVIEW_ENDPOINTS } from './endpoints/review-endpoints.ts';
 import { SESSION_ENDPOINTS } from './endpoints/session-endpoints.ts';
 import { DELIVERY_ENDPOINTS, WEBHOOK_ENDPOINTS } from './endpoints/webhook-endpoints.ts';
@@ -12,7 +20,10 @@ import { type EndpointId, ROUTES } from './routes.ts';
 
 const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...DECIDE_ENDPOINT,
+  ...ACCOUNT_ENDPOINTS,
   ...DECISION_ENDPOINTS,
+  ...SIMULATE_ENDPOINT,
+  ...POLICY_ENDPOINTS,
   ...LIST_ENDPOINTS,
   ...OUTCOME_ENDPOINTS,
   ...REVIEW_ENDPOINTS,
@@ -22,6 +33,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...SESSION_ENDPOINTS,
   ...CONNECTOR_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
+  ...DASHBOARD_ENDPOINTS,
   ...OPERATION_ENDPOINTS,
 };
 

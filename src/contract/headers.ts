@@ -32,6 +32,7 @@ export const HEADERS = {
   'Content-Encoding': { description: 'br or gzip, if the client accepts it', schema: z.string() },
   ETag: { description: 'For If-None-Match', schema: z.string() },
   Vary: { id: 'Vary', description: 'The request header that the response depends on', schema: z.string() },
+  'Set-Cookie': { description: 'The session cookie, or its removal', schema: z.string() },
   'Retry-After': { description: 'Seconds', schema: z.int().min(1) },
   'WWW-Authenticate': { schema: z.literal('Bearer') },
   'X-Next-Cursor': { description: 'With ndjson and csv: the next_cursor, if there is one', schema: z.string() },

@@ -41,6 +41,12 @@ export const SECURITY_SCHEMES = {
     scheme: 'bearer',
     description: 'GATEHOUSE_METRICS_TOKEN; without that setting, loopback addresses need no token',
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-gh',
+    description: 'A dashboard session; on plain HTTP, for this machine only, the cookie is gh_dev',
+  },
 };
 
 const SIGNED = { key: [], timestamp: [], requestId: [], signature: [] };
@@ -50,6 +56,8 @@ export const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   secret: [{ bearer: [] }, SIGNED],
   public_or_secret: [SIGNED],
   metrics_token: [{}, { metricsToken: [] }],
+  sign_in: [],
+  session: [{ session: [] }],
 };
 
 /** Problem responses that most endpoints share: codes → component name. */

@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { DECIDE_BODY_BYTES_MAX, LISTS_PAGE_ROWS_DEFAULT, MANAGED_BODY_BYTES_MAX } from '../kernel/limits.ts';
+import {
+  DECIDE_BODY_BYTES_MAX,
+  LISTS_PAGE_ROWS_DEFAULT,
+  MANAGED_BODY_BYTES_MAX,
+  SIGN_IN_BODY_BYTES_MAX,
+} from '../kernel/limits.ts';
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
@@ -19,9 +24,10 @@ import {
 
 /**
  * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
- * signed. `metrics_token`: the operator's token, or a loopback address if no token is set.
+ * signed. `metrics_token`: the operator's token, or a loopback address if no token is set. `sign_in`: the body has the credentials.
+ * `session`: the cookie of a dashboard session.
  */
-export type Access = 'none' | 'secret' | 'public_or_secret' | 'metrics_token';
+export type Access = 'none' | 'secret' | 'public_or_secret' | 'metrics_token' | 'sign_in' | 'session';
 
 export interface RouteSpec {
   /** GET serves HEAD too. */
@@ -50,11 +56,18 @@ export const ROUTES = {
     cors: true,
   },
 
+  simulateDecision: secret('POST', '/v1/simulate'),
+
+  readMe: secret('GET', '/v1/me'),
+
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
   findLinks: secret('GET', '/v1/links'),
   findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
   readStats: secret('GET', '/v1/stats'),
+
+  readPolicy: secret('GET', '/v1/policy'),
+  listPolicyHistory: secret('GET', '/v1/policy/history'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -96,6 +109,10 @@ export const ROUTES = {
 
   listAudit: secret('GET', '/v1/audit'),
 
+  signIn: { method: 'POST', path: '/dashboard/session', access: 'sign_in', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
+  signOut: { method: 'POST', path: '/dashboard/logout', access: 'session', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
+  readSignIn: { method: 'GET', path: '/dashboard/api/session', access: 'session', bodyBytesMax: 0 },
+
   health: { method: 'GET', path: '/healthz', access: 'none', bodyBytesMax: 0 },
   readiness: { method: 'GET', path: '/readyz', access: 'none', bodyBytesMax: 0 },
   openApi: { method: 'GET', path: '/openapi.json', access: 'none', bodyBytesMax: 0 },
@@ -107,6 +124,11 @@ export type EndpointId = keyof typeof ROUTES;
 /** Endpoints that take a secret key. */
 export type SecretEndpointId = {
   [Id in EndpointId]: (typeof ROUTES)[Id]['access'] extends 'secret' ? Id : never;
+}[EndpointId];
+
+/** Endpoints of the dashboard alone: they are served where the dashboard is. */
+export type DashboardEndpointId = {
+  [Id in EndpointId]: (typeof ROUTES)[Id]['access'] extends 'sign_in' | 'session' ? Id : never;
 }[EndpointId];
 
 interface SecretRoute<Method extends RouteSpec['method'], Path extends string> extends RouteSpec {

@@ -320,11 +320,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
 /** Warm-up and real requests run at the same time, each with their own batch buffers. */
 function batchesOf(
-  { frames, warmUpBatches = 0 }: ScorePool,
+  { frames, warmUpBatches = 0, simulationBatches = 0 }: ScorePool,
   isWarmUp: boolean,
 ): { readonly first: number; readonly end: number } {
-  const served = frames.length - warmUpBatches;
-  return isWarmUp && warmUpBatches > 0 ? { first: served, end: frames.length } : { first: 0, end: served };
+  const warmUp = frames.length - warmUpBatches;
+  if (isWarmUp && warmUpBatches > 0) return { first: warmUp, end: frames.length };
+  return { first: 0, end: warmUp - simulationBatches };
 }
 
 export function overloaded(detail: string): Problem {

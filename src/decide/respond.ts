@@ -36,7 +36,8 @@ export function answerRefusal(exchange: Exchange, fault: Problem, rate: RateStat
   sendProblem(exchange, fault, { more: rateFields(rate), close });
 }
 
-function readFault(answers: AnswerReader, at: number): Problem {
+/** Returns the problem of a request that was not decided. */
+export function readFault(answers: AnswerReader, at: number): Problem {
   if (answers.status(at) >= 500) return problem('internal_error', 'The decision failed.');
   return JSON.parse(answers.text(at)) as Problem;
 }

@@ -33,6 +33,8 @@ const OUTPUT_BYTES = ANSWER_HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_R
 export const REQUEST_PUBLIC_KEY = 1;
 /** A synthetic warm-up request: it is counted in a velocity store that is discarded. */
 export const REQUEST_WARM_UP = 2;
+/** A simulation: it sees the history of its subjects and adds nothing to it. */
+export const REQUEST_SIMULATION = 4;
 
 /** Flags of an answer. */
 export const ANSWER_SHADOW_ROUTED = 1;

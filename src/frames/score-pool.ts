@@ -6,6 +6,7 @@ import {
   BATCHES_IN_FLIGHT_PER_WORKER,
   BATCH_REQUESTS_MAX,
   QUEUE_REQUESTS_MAX,
+  SIMULATION_FRAMES,
   WARM_UP_FRAMES,
 } from '../kernel/limits.ts';
 import { createBatchBuffer, type BatchBuffer } from './batch-buffer.ts';
@@ -19,6 +20,8 @@ export interface ScorePool {
    * share a buffer.
    */
   readonly warmUpBatches?: number;
+  /** Number of batch buffers reserved for simulations, before those of the warm-up. */
+  readonly simulationBatches?: number;
   /** Maximum number of batches in flight. */
   readonly inFlightMax: number;
   /** Resolves when the answers are in the batch buffer; rejects when the worker failed to score it or died. */
@@ -51,13 +54,15 @@ export async function openScorePool(
 ): Promise<ScorePool> {
   const inFlightMax = workers * BATCHES_IN_FLIGHT_PER_WORKER;
   // Batches in flight, full waiting ones, and one that is being filled.
-  const count = inFlightMax + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 + WARM_UP_FRAMES;
+  const served = inFlightMax + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1;
+  const count = served + SIMULATION_FRAMES + WARM_UP_FRAMES;
   const frames = Array.from({ length: count }, createBatchBuffer);
   const pool = new BatchPool(workers, { ...data, frames }, events);
   await pool.open();
   return {
     frames,
     warmUpBatches: WARM_UP_FRAMES,
+    simulationBatches: SIMULATION_FRAMES,
     inFlightMax,
     run: (task) => pool.run(task),
     attend: () => pool.attend(),

@@ -28,6 +28,16 @@ export interface RequestHead {
   readonly formFault: Problem | null;
   /** Values of the path parameters in braces, percent-decoded once; empty if the route has none. */
   readonly params: PathParams;
+  /** The dashboard session of the request. Only the dashboard sets it, after it has checked the cookie; never a transport. */
+  readonly session?: SessionCredential;
+}
+
+/** A dashboard session that was proved: it stands for its key. */
+export interface SessionCredential {
+  /** SHA-256 of the key's text, lower-case hex. */
+  readonly keyHash: string;
+  /** Names the session in logs; its id cannot be derived from it. */
+  readonly name: string;
 }
 
 export type PathParams = Readonly<Record<string, string>>;

@@ -2,18 +2,29 @@ import type { Exchange, Handler, PathParams, RequestHead, Route } from './exchan
 import { problem, type Problem } from '../contract/problem.ts';
 import { bodyTooLarge, sendProblem } from './reply.ts';
 
+/** Handles its own path and every path below it. */
+export interface Subtree {
+  readonly path: string;
+  readonly handler: Handler;
+}
+
 /**
  * Combines routes into one handler. Responds with 404, with 405, or with the error found by the header validation, in the order of
  * contract, 3.7.
  */
-export function createRouter(routes: readonly Route[], onRefused: (code: string) => void): Handler {
+export function createRouter(
+  routes: readonly Route[],
+  onRefused: (code: string) => void,
+  subtree: Subtree | null = null,
+): Handler {
   const byPath = new Map(routes.filter(isExact).map((route) => [route.path, route]));
   const patterns = routes.filter((route) => !isExact(route)).map(compile);
   return (head, exchange) => {
     const route = byPath.get(head.path);
     if (route !== undefined) answer(route, head, exchange);
+    // Tried after the exact paths, so that the decide path pays nothing for subtree and patterns.
+    else if (subtree !== null && isWithin(head.path, subtree.path)) subtree.handler(head, exchange);
     else {
-      // Tried after the exact paths, so that the decide path pays nothing for patterns.
       const found = match(patterns, head.path);
       if (found === null) refuse(problem('not_found', 'There is nothing at this path.'), head, exchange);
       else answer(found.route, { ...head, params: found.params }, exchange);
@@ -42,6 +53,10 @@ export function createRouter(routes: readonly Route[], onRefused: (code: string)
     const close = head.contentLength > 0 || head.lengthFault !== null || head.formFault !== null;
     sendProblem(exchange, fault, { more: allow + (route?.refusalFields?.(exchange) ?? ''), close });
   }
+}
+
+function isWithin(path: string, root: string): boolean {
+  return path.startsWith(root) && (path.length === root.length || path.charAt(root.length) === '/');
 }
 
 function isExact({ path }: Route): boolean {

@@ -5,10 +5,14 @@
 const COLD_HEADERS = {
   'accept-encoding': 'list',
   'access-control-request-method': 'once',
+  // Browsers send one. Two of them, joined by a comma, contain no valid session.
+  cookie: 'list',
   'idempotency-key': 'once',
   'if-none-match': 'list',
   origin: 'once',
+  'sec-fetch-site': 'list',
   'x-forwarded-for': 'list',
+  'x-gatehouse': 'list',
 } as const satisfies Readonly<Record<string, 'once' | 'list'>>;
 
 export type ColdHeader = keyof typeof COLD_HEADERS;

@@ -52,6 +52,21 @@ export const KEY_ORIGINS_MAX = 20;
 /** Choice: seconds for which a browser remembers a preflight response; Chromium's engine keeps none for longer than two hours. */
 export const PREFLIGHT_KEEP_SECONDS = 7_200;
 
+// Dashboard. Source: contract, 18.
+
+/** Choice: a working day; a session never lives longer, however much it is used. */
+export const DASHBOARD_SESSION_MS = 12 * 3_600_000;
+/** Open sessions of one key; the oldest ends. */
+export const DASHBOARD_SESSIONS_PER_KEY_MAX = 20;
+/** Choice: open sessions in all, some 3 MB; the oldest ends. */
+export const DASHBOARD_SESSIONS_MAX = 10_000;
+/** Choice: until a person has copied a link from one terminal. */
+export const SIGN_IN_CODE_MS = 600_000;
+/** Choice: codes that are valid at the same time; the oldest ends. Each comparison reads all of them. */
+export const SIGN_IN_CODES_MAX = 16;
+/** Choice: a key has 46 characters and a code 43. */
+export const SIGN_IN_BODY_BYTES_MAX = 1_024;
+
 // Verification
 
 /** Source: contract, 3.2: both ends are inclusive. */
@@ -113,6 +128,13 @@ export const BATCH_EAGER_REQUESTS = 16;
 export const BATCH_BODY_BYTES_MAX = 4 * DECIDE_BODY_BYTES_MAX;
 /** Choice: the warm-up has 64 requests in flight, which are at most five batches; one more for the next. */
 export const WARM_UP_FRAMES = 6;
+/** Choice: simulations that workers score at once, each in its own batch buffer; beside a batch of decisions each costs little. */
+export const SIMULATION_FRAMES = 2;
+/** Choice: further simulations that wait, of all customers and of one; a simulation takes under a millisecond. */
+export const SIMULATIONS_WAITING_MAX = 16;
+export const SIMULATIONS_PER_CUSTOMER_MAX = 4;
+/** Choice: room for some 1,900 records; an event uses at most some 150. Emptying it takes under 10 µs. */
+export const SIMULATION_VELOCITY_BYTES = 262_144;
 /** Choice: the second batch waits at the worker while the first is scored, so the worker never waits for the main thread. */
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
 /** Choice: requests waiting for a worker before new ones get 429 `overloaded`: about 25 ms at 40,000 req/s. */
@@ -256,6 +278,12 @@ export const AUDIT_SCAN_ROWS_MAX = 2_000;
 
 /** Choice: fits thousands of customers with their own parts; validating a file this large takes the main thread 0.2 s. */
 export const POLICY_BYTES_MAX = 1_048_576;
+/** Choice: decisions of months can be explained, since most policies change now and then. */
+export const POLICIES_KEPT_MAX = 16;
+/** Choice: validating this much at a start takes 0.4 s; usual policies have a few kilobytes. */
+export const POLICIES_KEPT_BYTES_MAX = 2 * POLICY_BYTES_MAX;
+/** Choice: a person reads no more; two policies that share nothing differ in some 250 settings for each event type. */
+export const POLICY_DIFFERENCES_MAX = 200;
 /** Choice: a file with more faults is not a policy; further ones are only counted. */
 export const POLICY_FAULTS_MAX = 1_000;
 /** Choice: more customers with their own parts would not fit the file. */

@@ -5,6 +5,9 @@ import { parseUrl } from './parse-url.ts';
 /** Stands for every origin. */
 export const ANY_ORIGIN = '*';
 
+/** An origin of this machine on plain HTTP, as browsers send it. */
+export const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
+
 export type ParsedOrigin =
   | { readonly kind: 'origin'; readonly origin: string }
   | { readonly kind: 'fault'; readonly detail: string };

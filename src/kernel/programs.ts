@@ -46,6 +46,12 @@ export function readOpenApi(): WebFile {
   return { identity: read(''), br: IS_BUNDLED ? read('.br') : null, gzip: IS_BUNDLED ? read('.gz') : null };
 }
 
+/** Returns the folder of pages that the build makes for browsers, with a slash at its end. */
+export function webFolder(name: 'dashboard'): URL {
+  const dist = IS_BUNDLED ? '..' : IS_SOURCE ? '../../dist' : '../..';
+  return new URL(`${dist}/web/${name}/`, import.meta.url);
+}
+
 /** Returns the version of this installation; '' if its package.json cannot be read. */
 export function versionOfInstallation(): string {
   const file = new URL(IS_BUNDLED || IS_SOURCE ? '../../package.json' : '../../../package.json', import.meta.url);

@@ -31,7 +31,10 @@ export type Committing<Shape extends ChangeShapes, One extends { readonly kind: 
   | { readonly kind: 'ok'; readonly value: Shape[One['kind']]['outcome'] }
   | Fault;
 
-/** Who made a change: a key by its first 12 characters, the command line, a rule, or the service itself. */
+/**
+ * Who made a change: a key by its first 12 characters, followed by a slash and the dashboard session if it came by one; the command line, a
+ * rule, or the service itself.
+ */
 export type Actor = `key:${string}` | `rule:${string}` | 'cli' | 'service';
 
 export interface Origin {

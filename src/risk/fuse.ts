@@ -39,20 +39,31 @@ export function fuse(
   return { decision, score, reasons, reviewHint: reviewHint(decision, counting) };
 }
 
+/** What fusing reads of a contribution. */
+export interface Evidence {
+  readonly rule: Pick<Rule, 'family'>;
+  readonly weight: number;
+}
+
 /** Noisy-or over families, 0 to 100, rounded to one decimal. Adding a contribution never lowers it. */
-export function fusedScore(contributions: readonly Contribution[]): number {
+export function fusedScore(contributions: readonly Evidence[]): number {
   let calm = 1;
   let at = 0;
   for (const { rule, weight } of contributions) {
     if (isStrongestOfFamily(contributions, at, rule.family, weight)) calm *= 1 - clampUnit(weight);
     at++;
   }
+  return scoreOf(calm);
+}
+
+/** Returns the score of a product of `1 - weight`. */
+export function scoreOf(calm: number): number {
   // Rounds to 12 places first, so that a tie in tenths rounds up although products of binary fractions fall slightly short of it.
   return Math.round(Math.round((1 - calm) * 1e12) / 1e9) / 10;
 }
 
 /** Few rules fire at once, so a scan over the others is cheaper than a map. The first one wins a tie. */
-function isStrongestOfFamily(all: readonly Contribution[], at: number, family: Family, weight: number): boolean {
+export function isStrongestOfFamily(all: readonly Evidence[], at: number, family: Family, weight: number): boolean {
   let other = -1;
   for (const contribution of all) {
     other++;
@@ -68,7 +79,10 @@ function clampUnit(weight: number): number {
 
 /** Returns the decision for a score; bands use the rounded score. */
 export function band(score: number, eventType: string, policy: Policy): Decision {
-  const bands = bandsFor(eventType, policy);
+  return decisionAt(score, bandsFor(eventType, policy));
+}
+
+export function decisionAt(score: number, bands: Bands): Decision {
   if (score >= bands.block) return 'BLOCK';
   if (bands.review !== null && score >= bands.review) return 'REVIEW';
   if (score >= bands.softChallenge) return 'SOFT_CHALLENGE';
@@ -83,13 +97,16 @@ export function bandsFor(
   return Object.hasOwn(eventTypeBands, eventType) ? (eventTypeBands[eventType] ?? bands) : bands;
 }
 
+/** What a hint reads of a contribution. */
+export interface HintingEvidence {
+  readonly rule: Pick<Rule, 'code' | 'hint'>;
+  readonly weight: number;
+}
+
 /** Returns one sentence that names the strongest evidence, for the decisions that a person may review; else `''`. */
-export function reviewHint(
-  decision: Decision,
-  contributions: readonly Pick<Contribution, 'rule' | 'weight'>[],
-): string {
+export function reviewHint(decision: Decision, contributions: readonly HintingEvidence[]): string {
   if (decision === 'ALLOW' || decision === 'ALLOW_WATCH') return '';
-  let strongest: Pick<Contribution, 'rule' | 'weight'> | undefined;
+  let strongest: HintingEvidence | undefined;
   for (const c of contributions) if (strongest === undefined || c.weight > strongest.weight) strongest = c;
   return strongest === undefined ? '' : `Strongest evidence: ${strongest.rule.hint} (${strongest.rule.code}).`;
 }

@@ -25,6 +25,7 @@ import {
   type AnswerWriter,
   type BatchReader,
   REQUEST_PUBLIC_KEY,
+  REQUEST_SIMULATION,
   REQUEST_WARM_UP,
   type RequestMeta,
 } from '../frames/batch-buffer.ts';
@@ -45,6 +46,8 @@ export interface EngineParts {
   readonly keys: RecordKeys;
   /** Counts the synthetic requests of the warm-up, so that the real velocity store never contains them. */
   readonly warmUpVelocity: Velocity;
+  /** Returns what `velocity` would, and changes nothing in it. */
+  readonly simulatedVelocity: Velocity;
   /** Returns whether a configured asset is unavailable at the moment. Called once a batch, after its facts were gathered. */
   isDegraded(): boolean;
   /** Returns whether reads of the store failed in this batch. Called once a batch. */
@@ -170,9 +173,7 @@ export class Engine {
         one.event = historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active);
         events.push(one.event);
       }
-      // A batch is either all warm-up or all real requests: the warm-up pipeline has batch buffers of its own.
-      const isWarmUp = ((gathered[0]?.meta.flags ?? 0) & REQUEST_WARM_UP) !== 0;
-      const answered = (isWarmUp ? this.#parts.warmUpVelocity : this.#parts.velocity).observe(events);
+      const answered = this.#velocityFor(gathered[0]?.meta.flags ?? 0).observe(events);
       // A promise costs every batch a turn of the microtask queue, so a synchronous result is used without awaiting.
       const histories = answered instanceof Promise ? await answered : answered;
       let at = 0;
@@ -185,6 +186,13 @@ export class Engine {
       this.#parts.onMemoryFailed(error);
       return false;
     }
+  }
+
+  /** A batch is all real requests, all warm-up or one simulation: each of them has batch buffers of its own. */
+  #velocityFor(flags: number): Velocity {
+    const { velocity, warmUpVelocity, simulatedVelocity } = this.#parts;
+    if ((flags & REQUEST_SIMULATION) !== 0) return simulatedVelocity;
+    return (flags & REQUEST_WARM_UP) !== 0 ? warmUpVelocity : velocity;
   }
 
   async #addModel(scored: readonly Scored[]): Promise<void> {

@@ -61,9 +61,10 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   /** Trace bits of the present event, by entity. */
   readonly #taught = new Uint8Array(VELOCITY_ENTITIES_MAX);
 
-  constructor(memory: VelocityMemory) {
+  /** `table` is over `memory` too; by default it is a plain one. */
+  constructor(memory: VelocityMemory, table = new Table(memory)) {
     this.#hashKey = memory.hashKey;
-    this.#table = new Table(memory);
+    this.#table = table;
     this.#warmer = new Warmer(this.#table);
     this.#sessions = new SessionRecords(this.#table);
     this.#addresses = new AddressRecords(this.#table);

@@ -49,7 +49,17 @@ export class Table {
   readonly #groups: number;
   readonly #shares: Shares;
 
-  constructor({ words }: VelocityMemory) {
+  readonly #source: Table | null;
+  /** Tag, state and words of a record that is copied from the source. */
+  readonly #copied: Uint32Array;
+
+  /**
+   * With a `source`, records that this table lacks are copied from it when they are looked up. The source is only read, without marking
+   * anything as seen; of a record that changes meanwhile, each word is copied as it is at that moment.
+   */
+  constructor({ words }: VelocityMemory, source: Table | null = null) {
+    this.#source = source;
+    this.#copied = new Uint32Array(source === null ? 0 : 2 + RECORD_WORDS);
     this.words = new Uint32Array(words);
     this.#groups = this.words[HEAD_GROUPS] ?? 0;
     this.#shares = new Shares(this.words, this.#groups * WAYS);
@@ -59,7 +69,10 @@ export class Table {
   find(low: number, high: number, kind: number, nowSeconds: number): number {
     const tag = tagOf(high, kind);
     const record = this.#look(this.#groupOfLow(low), tag, low >>> 0, nowSeconds);
-    return record === 0 ? this.#look(this.#groupOfHigh(high), tag, low >>> 0, nowSeconds) : record;
+    if (record !== 0) return record;
+    const other = this.#look(this.#groupOfHigh(high), tag, low >>> 0, nowSeconds);
+    if (other !== 0 || this.#source === null || !this.#copy(this.#source, low, high, kind, nowSeconds)) return other;
+    return this.find(low, high, kind, nowSeconds);
   }
 
   /** Returns the index of the record's first word without marking it as seen; 0 if there is none. Sets `restSeconds`. */
@@ -154,6 +167,17 @@ export class Table {
   /** Resets the counts of all owners, for an empty table. */
   clearShares(): void {
     this.#shares.clear();
+  }
+
+  /** Returns whether the source has the record. */
+  #copy(source: Table, low: number, high: number, kind: number, nowSeconds: number): boolean {
+    const record = source.peek(low, high, kind, nowSeconds);
+    if (record === 0) return false;
+    const copied = this.#copied;
+    copied[0] = tagOf(high, kind);
+    for (let i = 0; i < RECORD_WORDS; i++) copied[2 + i] = source.words[record + i] ?? 0;
+    const seen = nowSeconds - source.restSeconds;
+    return this.putBack(copied, 0, seen, this.owner, nowSeconds) >= 0 && this.peek(low, high, kind, nowSeconds) !== 0;
   }
 
   #groupOfLow(low: number): number {

@@ -24,7 +24,7 @@ const weight = fc.oneof(
 const contribution = fc
   .record({ family: fc.constantFrom(...FAMILIES), weight, code: fc.nat() })
   .map(({ family, weight, code }): Contribution => ({
-    rule: { code: `rule_${code}`, family, weights: { default: weight }, hint: '', evaluate: () => null },
+    rule: { code: `rule_${code}`, family, weights: { default: weight }, hint: '', quietedBy: '', evaluate: () => null },
     weight,
     evidence: '',
   }));
@@ -77,7 +77,7 @@ describe('the fused score', () => {
         // Tenths of a point; halves are rounded up.
         const tenths = ((one - calm) * 2000n + one) / (2n * one);
         const given = all.map(({ family, hundredths }) => ({
-          rule: { code: family, family, weights: {}, hint: '', evaluate: () => null },
+          rule: { code: family, family, weights: {}, hint: '', quietedBy: '', evaluate: () => null },
           weight: hundredths / 100,
           evidence: '',
         }));

@@ -97,6 +97,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/extract/shape/',
     'src/api/',
     'src/app/settings.ts',
+    'src/app/dashboard-build.ts',
     'src/score/model-manifest.ts',
     'src/state/marker.ts',
   ],

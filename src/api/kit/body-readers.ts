@@ -8,6 +8,7 @@ import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
 import type { ListChange } from '../../state/list-table.ts';
 import { ANY_BODY, type BodyReader } from './request-body.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
+import { SIMULATION_BODY } from '../simulation-body.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
 
 /** Body readers of the management endpoints. They use neither the store nor a clock. */
@@ -139,6 +140,7 @@ export function managementBodies(checkTarget: CheckTarget): readonly BodyReader<
     LIST_ENTRY,
     LIST_BATCH,
     OUTCOME_REPORT,
+    SIMULATION_BODY,
     ...(Object.keys(BODIES) as (keyof Bodies)[]).map(schemaBody),
     newWebhook(checkTarget),
     webhookChange(checkTarget),

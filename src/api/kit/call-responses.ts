@@ -21,6 +21,8 @@ export interface Call {
   readonly rate: RateState;
   readonly method: string;
   readonly path: string;
+  /** The name of the dashboard session that made the call. */
+  readonly session: string | undefined;
   readonly startedAtMs: number;
   readonly isFrequent: boolean;
 }
@@ -111,6 +113,7 @@ export function createCallResponses(
         request_id: call.requestId,
         customer: call.key.customer,
         key_prefix: call.key.prefix,
+        ...(call.session !== undefined && { session: call.session }),
         method: call.method,
         path: call.path,
         status,

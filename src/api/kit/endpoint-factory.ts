@@ -214,7 +214,8 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       if (exchange.aborted) return;
       const nowMs = clock.nowMs();
       const requestId = newId('req', nowMs);
-      const call: Call = { ...entering, slices, place, requestId, method: head.method, path: head.path };
+      const { method, path, session } = head;
+      const call: Call = { ...entering, slices, place, requestId, method, path, session: session?.name };
       const query = new URLSearchParams(head.query);
       const read = await readFrom(call, head, body, nowMs, reader);
       const fault = read.kind === 'fault' ? read.problem : repeatedParameter(query);
@@ -223,7 +224,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
         return;
       }
       const request: EndpointRequest<Body> = {
-        caller: { customer: key.customer, key },
+        caller: { customer: key.customer, key, session: head.session?.name },
         params: head.params,
         query,
         body: read.value,

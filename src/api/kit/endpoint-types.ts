@@ -43,6 +43,8 @@ export interface Waiting {
 export interface Caller {
   readonly customer: CustomerNumber;
   readonly key: Key;
+  /** The name of the dashboard session that made the call; absent if the key itself did. */
+  readonly session?: string | undefined;
 }
 
 export type EndpointResponse =

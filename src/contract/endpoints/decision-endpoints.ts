@@ -5,7 +5,7 @@ import { FINGERPRINT_HASH, REQUEST_ID } from '../parameters.ts';
 import { QUERIES } from '../routes.ts';
 import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
-import { DECISION, LOGGED_DECISION, LOGGED_DECISION_PAGE } from '../responses/decision-responses.ts';
+import { DECISION, EXPLAINED_DECISION, LOGGED_DECISION_PAGE, SIMULATION } from '../responses/decision-responses.ts';
 import { FINGERPRINT, LINK_SUMMARY } from '../responses/link-responses.ts';
 import { STATS } from '../responses/stats-responses.ts';
 import { OUTCOME_RESULT } from '../responses/judgement-responses.ts';
@@ -40,10 +40,13 @@ export const DECISION_ENDPOINTS = {
   findDecision: {
     tag: 'decisions',
     summary: "One of the caller's own decisions",
-    description: 'Available as soon as the decision was answered.',
-    guide: '200 with the decision, or 404',
+    description:
+      'Available as soon as the decision was answered. Beyond the fields of a page it has what the decision follows from, fused ' +
+      'again from the stored evidence: the step of each family, the score and the decision without each reason, and the bands of ' +
+      'the policy that applied. The newest 16 policies are kept.',
+    guide: '200 with the decision and what it follows from, or 404',
     params: { request_id: REQUEST_ID },
-    responses: { 200: json(LOGGED_DECISION, 'The decision') },
+    responses: { 200: json(EXPLAINED_DECISION, 'The decision') },
     problems: reads('not_found'),
   },
   findLinks: {
@@ -81,6 +84,23 @@ export const DECISION_ENDPOINTS = {
     query: QUERIES.readStats,
     responses: { 200: json(STATS, 'The counts') },
     problems: reads(),
+  },
+} satisfies EndpointTexts;
+
+export const SIMULATE_ENDPOINT = {
+  simulateDecision: {
+    tag: 'decisions',
+    summary: 'The decision that decide would make, with what it follows from; counts, stores and sends nothing',
+    description:
+      'The body is that of decide, with at most 65,536 bytes. It is decided with the present lists, policy and history, as if it ' +
+      'came from a secret key. request_id is the id of this call; no decision has it. The rate limit is that of management calls. ' +
+      'At most 2 simulations are scored at a time and 4 of a customer may wait; above that, the response is 429 with the code ' +
+      'overloaded.',
+    guide:
+      'Body: that of decide. 200 with the decision as in the look-up of one, without `label`. Nothing is counted, stored or sent',
+    body: body(DECIDE_REQUEST),
+    responses: { 200: json(SIMULATION, 'The decision that would be made') },
+    problems: reads('malformed_json', 'unsupported_media_type'),
   },
 } satisfies EndpointTexts;
 

@@ -8,7 +8,9 @@ const AUDIT_ENTRY = z
   .object({
     at: unixSeconds.meta({ description: 'Unix seconds' }),
     actor: z.string().meta({
-      description: '`key:` and the first 12 characters of the key; `cli`: the operator; `service`: the service itself',
+      description:
+        '`key:` and the first 12 characters of the key, followed by `/` and the session if it came from the dashboard; `cli`: the ' +
+        'operator; `service`: the service itself',
     }),
     kind: z.enum(AUDIT_KINDS),
     target: z

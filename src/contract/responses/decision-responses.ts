@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { LABELS, SESSION_MODES } from '../vocabulary.ts';
+import { BANDS } from './policy-responses.ts';
 import { decision, hash, pageOf, reasons, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
 
 const ANSWER = {
@@ -70,5 +71,47 @@ export const LOGGED_DECISION = z
     label: z.enum(LABELS).nullable().meta({ description: 'The label set by POST /v1/labels' }),
   })
   .meta({ id: 'LoggedDecision' });
+
+const EXPLAINED = {
+  contributions: z
+    .array(
+      CONTRIBUTION.extend({
+        counts: z.boolean().meta({ description: 'It has the largest weight of its family' }),
+        without: z
+          .object({ score, decision: decision.nullable() })
+          .nullable()
+          .meta({
+            description:
+              'The score and the decision without this reason, everything else unchanged. The decision is null if the bands are ' +
+              'unknown; null for a reason without which the rules would have run',
+          }),
+      }),
+    )
+    .meta({ description: 'In the order of the reasons' }),
+  families: z
+    .array(
+      z.object({
+        family: z.string(),
+        reason: z.string().meta({ description: 'The reason that counts' }),
+        from: score,
+        to: score,
+      }),
+    )
+    .meta({ description: 'Steps from 0 to the score, the largest weight first' }),
+  overridden_by: z
+    .enum(['list_block', 'list_allow', 'missing_session_token'])
+    .nullable()
+    .meta({ description: 'The reason that made the decision whatever the score is' }),
+  policy_version: z.string().nullable().meta({ description: 'null if that policy is no longer known' }),
+  bands: BANDS.nullable().meta({
+    description: 'The bands that applied to this event type; null if that policy is no longer known',
+  }),
+};
+
+/** One decision of a look-up: that of a page, and what it follows from. */
+export const EXPLAINED_DECISION = LOGGED_DECISION.extend(EXPLAINED).meta({ id: 'ExplainedDecision' });
+
+/** The response of `POST /v1/simulate`. */
+export const SIMULATION = LOGGED_DECISION.omit({ label: true }).extend(EXPLAINED).meta({ id: 'Simulation' });
 
 export const LOGGED_DECISION_PAGE = pageOf(LOGGED_DECISION).meta({ id: 'LoggedDecisionPage' });

@@ -32,6 +32,33 @@ export const SHARED_REGISTRY = z
       "Present only if the shared registry knows the fingerprint and it is not common in the caller's traffic",
   });
 
+const DAY_USAGE = z
+  .object({
+    decisions: count,
+    sessions: count,
+    identities: count,
+    addresses: count,
+    networks: count.meta({ description: '/24 or /48' }),
+    last_seen: unixSeconds.nullable().meta({ description: 'null without a decision in these 24 hours' }),
+    is_truncated: z.boolean().meta({ description: 'Only the newest 100,000 decisions were counted' }),
+  })
+  .meta({
+    id: 'DayUsage',
+    readOnly: true,
+    description: "Only with usage=true: the caller's own decisions of the last 24 hours with the fingerprint",
+    examples: [
+      {
+        decisions: 412,
+        sessions: 400,
+        identities: 388,
+        addresses: 390,
+        networks: 371,
+        last_seen: 1_795_348_790,
+        is_truncated: false,
+      },
+    ],
+  });
+
 export const LIST_ENTRY = z
   .object({
     fingerprint_hash: hash.meta({ description: 'Lower case' }),
@@ -43,6 +70,7 @@ export const LIST_ENTRY = z
     shared_registry: SHARED_REGISTRY.optional(),
     warning: LIST_WARNING.optional(),
     networks_24h: LIST_NETWORKS.optional(),
+    day: DAY_USAGE.optional(),
   })
   .meta({ id: 'ListEntry' });
 
@@ -50,6 +78,7 @@ export const LIST_PAGE = pageOf(LIST_ENTRY).meta({ id: 'ListPage' });
 
 export const LIST_BATCH_RESULT = z
   .object({
+    dry_run: z.literal(true).optional().meta({ description: 'Nothing was written' }),
     results: z.array(
       z.object({
         fingerprint_hash: z.string().nullable(),
@@ -57,6 +86,13 @@ export const LIST_BATCH_RESULT = z
         code: z.literal('validation_failed').optional(),
         warning: LIST_WARNING.optional(),
         networks_24h: LIST_NETWORKS.optional(),
+        change: z
+          .enum(['created', 'replaced', 'unchanged'])
+          .optional()
+          .meta({ description: 'Only with dry_run=true: what the write would do' }),
+        before: z.enum(LIST_ACTIONS).nullable().optional().meta({
+          description: 'Only with dry_run=true: the action of the entry that would be replaced; null without one',
+        }),
         errors: z.array(FIELD_ERROR).optional(),
       }),
     ),
@@ -80,6 +116,7 @@ export const CANDIDATE = z
       .nullable()
       .meta({ description: "Action of the caller's own entry for the fingerprint" }),
     shared_registry: SHARED_REGISTRY.optional(),
+    day: DAY_USAGE.optional(),
   })
   .meta({ id: 'Candidate', description: 'A fingerprint, with its newest matching decision' });
 

@@ -19,6 +19,8 @@ export const agentSurge1h = withThresholds({
   weights: { default: 0.4 },
   thresholds: { networks: 10, timesUsual: 8, strangerShare: 0.9 },
   hint: 'many unknown accounts on many networks have exactly the same browser',
+  quietedBy:
+    "the customer's first day; under about 50 logins of known people a day; the agent is a usual one; an address where over a tenth of logins are of accounts seen before",
   evaluate({ eventType, history }, _policy, { networks, timesUsual, strangerShare }) {
     const crowd = history?.crowd ?? null;
     const agent = crowd?.agent ?? null;

@@ -19,6 +19,8 @@ export const coldLoginsNetwork1h = withThresholds({
   weights: { default: 0.55 },
   thresholds: { logins: 20, addresses: 5, coldShare: 0.9, deviations: 3, failures: 10, failureShare: 0.8 },
   hint: 'many unknown accounts log in from neighbouring IP addresses',
+  quietedBy:
+    "the account was on that network before; cold logins are usual; the customer's first day (the last two only if the logins do not fail)",
   evaluate({ eventType, history }, _policy, thresholds) {
     const network = history?.crowd?.network ?? null;
     if (history === null || network === null || eventType !== 'login') return null;

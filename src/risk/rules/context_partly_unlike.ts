@@ -13,6 +13,7 @@ export const contextPartlyUnlike = withThresholds({
   weights: { default: 0.3 },
   thresholds: { ratio: 0.8 },
   hint: 'device, network or location is unusual for the account',
+  quietedBy: "only one of them is new; a known device; the account's first 30 min",
   evaluate({ eventType, history }, _policy, { ratio }) {
     const context = history?.context ?? null;
     if (context === null || !(context.ratio > ratio) || !isContextStep(eventType)) return null;

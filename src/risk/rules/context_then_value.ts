@@ -17,6 +17,7 @@ export const contextThenValue = withThresholds({
   weights: { default: 0.25 },
   thresholds: { ratio: 1.5 },
   hint: 'a session that is unusual for the account pays, or changes the e-mail or the address',
+  quietedBy: "the session's first event; a known device",
   evaluate({ eventType, history }, _policy, { ratio }) {
     const context = history?.context ?? null;
     if (history === null || context === null || !(context.ratio > ratio) || history.session.isFirstEvent) return null;

@@ -21,6 +21,8 @@ export const contextUnlikePerson = withThresholds({
   weights: { default: 0.5 },
   thresholds: { ratio: 2, countryRatio: 0.8 },
   hint: 'device, network and location are all unusual for the account',
+  quietedBy:
+    "a known device, network or location; the account's first 30 min; for the country: an account with one session if no outcomes are reported",
   evaluate({ eventType, history }, _policy, { ratio, countryRatio }) {
     const context = history?.context ?? null;
     if (context === null || !isContextStep(eventType)) return null;

@@ -17,6 +17,7 @@ export const deviceAgentContradiction: Rule = {
   family: 'client',
   weights: { default: 0.3 },
   hint: 'the browser contradicts its own user agent',
+  quietedBy: 'iPads, desktop sites on phones, Firefox that hides its system, web views, appliances',
   evaluate(facts) {
     const { agent, userAgent, token } = facts;
     if (agent === null || agent.form === 'other') return null;

@@ -9,5 +9,6 @@ export const deviceAiAgent: Rule = {
   family: 'client',
   weights: { default: 0.25 },
   hint: 'the user agent is that of an AI crawler or assistant',
+  quietedBy: '',
   evaluate: ({ agent }) => (agent !== null && agent.aiAgent !== null ? hit(agent.aiAgent) : null),
 };

@@ -10,5 +10,6 @@ export const deviceBotUserAgent: Rule = {
   family: 'client',
   weights: { default: 0.62 },
   hint: 'the user agent is that of a crawler or bot',
+  quietedBy: 'AI agents and libraries, HTTP stacks of mobile apps, phones with names like bots',
   evaluate: ({ agent }) => (agent !== null && agent.bot !== null ? hit(agent.bot) : null),
 };

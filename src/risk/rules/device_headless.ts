@@ -11,6 +11,7 @@ export const deviceHeadless: Rule = {
   family: 'client',
   weights: { default: 0.7 },
   hint: 'the browser carries automation markers',
+  quietedBy: 'a signal is unknown; phones without plugins',
   evaluate(facts) {
     const found = facts.agent?.headless ?? findSignal(facts);
     return found === null ? null : hit(found);

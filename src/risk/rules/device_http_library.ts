@@ -9,5 +9,6 @@ export const deviceHttpLibrary: Rule = {
   family: 'client',
   weights: { default: 0.62 },
   hint: 'the client is an HTTP library, not a browser',
+  quietedBy: 'okhttp, CFNetwork, Dart and other HTTP stacks of apps',
   evaluate: ({ agent }) => (agent !== null && agent.httpLibrary !== null ? hit(agent.httpLibrary) : null),
 };

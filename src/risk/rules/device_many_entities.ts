@@ -16,6 +16,7 @@ export const deviceManyEntities = withThresholds({
   weights: { default: 0.5, shared: 0.15 },
   thresholds: { entities: 5, networks: 2, entitiesPerNetwork: 3, entitiesMany: 60 },
   hint: 'many accounts are used on one device',
+  quietedBy: 'no collector fingerprint, or a common one; 60 % less weight: logins or payments at the address succeed',
   evaluate({ history }, _policy, { entities, networks, entitiesPerNetwork, entitiesMany }) {
     const device = history?.device ?? null;
     if (device === null || device.isCommon || !(device.entities24h > entities)) return null;

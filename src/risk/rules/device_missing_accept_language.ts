@@ -10,6 +10,7 @@ export const deviceMissingAcceptLanguage: Rule = {
   family: 'client',
   weights: { default: 0.1 },
   hint: 'the client names no language',
+  quietedBy: 'only selected headers are passed on',
   evaluate({ headers }) {
     if (!headers.has('accept') && !headers.has('user-agent')) return null;
     return (headers.get('accept-language') ?? '').trim() === '' ? hit('no accept-language') : null;

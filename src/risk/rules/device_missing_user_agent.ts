@@ -9,5 +9,6 @@ export const deviceMissingUserAgent: Rule = {
   family: 'client',
   weights: { default: 0.3 },
   hint: 'the client sent no user agent',
+  quietedBy: 'the field is absent',
   evaluate: ({ userAgent }) => (userAgent !== null && userAgent.trim() === '' ? hit('user agent is empty') : null),
 };

@@ -11,6 +11,7 @@ export const deviceNewForEntity = withThresholds({
   weights: { default: 0.15 },
   thresholds: { knownHoursMin: 24 },
   hint: 'the account is used on a device that is new to it',
+  quietedBy: "the entity's first day; no collector fingerprint, or a common one",
   evaluate({ history }, _policy, { knownHoursMin }) {
     if (history?.device?.isCommon === true) return null;
     const known = history?.entities.find((one) => one.deviceIsNew && one.knownForSeconds > knownHoursMin * 3_600);

@@ -13,6 +13,7 @@ export const deviceOutdatedBrowser = withThresholds({
   weights: { default: 0.05 },
   thresholds: { ageYearsMin: 4 },
   hint: 'the browser is years out of date',
+  quietedBy: 'its date is unknown; televisions, consoles, browsers with their own engine',
   evaluate({ agent, nowSeconds }, _policy, { ageYearsMin }) {
     const released = agent?.browserReleasedAtSeconds ?? null;
     if (agent === null || released === null || !(nowSeconds - released > ageYearsMin * YEAR_SECONDS)) return null;

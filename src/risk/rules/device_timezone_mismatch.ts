@@ -15,6 +15,7 @@ export const deviceTimezoneMismatch: Rule = {
   family: 'movement',
   weights: { default: 0.15 },
   hint: 'the time zone of the browser does not exist in the country of the IP address',
+  quietedBy: 'a zone of the country has the same time in January or July; UTC; relays',
   evaluate(facts, policy) {
     const { token, geo } = facts;
     if (token.kind !== 'collector' || token.signals.timeZone === null) return null;

@@ -11,6 +11,7 @@ export const deviceTlsContradiction: Rule = {
   family: 'tls',
   weights: { default: 0.3 },
   hint: 'the TLS handshake contradicts the user agent',
+  quietedBy: 'either is unknown',
   evaluate({ headers, agent }) {
     if (agent === null || agent.browser === 'other') return null;
     const client = findTlsClient(headers);

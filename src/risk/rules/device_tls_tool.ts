@@ -10,6 +10,7 @@ export const deviceTlsTool: Rule = {
   family: 'tls',
   weights: { default: 0.5 },
   hint: 'the TLS handshake is that of a tool, not of a browser',
+  quietedBy: 'unknown values, libraries of mobile apps',
   evaluate({ headers }) {
     const client = findTlsClient(headers);
     return client?.kind === 'tool' ? hit(`TLS fingerprint of ${client.name}`) : null;

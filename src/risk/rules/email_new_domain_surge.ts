@@ -16,6 +16,7 @@ export const emailNewDomainSurge = withThresholds({
   weights: { default: 0.5 },
   thresholds: { networks: 5 },
   hint: 'many accounts are opened at a mail domain that is new to the customer',
+  quietedBy: "domains first seen in the customer's first 3 days; one address",
   evaluate({ eventType, history }, _policy, { networks }) {
     const domain = history?.crowd?.mailDomain ?? null;
     if (domain === null || eventType !== 'signup' || !(domain.networks3d >= networks)) return null;

@@ -16,6 +16,7 @@ export const emailSameMailbox = withThresholds({
   weights: { default: 0.55 },
   thresholds: { spellings: 3 },
   hint: 'one mailbox is used under several spellings',
+  quietedBy: 'upper and lower case; dots at other providers',
   evaluate({ eventType, history }, _policy, { spellings }) {
     const count = history?.crowd?.spellings30d ?? 0;
     if (!(count >= spellings) || !STEPS.has(eventType)) return null;

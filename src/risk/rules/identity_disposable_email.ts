@@ -10,6 +10,7 @@ export const identityDisposableEmail: Rule = {
   family: 'identity',
   weights: { default: 0.45, signup: 0.6 },
   hint: 'the e-mail address is a disposable one',
+  quietedBy: 'forwarding services',
   evaluate({ emails, eventType }) {
     const email = emails.find(({ disposable }) => disposable);
     if (email === undefined) return null;

@@ -9,6 +9,7 @@ export const identityRandomEmail: Rule = {
   family: 'identity',
   weights: { default: 0.2 },
   hint: 'the e-mail address looks generated',
+  quietedBy: 'forwarding services; tags after +',
   evaluate({ emails }) {
     const email = emails.find(({ generated }) => generated);
     return email === undefined ? null : hit(email.local);

@@ -12,6 +12,7 @@ export const ipHosting: Rule = {
   family: 'network',
   weights: { default: 0.3 },
   hint: 'the IP address belongs to a hosting company',
+  quietedBy: 'relays and satellite networks',
   evaluate(facts, policy) {
     const { geo } = facts;
     if (geo === null || isRelay(facts, policy)) return null;

@@ -9,5 +9,6 @@ export const ipInvalid: Rule = {
   family: 'network',
   weights: { default: 0.1 },
   hint: 'the IP address is malformed',
+  quietedBy: 'ip is absent',
   evaluate: ({ ip }) => (ip?.kind === 'invalid' ? hit('ip does not parse') : null),
 };

@@ -9,5 +9,6 @@ export const ipNotPublic: Rule = {
   family: 'network',
   weights: { default: 0.2 },
   hint: 'the IP address is not a public one',
+  quietedBy: '',
   evaluate: ({ ip }) => (ip?.kind === 'valid' && !ip.public ? hit(ip.text) : null),
 };

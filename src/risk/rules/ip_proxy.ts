@@ -9,5 +9,6 @@ export const ipProxy: Rule = {
   family: 'network',
   weights: { default: 0.4 },
   hint: 'the IP address is an open or public proxy',
+  quietedBy: 'no such database',
   evaluate: ({ geo }) => (geo?.proxy === true ? hit('proxy') : null),
 };

@@ -13,6 +13,7 @@ export const ipRelay: Rule = {
   family: 'network',
   weights: { default: 0 },
   hint: 'the IP address belongs to a private relay or a satellite network',
+  quietedBy: '',
   evaluate: (facts, policy) => (facts.geo !== null && isRelay(facts, policy) ? hit(describeNetwork(facts.geo)) : null),
 };
 

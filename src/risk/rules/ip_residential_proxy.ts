@@ -9,5 +9,6 @@ export const ipResidentialProxy: Rule = {
   family: 'network',
   weights: { default: 0.35 },
   hint: 'the IP address is a residential proxy',
+  quietedBy: 'no such database',
   evaluate: ({ geo }) => (geo?.residentialProxy === true ? hit('residential proxy') : null),
 };

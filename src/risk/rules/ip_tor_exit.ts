@@ -9,5 +9,6 @@ export const ipTorExit: Rule = {
   family: 'network',
   weights: { default: 0.5 },
   hint: 'the IP address is a Tor exit',
+  quietedBy: 'no such database',
   evaluate: ({ geo }) => (geo?.tor === true ? hit('Tor exit') : null),
 };

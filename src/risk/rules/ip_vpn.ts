@@ -10,5 +10,6 @@ export const ipVpn: Rule = {
   family: 'network',
   weights: { default: 0.2 },
   hint: 'the IP address belongs to a VPN',
+  quietedBy: 'relays and satellite networks',
   evaluate: (facts, policy) => (facts.geo?.vpn === true && !isRelay(facts, policy) ? hit('VPN') : null),
 };

@@ -7,6 +7,7 @@ export const ipWatchedAsn: Rule = {
   family: 'network',
   weights: { default: 0.25 },
   hint: 'the network of the IP address is on your watch list',
+  quietedBy: 'the list is empty, as it is by default',
   evaluate: ({ geo }, { watchedAsns }) =>
     geo !== null && geo.asn !== null && watchedAsns.has(geo.asn) ? hit(describeNetwork(geo)) : null,
 };

@@ -9,6 +9,7 @@ export const ipWatchedCountry: Rule = {
   family: 'network',
   weights: { default: 0.1 },
   hint: 'the country of the IP address is on your watch list',
+  quietedBy: 'the list is empty, as it is by default',
   evaluate({ geo }, { watchedCountries }) {
     const country = geo?.country ?? null;
     return country !== null && watchedCountries.has(country) ? hit(country.slice(0, 8)) : null;

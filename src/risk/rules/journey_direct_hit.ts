@@ -13,6 +13,7 @@ export const journeyDirectHit: Rule = {
   family: 'journey',
   weights: { default: 0.05 },
   hint: 'the checkout or payment has no referring page',
+  quietedBy: 'no url; logins',
   evaluate({ eventType, url, referrer }) {
     const described = (url ?? '').trim() !== '';
     const led = (referrer ?? '').trim() !== '';

@@ -17,6 +17,7 @@ export const journeyForeignReferrer: Rule = {
   family: 'journey',
   weights: { default: 0.1 },
   hint: 'the referring page belongs to another site',
+  quietedBy: 'payment, login and mail providers; domains that differ only in the suffix',
   evaluate({ eventType, url, referrer }) {
     if (!LATE_STEPS.has(eventType) || !isWeb(url) || !isWeb(referrer)) return null;
     // Handles the usual case without the public suffix list.

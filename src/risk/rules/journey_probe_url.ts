@@ -13,6 +13,7 @@ export const journeyProbeUrl: Rule = {
   family: 'probe',
   weights: { default: 0.75 },
   hint: 'the URL carries attack probes',
+  quietedBy: 'names within longer path segments',
   evaluate({ url }) {
     if (url === null) return null;
     let text = url.slice(0, URL_CHARACTERS_MAX).toLowerCase();

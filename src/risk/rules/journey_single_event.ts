@@ -9,6 +9,7 @@ export const journeySingleEvent: Rule = {
   family: 'journey',
   weights: { default: 0.1 },
   hint: 'the payment is the first event of the session',
+  quietedBy: 'the session had any earlier event',
   evaluate: ({ eventType, history }) =>
     history !== null && eventType === 'payment' && history.session.isFirstEvent
       ? hit('a payment opens the session')

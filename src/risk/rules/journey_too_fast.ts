@@ -13,6 +13,7 @@ export const journeyTooFast = withThresholds({
   weights: { default: 0.05, program: 0.5 },
   thresholds: { secondsMax: 3, events: 4 },
   hint: 'the session went to payment faster than people do',
+  quietedBy: 'it is the first event itself',
   evaluate({ eventType, history }, _policy, { secondsMax, events }) {
     if (history === null || !isPayingStep(eventType)) return null;
     const { isFirstEvent, ageMs, decisions1m } = history.session;

@@ -10,5 +10,6 @@ export const listAllow: Rule = {
   family: 'list',
   weights: { default: 0 },
   hint: 'the fingerprint is on your allow list',
+  quietedBy: 'never',
   evaluate: ({ list, fingerprintHash }) => (list === 'allow' ? hit(`allow list: ${fingerprintHash}`) : null),
 };

@@ -9,5 +9,6 @@ export const listBlock: Rule = {
   family: 'list',
   weights: { default: 1 },
   hint: 'the fingerprint is on your block list',
+  quietedBy: 'never',
   evaluate: ({ list, fingerprintHash }) => (list === 'block' ? hit(`block list: ${fingerprintHash}`) : null),
 };

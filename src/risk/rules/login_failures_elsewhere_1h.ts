@@ -17,6 +17,7 @@ export const loginFailuresElsewhere1h = withThresholds({
   weights: { default: 0.5 },
   thresholds: { failures: 4 },
   hint: 'logins of the account fail from a device and a network that it never used',
+  quietedBy: 'an account without a known session; no outcomes are reported',
   evaluate({ eventType, history }, _policy, { failures }) {
     const context = history?.context ?? null;
     if (history === null || context === null || eventType !== 'login') return null;

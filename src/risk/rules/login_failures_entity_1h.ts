@@ -15,6 +15,8 @@ export const loginFailuresEntity1h = withThresholds({
   weights: { default: 0.55 },
   thresholds: { failures: 9 },
   hint: 'many logins of the account failed',
+  quietedBy:
+    'a device, or a network with an agent, on which a login of the account succeeded; up to 18 on a device and a network that an account has known for a day; no outcomes are reported',
   evaluate({ eventType, history }, _policy, { failures }) {
     if (history === null || eventType !== 'login') return null;
     const over = isSettledOwner(history) ? OWNER_TIMES * failures : failures;

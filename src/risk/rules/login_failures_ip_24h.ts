@@ -17,6 +17,7 @@ export const loginFailuresIp24h = withThresholds({
   weights: { default: 0.55 },
   thresholds: { failures: 8, failureShare: 0.8, accounts: 3 },
   hint: 'most logins from the IP address fail',
+  quietedBy: 'the account was on that network before, or failed over an hour ago and retries; no outcomes are reported',
   evaluate({ eventType, history }, _policy, { failures, failureShare, accounts }) {
     const ip = history?.ip ?? null;
     if (history === null || ip === null || eventType !== 'login') return null;

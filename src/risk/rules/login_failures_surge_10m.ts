@@ -17,6 +17,8 @@ export const loginFailuresSurge10m = withThresholds({
   weights: { default: 0.5 },
   thresholds: { networks: 6, deviations: 4, failureShare: 0.5, strangerShare: 0.9 },
   hint: 'far more logins fail than usual, on many networks at once',
+  quietedBy:
+    'the account was seen before, on that network or with that agent; an address where over a tenth of logins are of accounts seen before; no outcomes are reported; 60 % less weight: the session began over 20 s before',
   evaluate({ eventType, history }, _policy, { networks, deviations, failureShare, strangerShare }) {
     const surge = history?.surge ?? null;
     if (history === null || surge === null || eventType !== 'login') return null;

@@ -15,6 +15,8 @@ export const loginsEntity1h = withThresholds({
   weights: { default: 0.5 },
   thresholds: { logins: 10 },
   hint: 'one account is logged into again and again',
+  quietedBy:
+    'a login of the account is known to have succeeded on this device, or on this network with this agent; up to 20 on a device and a network that an account has known for a day',
   evaluate({ eventType, history }, _policy, { logins }) {
     const account = history?.crowd?.account ?? null;
     if (history === null || account === null || eventType !== 'login') return null;

@@ -10,5 +10,6 @@ export const modelScore: Rule = {
   family: 'model',
   weights: { default: 0.85 },
   hint: 'the risk model rates the request as likely fraud',
+  quietedBy: 'no model',
   evaluate: () => null,
 };

@@ -17,6 +17,8 @@ export const paymentDeclinesActor1h = withThresholds({
   weights: { default: 0.5 },
   thresholds: { declines: 4, addressShare: 0.5 },
   hint: 'many payments of the same payer were declined',
+  quietedBy:
+    'for the address: under half were declined; for an entity: a device and a network known to its account; no outcomes are reported',
   evaluate({ eventType, history }, _policy, { declines, addressShare }) {
     if (history === null || !isPayingStep(eventType)) return null;
     const { session } = history;

@@ -11,6 +11,7 @@ export const registryKnownBad = withThresholds({
   weights: { default: 0.7 },
   thresholds: { riskMin: 80 },
   hint: 'the fingerprint is known for fraud in the shared registry',
+  quietedBy: 'the list has an allow entry',
   evaluate: ({ registry }, _policy, { riskMin }) =>
     registry !== null && registry.risk >= riskMin ? hit(`registry risk ${Math.round(registry.risk)}`) : null,
 });

@@ -10,6 +10,7 @@ export const registrySuspicious = withThresholds({
   weights: { default: 0.35 },
   thresholds: { riskMin: 50, riskMax: 80 },
   hint: 'the shared registry rates the fingerprint as suspicious',
+  quietedBy: 'the list has an allow entry',
   evaluate: ({ registry }, _policy, { riskMin, riskMax }) =>
     registry !== null && registry.risk >= riskMin && registry.risk < riskMax
       ? hit(`registry risk ${Math.floor(registry.risk)}`)

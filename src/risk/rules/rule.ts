@@ -36,6 +36,8 @@ export interface Rule {
   readonly thresholds?: Readonly<Record<string, number>>;
   /** Completes the sentence "Strongest evidence: …" for a reviewer; plain ASCII, without text of the client's. */
   readonly hint: string;
+  /** What keeps the rule from firing or lowers its weight, for people; empty if nothing does. docs/rules.md has the same text. */
+  readonly quietedBy: string;
   /** Evaluates the rule under the policy's `thresholds`. A threshold that is omitted has the rule's own value. */
   readonly evaluate: (facts: Facts, policy: Policy, thresholds: Thresholds) => Hit | null;
   /** The same, but requires all of the rule's thresholds: saves one call on the hot path. */

@@ -11,6 +11,7 @@ export const sessionAgentChange: Rule = {
   family: 'token',
   weights: { default: 0.35, network: 0.5 },
   hint: 'the session changed its browser or system',
+  quietedBy: 'either is unknown; updates',
   evaluate({ history }) {
     if (history === null || !history.session.agentChanged) return null;
     return history.session.networkChanged

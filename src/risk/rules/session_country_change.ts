@@ -11,6 +11,7 @@ export const sessionCountryChange = withThresholds({
   weights: { default: 0.3 },
   thresholds: { minutesMax: 30 },
   hint: 'the session moved to another country',
+  quietedBy: 'either country is unknown',
   evaluate({ geo, history }, _policy, { minutesMax }) {
     const country = geo?.country ?? null;
     if (history === null || country === null) return null;

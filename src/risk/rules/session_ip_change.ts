@@ -9,6 +9,7 @@ export const sessionIpChange: Rule = {
   family: 'movement',
   weights: { default: 0.05 },
   hint: 'the session moved to another network',
+  quietedBy: 'either address is unknown',
   evaluate: ({ history }) =>
     history !== null && history.session.networkChanged ? hit('the network differs from the previous event') : null,
 };

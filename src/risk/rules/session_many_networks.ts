@@ -11,6 +11,7 @@ export const sessionManyNetworks = withThresholds({
   weights: { default: 0.62 },
   thresholds: { networks: 3 },
   hint: 'one session is used from many networks',
+  quietedBy: "networks of one carrier's range",
   evaluate({ history }, _policy, { networks }) {
     if (history === null || !(history.session.regions1h > networks)) return null;
     return hit(`${history.session.regions1h} networks in 1 h (over ${networks})`);

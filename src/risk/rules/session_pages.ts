@@ -11,6 +11,7 @@ export const sessionPages = withThresholds({
   weights: { default: 0.56 },
   thresholds: { events10m: 110, events1h: 240 },
   hint: 'the session has more pages than a person reads',
+  quietedBy: 'occasional reloads',
   evaluate({ history }, _policy, { events10m, events1h }) {
     const pages = history?.session.pages ?? null;
     if (pages === null) return null;

@@ -12,6 +12,7 @@ export const sessionTakenOver: Rule = {
   family: 'token',
   weights: { default: 0.5 },
   hint: 'the session continues with another browser or system on another network',
+  quietedBy: 'a device or network known to the account; either is unknown',
   evaluate({ history }) {
     if (history === null || !history.session.leftItsOrigin) return null;
     if (history.context?.device === 'known' || history.context?.network === 'known') return null;

@@ -12,6 +12,7 @@ export const sessionTokenOld = withThresholds({
   weights: { default: 0.05 },
   thresholds: { ageHoursMin: 24, aheadSecondsMin: TIMESTAMP_WINDOW_SECONDS },
   hint: 'the session token is too old or from the future',
+  quietedBy: 'other tokens, which have no date',
   evaluate({ token, nowSeconds }, _policy, { ageHoursMin, aheadSecondsMin }) {
     if (token.kind !== 'collector') return null;
     const ageSeconds = nowSeconds - token.issuedAtSeconds;

@@ -18,6 +18,8 @@ export const signupSurge1h = withThresholds({
   weights: { default: 0.5 },
   thresholds: { networks: 14, deviations: 4.5 },
   hint: 'far more accounts are opened than usual, from many networks at once',
+  quietedBy:
+    "the customer's first day; one address, however many sign up there; 60 % less weight: the session began over 20 s before",
   evaluate({ eventType, history }, _policy, { networks, deviations }) {
     const crowd = history?.crowd ?? null;
     const surge = crowd?.surge ?? null;

@@ -17,6 +17,8 @@ export const strangersIp24h = withThresholds({
   weights: { default: 0.5 },
   thresholds: { strangers: 15, strangerShare: 0.9, deviations: 3 },
   hint: 'nearly all logins from the IP address are by unknown accounts',
+  quietedBy:
+    "the account was on that network before; unknown accounts are usual; the customer's first day; 60 % less weight if logins succeed",
   evaluate({ eventType, history }, _policy, { strangers, strangerShare, deviations }) {
     const address = history?.crowd?.address ?? null;
     if (history === null || history.ip === null || address === null || eventType !== 'login') return null;

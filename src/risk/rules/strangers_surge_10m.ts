@@ -24,6 +24,8 @@ export const strangersSurge10m = withThresholds({
   weights: { default: 0.5 },
   thresholds: { networks: 9, deviations: 4.5, badShare: 0.5, strangerShare: 0.9 },
   hint: 'far more unknown accounts log in than usual, from many networks at once',
+  quietedBy:
+    "the account was seen before; the customer's first day; one address, however many log in there, and an address where over a tenth of logins are of accounts seen before; most logins with an outcome succeed; 60 % less weight: the session began over 20 s before",
   evaluate({ eventType, history }, _policy, { networks, deviations, badShare, strangerShare }) {
     const crowd = history?.crowd ?? null;
     const surge = crowd?.surge ?? null;

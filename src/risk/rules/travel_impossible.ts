@@ -22,6 +22,8 @@ export const travelImpossible = withThresholds({
   weights: { default: 0.62, domestic: 0.35, agent: 0.4, device: 0.2 },
   thresholds: { kmMin: 500, kmhMin: 1_000 },
   hint: 'the account moved faster than people can travel',
+  quietedBy:
+    'one session; near a location that the entity used before the last 24 h; from a location known for a day to a known network; a known device on a known network; relays, satellites, VPNs; no coordinates',
   evaluate(facts, policy, { kmMin, kmhMin }) {
     const travel = findTravel(facts, policy, kmMin);
     if (travel === null || !(travel.leg.kmh > kmhMin)) return null;

@@ -12,6 +12,8 @@ export const travelImprobable = withThresholds({
   weights: { default: 0.2 },
   thresholds: { kmMin: 500, kmhMin: 500, kmhMax: 1_000 },
   hint: 'the account moved as fast as an airliner',
+  quietedBy:
+    'one session; near a location that the entity used before the last 24 h; from a location known for a day to a known network; a known device on a known network; relays, satellites, VPNs; no coordinates',
   evaluate(facts, policy, { kmMin, kmhMin, kmhMax }) {
     const travel = findTravel(facts, policy, kmMin);
     if (travel === null || !(travel.leg.kmh >= kmhMin && travel.leg.kmh <= kmhMax)) return null;

@@ -11,5 +11,6 @@ export const trustedSource: Rule = {
   family: 'network',
   weights: { default: 0 },
   hint: 'the policy trusts the network or user agent',
+  quietedBy: 'public keys',
   evaluate: () => null,
 };

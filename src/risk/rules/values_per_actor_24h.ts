@@ -23,6 +23,8 @@ export const valuesPerActor24h = withThresholds({
   weights: { default: 0.5 },
   thresholds: { values: 4, addressValues: 6, coldShare: 0.7, addressDeclines: 3 },
   hint: 'one person, session, device or address uses many payment cards or accounts',
+  quietedBy:
+    'one value that pays repeatedly; for a device: it was on over 2 networks, or payments at the address succeed; for an address: under 70 % of its sessions are cold',
   evaluate({ history }, _policy, { values, addressValues, coldShare, addressDeclines }) {
     const found = history?.values ?? null;
     if (history === null || found === null) return null;

@@ -16,6 +16,7 @@ export const velocityEntity1m = withThresholds({
   weights: { default: 0.3, guess: 0.5 },
   thresholds: { decisions: 20 },
   hint: 'the account makes very many requests',
+  quietedBy: 'ignored keys; a device and a network known to the account that made under half of them',
   evaluate({ eventType, history }, _policy, { decisions }) {
     const entity = mostOf(history?.entities, 'decisions1m');
     if (entity === null || !(entity.decisions1m > decisions)) return null;

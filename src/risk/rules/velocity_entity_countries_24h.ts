@@ -13,6 +13,7 @@ export const velocityEntityCountries24h = withThresholds({
   weights: { default: 0.3 },
   thresholds: { countries: 3 },
   hint: 'the account is used from many countries',
+  quietedBy: 'no country database; a device and a network known to the account; one of them: half weight',
   evaluate({ history }, _policy, { countries }) {
     const entity = mostOf(history?.entities, 'countries24h');
     if (entity === null || !(entity.countries24h > countries)) return null;

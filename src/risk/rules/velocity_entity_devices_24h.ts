@@ -13,6 +13,7 @@ export const velocityEntityDevices24h = withThresholds({
   weights: { default: 0.3 },
   thresholds: { devices: 4 },
   hint: 'the account is used on many devices',
+  quietedBy: 'no collector fingerprints; a device and a network known to the account; one of them: half weight',
   evaluate({ history }, _policy, { devices }) {
     const entity = mostOf(history?.entities, 'devices24h');
     if (entity === null || !(entity.devices24h > devices)) return null;

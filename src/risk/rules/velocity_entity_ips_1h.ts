@@ -13,6 +13,7 @@ export const velocityEntityIps1h = withThresholds({
   weights: { default: 0.35 },
   thresholds: { networks: 5 },
   hint: 'the account is used from many networks',
+  quietedBy: 'addresses of one network; a device and a network known to the account; one of them: half weight',
   evaluate({ history }, _policy, { networks }) {
     const entity = mostOf(history?.entities, 'networks1h');
     if (entity === null || !(entity.networks1h > networks)) return null;

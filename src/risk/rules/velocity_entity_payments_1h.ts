@@ -13,6 +13,8 @@ export const velocityEntityPayments1h = withThresholds({
   weights: { default: 0.55 },
   thresholds: { payments: 10 },
   hint: 'the account makes many payments',
+  quietedBy:
+    'ignored keys; half weight: a device and a network known to the account, in a session with under half of them',
   evaluate({ history }, _policy, { payments }) {
     const entity = mostOf(history?.entities, 'payments1h');
     if (entity === null || !(entity.payments1h >= payments)) return null;

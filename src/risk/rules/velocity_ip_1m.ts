@@ -10,6 +10,7 @@ export const velocityIp1m = withThresholds({
   weights: { default: 0.2 },
   thresholds: { decisions: 120 },
   hint: 'very many requests come from the IP address',
+  quietedBy: '',
   evaluate({ history }, _policy, { decisions }) {
     const ip = history?.ip ?? null;
     if (ip === null || !(ip.decisions1m > decisions)) return null;

@@ -16,6 +16,7 @@ export const velocityIpPayments1h = withThresholds({
   weights: { default: 0.55 },
   thresholds: { payments: 10, coldShare: 0.7 },
   hint: 'many unknown payers pay from the IP address',
+  quietedBy: 'under 70 % are cold',
   evaluate({ eventType, history }, _policy, { payments, coldShare }) {
     const ip = history?.ip ?? null;
     if (ip === null || !isPayingStep(eventType)) return null;

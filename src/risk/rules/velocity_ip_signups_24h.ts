@@ -28,6 +28,7 @@ export const velocityIpSignups24h = withThresholds({
     byHandSignups: 35,
   },
   hint: 'many accounts are opened from the IP address',
+  quietedBy: '60 % less weight: logins or payments at the address succeed',
   evaluate({ eventType, history }, _policy, thresholds) {
     const ip = history?.ip ?? null;
     if (ip === null || eventType !== 'signup') return null;

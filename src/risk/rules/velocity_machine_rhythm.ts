@@ -11,6 +11,7 @@ export const velocityMachineRhythm = withThresholds({
   weights: { default: 0.3 },
   thresholds: { events: 8, variationMax: 0.1 },
   hint: 'the session has the regular rhythm of a machine',
+  quietedBy: 'fewer events',
   evaluate({ history }, _policy, { events, variationMax }) {
     const rhythm = history?.session.rhythm ?? null;
     if (rhythm === null || !(rhythm.events >= events) || !(rhythm.variation < variationMax)) return null;

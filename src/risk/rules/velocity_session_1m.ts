@@ -10,6 +10,7 @@ export const velocitySession1m = withThresholds({
   weights: { default: 0.35 },
   thresholds: { decisions: 60 },
   hint: 'the session makes very many requests',
+  quietedBy: '',
   evaluate({ history }, _policy, { decisions }) {
     if (history === null || !(history.session.decisions1m > decisions)) return null;
     return hit(`${history.session.decisions1m} decisions in 1 min (over ${decisions})`);

@@ -16,6 +16,7 @@ export const velocitySessionPayments1h = withThresholds({
   weights: { default: 0.5, paid: 0.25 },
   thresholds: { payments: 5 },
   hint: 'the session makes many payments',
+  quietedBy: '',
   evaluate({ history }, _policy, { payments }) {
     if (history === null || !(history.session.payments1h >= payments)) return null;
     const { payments1h, paid1h, declined1h } = history.session;

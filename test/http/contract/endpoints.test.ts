@@ -9,6 +9,8 @@ import { type SharedServer, sharedServer } from '../../support/shared-server.ts'
 
 const ENTRIES = Object.entries(ENDPOINTS);
 const WITH_KEY = ENTRIES.filter(([, { access }]) => access === 'secret' || access === 'public_or_secret');
+/** Endpoints of the dashboard refuse requests of other sites first; test/http/dashboard has their tests. */
+const OF_PROGRAMS = ENTRIES.filter(([, { tag }]) => tag !== 'dashboard');
 const OPEN = ENTRIES.filter(([, { access }]) => access === 'none');
 
 /** Returns the endpoint's path with ids that do not exist. */
@@ -52,7 +54,7 @@ describe('every endpoint behaves as the table of endpoints describes', () => {
     expect(await ask(endpoint, server.secretKey, { method: 'TRACE' })).toMatchObject({ status: 405 });
   });
 
-  test.each(ENTRIES.filter(([, { bodyBytesMax }]) => bodyBytesMax === 0))(
+  test.each(OF_PROGRAMS.filter(([, { bodyBytesMax }]) => bodyBytesMax === 0))(
     '%s accepts no body',
     async (_id, endpoint) => {
       const { status, json } = await bearer(server.url, server.secretKey, endpoint.method, pathOf(endpoint), '{}');
@@ -60,7 +62,7 @@ describe('every endpoint behaves as the table of endpoints describes', () => {
     },
   );
 
-  test.each(ENTRIES.filter(([, { bodyBytesMax }]) => bodyBytesMax > 0))(
+  test.each(OF_PROGRAMS.filter(([, { bodyBytesMax }]) => bodyBytesMax > 0))(
     '%s accepts a body up to the size in the table',
     async (_id, endpoint) => {
       // Not JSON: a body that is read is refused and creates nothing.

@@ -37,6 +37,10 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
       event_type: 'login',
       occurred_at: expect.any(Number) as number,
       contributions: expect.any(Array) as unknown[],
+      families: expect.any(Array) as unknown[],
+      overridden_by: null,
+      policy_version: 'default',
+      bands: { ALLOW_WATCH: 30, SOFT_CHALLENGE: 50, REVIEW: null, BLOCK: 80 },
       label: null,
       path: expect.any(String) as string,
       network: '81.2.69.0/24',
@@ -51,7 +55,42 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
       family: 'client',
       weight: 0.62,
       evidence: expect.any(String) as string,
+      counts: true,
+      without: expect.any(Object) as object,
     });
+  });
+
+  test('a decision is explained: the steps of its families lead to its score, and each reason tells what it changed', async () => {
+    const answer = await decided(server.url, server.secretKey, { ...CURL, event_type: 'payment' });
+    const { json } = await call(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
+    expect(json['bands']).toEqual({ ALLOW_WATCH: 30, SOFT_CHALLENGE: 45, REVIEW: 60, BLOCK: 80 });
+    const families = json['families'] as { family: string; from: number; to: number }[];
+    expect([families[0]?.family, families[0]?.from, families.at(-1)?.to]).toEqual(['client', 0, answer['score']]);
+    expect(families.slice(1).map(({ from }) => from)).toEqual(families.slice(0, -1).map(({ to }) => to));
+    const contributions = json['contributions'] as { reason: string; without: { score: number; decision: string } }[];
+    const curl = contributions.find(({ reason }) => reason === 'device_http_library');
+    expect([answer['decision'], curl?.without.decision]).toEqual(['REVIEW', 'ALLOW']);
+    expect(curl?.without.score).toBeLessThan(30);
+  });
+
+  test('an entry of the list that made a decision is named, and the decision without it is that of the rules', async () => {
+    const body = { ...CALM, session_token: `listed-${transport}` };
+    const entry = { fingerprint_hash: fingerprintOf(body.session_token), action: 'block' };
+    expect((await call(server.url, server.secretKey, 'POST', '/v1/lists', entry)).status).toBe(201);
+    const { request_id: id } = await decided(server.url, server.secretKey, body);
+    const { json } = await call(server.url, server.secretKey, 'GET', `/v1/decisions/${String(id)}`);
+    expect(json).toMatchObject({ decision: 'BLOCK', score: 100, overridden_by: 'list_block' });
+    const listed = (json['contributions'] as Row[]).find(({ reason }) => reason === 'list_block');
+    expect(listed?.['without']).toMatchObject({ decision: 'ALLOW' });
+  });
+
+  test('a page of decisions does not explain them', async () => {
+    await decided(server.url, server.secretKey, CURL);
+    const [row] = rowsOf(await call(server.url, server.secretKey, 'GET', '/v1/decisions?limit=1'));
+    expect(row).not.toHaveProperty('families');
+    expect(row?.['contributions']).not.toContainEqual(
+      expect.objectContaining({ counts: expect.any(Boolean) as boolean }),
+    );
   });
 
   test('a decision without a session token is returned', async () => {

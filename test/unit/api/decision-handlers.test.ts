@@ -26,6 +26,7 @@ function setUp(log?: Partial<DecisionLog>) {
       cursors,
       targets: new LinkTargets(Buffer.alloc(32)),
       labelOf: (_customer, id) => (id === labelled ? 'fraud' : null),
+      policies: { appliedTo: () => null },
     }),
     ...candidateHandlers(unwrapped, { decisions, lists, registry, fingerprints, cursors }),
   } as unknown as Readonly<Record<string, EndpointHandler>>;

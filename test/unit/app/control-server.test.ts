@@ -2,7 +2,13 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CONTROL_LINE_BYTES_MAX, CONTROL_SOCKET, readControlMessage } from '../../../src/app/control-protocol.ts';
+import {
+  CONTROL_LINE_BYTES_MAX,
+  CONTROL_SOCKET,
+  type LinkReply,
+  type LinkRequest,
+  readControlMessage,
+} from '../../../src/app/control-protocol.ts';
 import { openControlServer } from '../../../src/app/control-server.ts';
 import { ChangeDoor } from '../../../src/cli/change-door.ts';
 import { createLog } from '../../../src/observe/log.ts';
@@ -22,7 +28,11 @@ async function serving(dataDir = tempFolder()): Promise<{ store: Store; seen: st
   store.changes.onCommitted(({ change, by }) => seen.push(`${change.kind} ${by}`));
   const { changes, turns } = store;
   const onFault = (): void => {};
-  const control = await openControlServer({ dataDir, changes, turns, log: createLog('silent'), onFault });
+  const createLink = ({ link }: LinkRequest): LinkReply => ({
+    kind: 'ok',
+    value: { url: `link for ${link.keyHash}`, expiresAtMs: 5 },
+  });
+  const control = await openControlServer({ dataDir, changes, turns, log: createLog('silent'), onFault, createLink });
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (isClosed) return;

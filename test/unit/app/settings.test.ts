@@ -45,6 +45,7 @@ describe('settings', () => {
       metricsToken: null,
       transport: 'auto',
       tls: null,
+      dashboard: { isOn: true, port: null, isReadOnly: false, idleMinutes: 0, publicOrigin: null },
       simulatedTime: false,
       warmUp: true,
     });
@@ -79,6 +80,11 @@ describe('settings', () => {
       GATEHOUSE_TRANSPORT: 'node',
       GATEHOUSE_TLS_CERT: '/srv/cert.pem',
       GATEHOUSE_TLS_KEY: '/srv/key.pem',
+      GATEHOUSE_DASHBOARD: 'off',
+      GATEHOUSE_DASHBOARD_PORT: '8081',
+      GATEHOUSE_DASHBOARD_READ_ONLY: '1',
+      GATEHOUSE_DASHBOARD_IDLE_MINUTES: '60',
+      GATEHOUSE_PUBLIC_URL: 'https://Gatehouse.example:443/',
     });
     expect(warnings).toEqual([]);
     expect(settings).toEqual({
@@ -110,6 +116,13 @@ describe('settings', () => {
       metricsToken: '0123456789abcdef',
       transport: 'node',
       tls: { certFile: '/srv/cert.pem', keyFile: '/srv/key.pem' },
+      dashboard: {
+        isOn: false,
+        port: 8_081,
+        isReadOnly: true,
+        idleMinutes: 60,
+        publicOrigin: 'https://gatehouse.example',
+      },
       simulatedTime: false,
       warmUp: true,
     });
@@ -139,11 +152,43 @@ describe('settings', () => {
     GATEHOUSE_BACKUP_MINUTES: '10081',
     GATEHOUSE_BACKUPS_KEPT: '0',
     GATEHOUSE_CLUSTER_URL: 'redis://somewhere',
+    GATEHOUSE_DASHBOARD: 'yes',
+    GATEHOUSE_DASHBOARD_PORT: '65536',
+    GATEHOUSE_DASHBOARD_READ_ONLY: 'on',
+    GATEHOUSE_DASHBOARD_IDLE_MINUTES: '721',
+    GATEHOUSE_PUBLIC_URL: 'http://gatehouse.example',
   };
+
+  test.each([
+    '*',
+    'https://gatehouse.example/dashboard',
+    'https://user:x@gatehouse.example',
+    'gatehouse.example',
+    'ftp://a.b',
+  ])('GATEHOUSE_PUBLIC_URL=%s is refused, because it is not one origin', (value) => {
+    expect(faults({ GATEHOUSE_PUBLIC_URL: value })).toEqual([
+      expect.stringMatching(/^GATEHOUSE_PUBLIC_URL must be an origin/),
+    ]);
+  });
+
+  test('The public URL may be plain HTTP for this machine only', () => {
+    const origins = ['http://localhost:9000', 'http://127.0.0.1:9000', 'http://[::1]:9000'];
+    for (const origin of origins) {
+      expect(read({ GATEHOUSE_PUBLIC_URL: origin }).settings.dashboard.publicOrigin).toBe(origin);
+    }
+  });
+
+  test('The dashboard cannot have the port of the service, unless both are chosen by the system', () => {
+    expect(faults({ GATEHOUSE_PORT: '9000', GATEHOUSE_DASHBOARD_PORT: '9000' })).toEqual([
+      'GATEHOUSE_DASHBOARD_PORT must differ from GATEHOUSE_PORT',
+    ]);
+    expect(faults({ GATEHOUSE_DASHBOARD_PORT: '8080' })).toHaveLength(1);
+    expect(read({ GATEHOUSE_PORT: '0', GATEHOUSE_DASHBOARD_PORT: '0' }).settings.dashboard.port).toBe(0);
+  });
 
   test('Every wrong value is named at once, and only once', () => {
     const all = faults(WRONG);
-    for (const name of Object.keys(WRONG)) expect(all.filter((fault) => fault.startsWith(name))).toHaveLength(1);
+    for (const name of Object.keys(WRONG)) expect(all.filter((fault) => fault.startsWith(`${name} `))).toHaveLength(1);
     expect(all).toHaveLength(Object.keys(WRONG).length);
   });
 

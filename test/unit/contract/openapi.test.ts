@@ -70,8 +70,9 @@ describe('the table of endpoints', () => {
     }
   });
 
-  test('The table of endpoints names every problem code', () => {
-    const named = new Set([...endpoints, ...preflights].flatMap(({ problems }) => problems));
-    expect(Object.keys(PROBLEMS).filter((code) => !named.has(code as keyof typeof PROBLEMS))).toEqual([]);
+  test('The table of endpoints names every problem code, except that of a read-only dashboard', () => {
+    // Sent before /dashboard/api/v1/* leads to an endpoint of the table.
+    const named = new Set(['read_only', ...[...endpoints, ...preflights].flatMap(({ problems }) => problems)]);
+    expect(Object.keys(PROBLEMS).filter((code) => !named.has(code))).toEqual([]);
   });
 });

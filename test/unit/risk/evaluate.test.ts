@@ -6,7 +6,7 @@ import { RULES } from '../../../src/risk/rules/rule-table.ts';
 import { facts } from '../../support/facts.ts';
 
 function rule(code: string, hit: Hit | null, weights: Readonly<Record<string, number>> = { default: 0.4 }): Rule {
-  return { code, family: 'client', weights, hint: code, evaluate: () => hit };
+  return { code, family: 'client', weights, hint: code, quietedBy: '', evaluate: () => hit };
 }
 
 const NINETY_SIX = Array.from({ length: 96 }, (_, i) => rule(`rule_${i}`, { evidence: String(i) }));

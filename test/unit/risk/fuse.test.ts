@@ -9,7 +9,7 @@ import { collectorToken } from '../../support/facts.ts';
 
 function fired(code: string, family: Family, weight: number): Contribution {
   return {
-    rule: { code, family, weights: { default: weight }, hint: `hint of ${code}`, evaluate: () => null },
+    rule: { code, family, weights: { default: weight }, hint: `hint of ${code}`, quietedBy: '', evaluate: () => null },
     weight,
     evidence: '',
   };
@@ -85,7 +85,7 @@ describe('the score', () => {
     for (const { rule, weight } of RULES.flatMap((rule) =>
       Object.values(rule.weights).map((weight) => ({ rule, weight })),
     )) {
-      expect(fusedScore([{ rule, weight, evidence: '' }])).toBeCloseTo(weight * 100, 1);
+      expect(fusedScore([{ rule, weight }])).toBeCloseTo(weight * 100, 1);
     }
   });
 

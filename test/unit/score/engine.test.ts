@@ -23,6 +23,7 @@ import {
   BatchReader,
   BatchWriter,
   REQUEST_PUBLIC_KEY,
+  REQUEST_SIMULATION,
   REQUEST_WARM_UP,
 } from '../../../src/frames/batch-buffer.ts';
 import { Engine } from '../../../src/score/engine.ts';
@@ -57,6 +58,8 @@ interface World {
   seen: HistoryEvent[];
   /** Events received by the warm-up's own velocity table. */
   warmUpSeen: HistoryEvent[];
+  /** Events of simulations. */
+  simulated: HistoryEvent[];
 }
 
 let world: World;
@@ -77,6 +80,7 @@ beforeEach(() => {
     velocity,
     seen,
     warmUpSeen: [],
+    simulated: [],
   };
 });
 
@@ -111,6 +115,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
     keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7) },
+    simulatedVelocity: { observe: (events) => (world.simulated.push(...events), events.map(() => null)) },
     warmUpVelocity: { observe: (events) => (world.warmUpSeen.push(...events), events.map(() => null)) },
     isDegraded: () => false,
     takeStoreFailure: () => false,
@@ -411,4 +416,10 @@ test('A request of the warm-up is scored, and counts only in the table that is d
   const scored = await scoreOne({ session_token: 's1', entity_keys: { user_id: 'u1' } }, REQUEST_WARM_UP);
   expect(scored.status).toBe(200);
   expect([world.seen.length, world.warmUpSeen.length]).toEqual([0, 1]);
+});
+
+test('A simulation is scored with its history, and counts in no table', async () => {
+  const scored = await scoreOne({ session_token: 's1', entity_keys: { user_id: 'u1' } }, REQUEST_SIMULATION);
+  expect(scored.status).toBe(200);
+  expect([world.seen.length, world.warmUpSeen.length, world.simulated.length]).toEqual([0, 0, 1]);
 });

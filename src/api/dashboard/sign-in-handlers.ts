@@ -1,0 +1,140 @@
+import type * as z from 'zod';
+import { sessionRequired } from '../../auth/authenticate.ts';
+import type { DashboardSession, DashboardSessions, SessionKey } from '../../auth/dashboard-sessions.ts';
+import type { KeyCache } from '../../auth/key-cache.ts';
+import type { SessionCookie } from '../../auth/session-cookie.ts';
+import type { SignInCodes } from '../../auth/sign-in-codes.ts';
+import { parseJsonObject } from '../../contract/json-body.ts';
+import { problem, type Problem } from '../../contract/problem.ts';
+import { SIGN_IN, SIGN_OUT } from '../../contract/requests/dashboard-requests.ts';
+import type { DashboardEndpointId } from '../../contract/routes.ts';
+import { validate } from '../../contract/validate.ts';
+import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
+import type { Handlers } from '../../http/handlers.ts';
+import { bodyTooLarge, JSON_FIELDS, sendJson } from '../../http/reply.ts';
+import { SIGN_IN_BODY_BYTES_MAX } from '../../kernel/limits.ts';
+import type { Store } from '../../state/open-store.ts';
+import { hashOfKey } from '../../state/key-table.ts';
+import type { DashboardAccess } from './dashboard-access.ts';
+
+export interface SignInParts {
+  readonly access: DashboardAccess;
+  readonly sessions: DashboardSessions;
+  readonly codes: SignInCodes;
+  readonly cookie: SessionCookie;
+  readonly keyCache: KeyCache;
+  readonly store: Pick<Store, 'apiKeys' | 'customers' | 'resetRead'>;
+  /** The wall clock, Unix ms. */
+  readonly nowMs: () => number;
+  readonly isReadOnly: boolean;
+  readonly isSecure: boolean;
+}
+
+type SignInResult =
+  | { readonly kind: 'key'; readonly key: SessionKey }
+  | { readonly kind: 'refused'; readonly problem: Problem };
+
+/** Returns the handlers that open, show and end dashboard sessions. */
+export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId> {
+  const { access, sessions, codes, cookie, keyCache, store, nowMs } = parts;
+
+  const signIn: Handler = (head, exchange) => {
+    const fault = access.crossSiteFault(head) ?? mediaFault(head);
+    if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0);
+    else {
+      readBody(exchange, SIGN_IN, ({ key, code }) => {
+        const result = key === undefined ? byCode(code ?? '') : byKey(key);
+        if (result.kind === 'refused') access.refuseSignIn(exchange, result.problem);
+        else {
+          // The session that the browser had ends: nobody goes on with an id that was known before.
+          sessions.end(cookie.read(head.cold.get('cookie')));
+          const id = sessions.open(result.key, nowMs());
+          exchange.send(204, JSON_FIELDS + cookie.set(id), '');
+        }
+      });
+    }
+  };
+
+  const signOut: Handler = (head, exchange) => {
+    const fault = access.crossSiteFault(head) ?? (head.contentLength > 0 ? mediaFault(head) : null);
+    const session = access.sessionOf(head);
+    if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0);
+    else if (session === null) access.refuse(exchange, sessionRequired(), head.contentLength > 0, cookie.clear());
+    else readBody(exchange, SIGN_OUT, ({ all = false }) => endSession(head, exchange, session, all));
+  };
+
+  const readSignIn: Handler = (head, exchange) => {
+    const session = access.sessionOf(head);
+    if (session === null) {
+      access.refuseSession(exchange, head);
+      return;
+    }
+    store.resetRead();
+    const customer = store.customers.find(session.key.customer);
+    sendJson(exchange, 200, {
+      customer_id: customer?.id ?? '',
+      name: customer?.name ?? '',
+      key_prefix: session.key.prefix,
+      created_at: Math.floor(session.createdAtMs / 1000),
+      expires_at: Math.floor(session.expiresAtMs / 1000),
+      read_only: parts.isReadOnly,
+      secure: parts.isSecure,
+    });
+  };
+
+  return { signIn, signOut, readSignIn };
+
+  function endSession(head: RequestHead, exchange: Exchange, { key }: DashboardSession, all: boolean): void {
+    if (all) sessions.endAll(key.hash);
+    else sessions.end(cookie.read(head.cold.get('cookie')));
+    exchange.send(204, JSON_FIELDS + cookie.clear(), '');
+  }
+
+  /** Parses and validates the body; an empty one counts as `{}`. */
+  function readBody<Body>(exchange: Exchange, schema: z.ZodType<Body>, use: (body: Body) => void): void {
+    exchange.readBody(SIGN_IN_BODY_BYTES_MAX, (bytes) => {
+      if (bytes === null) {
+        access.refuse(exchange, bodyTooLarge(SIGN_IN_BODY_BYTES_MAX), true);
+        return;
+      }
+      const parsed = parseJsonObject(bytes.length === 0 ? EMPTY_OBJECT : Buffer.from(bytes));
+      const read =
+        parsed.kind === 'fault'
+          ? { kind: 'problem' as const, problem: parsed.problem }
+          : validate(schema, parsed.value);
+      if (read.kind === 'problem') access.refuse(exchange, read.problem);
+      else use(read.value);
+    });
+  }
+
+  function byKey(text: string): SignInResult {
+    const { known, key } = keyCache.find(text);
+    const hash = hashOfKey(text);
+    if (known) return key.kind === 'public' ? refused(PUBLIC_KEY) : { kind: 'key', key: { ...key, hash } };
+    store.resetRead();
+    return refused(store.apiKeys.find(hash) === null ? UNKNOWN_KEY : REVOKED_KEY);
+  }
+
+  function byCode(text: string): SignInResult {
+    const hash = codes.redeem(text, nowMs());
+    if (hash === null) return refused(INVALID_CODE);
+    const key = keyCache.findSecret(hash);
+    return key === null ? refused(REVOKED_KEY) : { kind: 'key', key: { ...key, hash } };
+  }
+}
+
+const EMPTY_OBJECT = Buffer.from('{}');
+
+const PUBLIC_KEY = problem('key_not_allowed', 'This is a public key. Sign in with a secret key, sk_live_…');
+const UNKNOWN_KEY = problem('unknown_key', 'This API key is not known.');
+const REVOKED_KEY = problem('revoked_key', 'This API key was revoked.');
+const INVALID_CODE = problem('invalid_code', 'This sign-in code is not known, was used before, or has expired.');
+const NO_JSON = problem('unsupported_media_type', 'Send the body as application/json.');
+
+function refused(fault: Problem): SignInResult {
+  return { kind: 'refused', problem: fault };
+}
+
+function mediaFault({ contentType }: RequestHead): Problem | null {
+  return /^application\/json *(?:;|$)/i.test(contentType) ? null : NO_JSON;
+}
