@@ -13,12 +13,13 @@ helpIfAsked(`
 demo [--json] [--keep]
 
   --json  prints one JSON object
-  --keep  keeps the server running until Ctrl-C`);
+  --keep  plays the last three days, prints a link to the dashboard, and keeps the server running until Ctrl-C`);
 
 /** Fixed, so that every run prints the same table. The user agents in browsers.ts are current at this time. */
-const UNTIL = '2026-11-21T00:00:00Z';
+const USUAL_UNTIL = '2026-11-21T00:00:00Z';
 const DAYS = 3;
 const DAY_SECONDS = 86_400;
+const MINUTE_MS = 60_000;
 /** Events are sent one after the other. */
 const CONNECTIONS = 1;
 /** Choice: width of the output when it is written to a file or a pipe. */
@@ -30,7 +31,9 @@ const INTERRUPTED_EXIT = 130;
 const USAGE_EXIT = 2;
 
 const { json, keep } = readOptions();
-const startSeconds = Date.parse(UNTIL) / 1_000 - DAYS * DAY_SECONDS;
+/** With `--keep` the days end with today, so that the dashboard's ranges of time contain them. */
+const until = keep ? new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS).toISOString() : USUAL_UNTIL;
+const startSeconds = Date.parse(until) / 1_000 - DAYS * DAY_SECONDS;
 
 /** Aborted by Ctrl-C. The work stops at the next event, so that the normal path performs the clean-up. */
 const stopped = new AbortController();
@@ -91,11 +94,18 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       return;
     }
     const report = makeReport(
-      { until: UNTIL, days: DAYS },
+      { until, days: DAYS },
       PERSONAS,
       planned.map(({ session }) => session),
     );
-    const kept = keep ? { url: server.url, secret_key: String(secretKey), data_dir: server.dataDir } : null;
+    const kept = keep
+      ? {
+          url: server.url,
+          dashboard: String((await server.run('dashboard', 'link', '--customer', String(customer)))['url']),
+          secret_key: String(secretKey),
+          data_dir: server.dataDir,
+        }
+      : null;
     if (json)
       process.stdout.write(`${JSON.stringify({ ...report, ...(kept !== null && { server: kept }) }, null, 2)}\n`);
     else {
@@ -107,7 +117,10 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, including the start of the server.`,
     );
     if (kept === null) return;
-    say(`\nThe server runs until Ctrl-C: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`);
+    say(
+      `\nThe server runs until Ctrl-C. Look at its decisions:\n\n  ${kept.dashboard}\n\n` +
+        `The link signs in once. API: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`,
+    );
     await untilStopped();
   } finally {
     await client.close();
