@@ -10,10 +10,11 @@ import { helpIfAsked } from './usage.ts';
 
 /** Plays three simulated days of a shop, with shoppers and attackers, against a temporary server, and prints its decisions. */
 helpIfAsked(`
-demo [--json] [--keep]
+demo [--json] [--keep] [--until <time>]
 
   --json  prints one JSON object
-  --keep  plays the last three days, prints a link to the dashboard, and keeps the server running until Ctrl-C`);
+  --keep  plays the last three days, prints a link to the dashboard, and keeps the server running until Ctrl-C
+  --until <time>  end of the three days, for example 2026-11-21T00:00:00Z`);
 
 /** Fixed, so that every run prints the same table. The user agents in browsers.ts are current at this time. */
 const USUAL_UNTIL = '2026-11-21T00:00:00Z';
@@ -30,9 +31,7 @@ const KEY_WAIT_MS = 5_000;
 const INTERRUPTED_EXIT = 130;
 const USAGE_EXIT = 2;
 
-const { json, keep } = readOptions();
-/** With `--keep` the days end with today, so that the dashboard's ranges of time contain them. */
-const until = keep ? new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS).toISOString() : USUAL_UNTIL;
+const { json, keep, until } = readOptions();
 const startSeconds = Date.parse(until) / 1_000 - DAYS * DAY_SECONDS;
 
 /** Aborted by Ctrl-C. The work stops at the next event, so that the normal path performs the clean-up. */
@@ -138,13 +137,20 @@ async function waitForKey(client: Client): Promise<void> {
   if (!stopped.signal.aborted) throw new Error('the server did not accept the new key in time');
 }
 
-function readOptions(): { json: boolean; keep: boolean } {
+/** Without `--until`, the days of `--keep` end now, so that the dashboard's ranges of time contain them. */
+function readOptions(): { json: boolean; keep: boolean; until: string } {
   try {
-    const { values } = parseArgs({ options: { json: { type: 'boolean' }, keep: { type: 'boolean' } } });
-    return { json: values.json ?? false, keep: values.keep ?? false };
+    const { values } = parseArgs({
+      options: { json: { type: 'boolean' }, keep: { type: 'boolean' }, until: { type: 'string' } },
+    });
+    const keep = values.keep ?? false;
+    const until =
+      values.until ?? (keep ? new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS).toISOString() : USUAL_UNTIL);
+    if (Number.isNaN(Date.parse(until))) throw new Error(`--until is not a time: ${until}`);
+    return { json: values.json ?? false, keep, until };
   } catch (error) {
     process.stderr.write(
-      `demo: ${error instanceof Error ? error.message : String(error)}\nusage: demo [--json] [--keep]\n`,
+      `demo: ${error instanceof Error ? error.message : String(error)}\nusage: demo [--json] [--keep] [--until <time>]\n`,
     );
     process.exit(USAGE_EXIT);
   }

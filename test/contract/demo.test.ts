@@ -17,21 +17,26 @@ import { get } from '../support/requests.ts';
 /** The demo tests the rules end to end: three days through a real server and its velocity store, over signed HTTP. */
 
 const DEMO = fileURLToPath(new URL('../../dist/scripts/demo.js', import.meta.url));
+/** Every run of these days has the same report. */
+const UNTIL = '2026-11-21T00:00:00Z';
 /** A run takes about 15 s on two idle cores, and other tests run at the same time. `demo.long.test.ts` compares two runs. */
 const RUN_MS = 300_000;
 
 let folder: string;
 let report: Report;
 /** Observations of the demo's server and folder while the demo was running with --keep, and its exit after a signal. */
-const seen = { url: '', dataDirWasThere: false, healthStatus: 0, exit: [] as unknown[] };
+const seen = { url: '', dashboard: '', dataDirWasThere: false, healthStatus: 0, signIn: 0, exit: [] as unknown[] };
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-demo-test-'));
-  const child = start('--json', '--keep');
+  const child = start('--json', '--keep', '--until', UNTIL);
   const exited = once(child, 'exit');
   const output = text(child.stdout);
-  const [, url = '', data = ''] = /until Ctrl-C: (\S+), .* data in (\S+)/.exec(await told(child, 'data in ')) ?? [];
+  const words = /(http\S+#code=(\S+))\n[^]*API: (\S+), .* data in (\S+)/.exec(await told(child, 'data in ')) ?? [];
+  const [, dashboard = '', code = '', url = '', data = ''] = words;
   seen.url = url;
+  seen.dashboard = dashboard;
+  seen.signIn = await signIn(url, code);
   seen.dataDirWasThere = existsSync(data);
   seen.healthStatus = (await get(url, '/healthz')).status;
   child.kill('SIGINT');
@@ -40,6 +45,16 @@ beforeAll(async () => {
 }, RUN_MS);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Uses up the code of a link as the dashboard's page does. Returns the status. */
+async function signIn(url: string, code: string): Promise<number> {
+  const { status } = await fetch(`${url}/dashboard/session`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'application/json', 'x-gatehouse': '1' },
+    body: JSON.stringify({ code }),
+  });
+  return status;
+}
 
 const resultOf = (id: string): PersonaResult => {
   const result = report.personas.find((one) => one.id === id);
@@ -153,6 +168,11 @@ describe('the demo', () => {
     const { events, decisions, reasons } = resultOf('no_session_token');
     expect(decisions).toEqual({ ALLOW: 0, ALLOW_WATCH: 0, SOFT_CHALLENGE: events, REVIEW: 0, BLOCK: 0 });
     expect(reasons).toEqual([{ reason: 'missing_session_token', share: 1 }]);
+  });
+
+  it('The demo with --keep prints a link that signs in to the dashboard', () => {
+    expect(seen.dashboard).toBe(`${seen.url}/dashboard${new URL(seen.dashboard).hash}`);
+    expect(seen.signIn).toBe(204);
   });
 
   it('The demo with --keep runs until a signal, and then stops its server and removes its folder', async () => {
