@@ -96,6 +96,8 @@ describe('The page of lists', () => {
     const page = await harness.open('/dashboard/lists');
     await page.getByText('The list is empty').waitFor();
     await page.keyboard.press('n');
+    // Keys that are typed before the field has the focus are keys of the page.
+    await page.locator('input:focus').waitFor();
     await page.keyboard.type('abc');
     await page.keyboard.press('Enter');
     await page.getByText('This must have 64 hexadecimal digits.').waitFor();
