@@ -22,6 +22,11 @@ export interface Listener {
   openBeside(onRequest: Handler): Promise<{ readonly port: number; close(): void } | null>;
 }
 
+/** Returns where the service listens: deliveries and extractions may not reach these addresses. */
+export function addressesOf(listener: Listener, dashboardListener: Listener | null): readonly Listener['address'][] {
+  return [listener, ...(dashboardListener === null ? [] : [dashboardListener])].map(({ address }) => address);
+}
+
 /** `isSetting`: restarting does not help before the settings change. */
 export interface ListenerFault {
   readonly kind: 'fault';

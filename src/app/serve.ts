@@ -15,7 +15,7 @@ import type { Admission } from '../ports/admission.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
 import { type ControlServer, openControlServer } from './control-server.ts';
-import { openListener, type Listener } from './open-listener.ts';
+import { addressesOf, openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import {
@@ -127,8 +127,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const backups = openBackups(settings, installation, log);
   const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, deciding, backups };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
-  const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])];
-  const addresses = listening.map(({ address }) => address);
+  const addresses = addressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
   senders.extractions.listens(addresses);
   const { changes, turns } = installation.store;
