@@ -27,6 +27,7 @@ export type RoomName =
   | 'frames'
   | 'state'
   | 'history'
+  | 'cluster'
   | 'auth'
   | 'observe'
   | 'score'
@@ -112,6 +113,12 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     mayImport: ['kernel', 'ports', 'risk', 'state'],
     path: 'either',
   },
+  cluster: {
+    holds:
+      'Adapters of ports for several nodes, over Valkey or Redis: the link, its functions, membership, changes, peers',
+    mayImport: ['history', 'kernel', 'ports', 'risk', 'state', 'work'],
+    path: 'either',
+  },
   observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },
   score: {
     holds: 'Scoring a batch, inside a score worker',
@@ -158,6 +165,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'api',
       'assets',
       'auth',
+      'cluster',
       'contract',
       'decide',
       'egress',
@@ -182,6 +190,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'app',
       'assets',
       'client',
+      'cluster',
       'contract',
       'egress',
       'extract',
@@ -197,12 +206,13 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
 
 /** Folders beside `src` and the rooms and folders that they may import. */
 export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly string[]>> = {
-  workers: ['api', 'app', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
+  workers: ['api', 'app', 'cluster', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
   scripts: ['client', 'contract', 'kernel', 'risk'],
   bench: [
     'assets',
     'auth',
     'client',
+    'cluster',
     'decide',
     'frames',
     'history',

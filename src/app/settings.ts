@@ -13,6 +13,7 @@ import {
   SOURCE_CONNECTIONS_DEFAULT,
   SOURCE_HANDSHAKES_DEFAULT,
 } from '../kernel/limits.ts';
+import type { ClusterAddress } from '../cluster/link.ts';
 import { readRoles } from './roles.ts';
 
 /** All settings, read once from the environment. Source: contract, 15.1. */
@@ -63,9 +64,18 @@ export interface Settings {
   readonly transport: 'auto' | 'uws' | 'node';
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly dashboard: DashboardSettings;
+  /** Null for a node that works alone. */
+  readonly cluster: ClusterSettings | null;
   readonly simulatedTime: boolean;
   /** Whether /readyz waits for the warm-up of the decide path. */
   readonly warmUp: boolean;
+}
+
+export interface ClusterSettings extends ClusterAddress {
+  /** Whether this node refuses what it cannot count together with the others; otherwise it counts alone and reports `degraded`. */
+  readonly isStrict: boolean;
+  /** Unique in the cluster; null for a random one that the data directory keeps. */
+  readonly nodeId: string | null;
 }
 
 export interface DashboardSettings {
@@ -126,6 +136,23 @@ const roles = z.string().transform((value, context): readonly NodeRole[] => {
   return z.NEVER;
 });
 const secret = z.string().min(16, 'must have at least 16 characters');
+const clusterUrls = z.string().transform((value, context): readonly string[] => {
+  const urls = value.split(',').map((one) => parseUrl(one.trim()));
+  const isFit = (url: URL | null): url is URL =>
+    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+  const protocols = new Set(urls.map((url) => url?.protocol));
+  if (
+    urls.every(isFit) &&
+    protocols.size === 1 &&
+    urls.every(({ username, password }) => `${username}${password}` === '')
+  )
+    return urls.map(({ protocol, host }) => `${protocol}//${host}`);
+  const message =
+    'must be redis://host:port or rediss://host:port, several of one kind separated by commas for a Cluster; user and password have settings of their own';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+const nodeId = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, - or _');
 
 /** Choice: more score workers than this only wait for the single main thread. */
 const WORKERS_MAX = 64;
@@ -185,6 +212,11 @@ const SCHEMA = z.object({
   GATEHOUSE_DASHBOARD_READ_ONLY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
   GATEHOUSE_DASHBOARD_IDLE_MINUTES: whole(0, DASHBOARD_IDLE_MINUTES_MAX).default(0),
   GATEHOUSE_PUBLIC_URL: publicUrl.optional(),
+  GATEHOUSE_CLUSTER_URL: clusterUrls.optional(),
+  GATEHOUSE_CLUSTER_USER: text.optional(),
+  GATEHOUSE_CLUSTER_PASSWORD: text.optional(),
+  GATEHOUSE_CLUSTER_STRICT: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+  GATEHOUSE_NODE_ID: nodeId.optional(),
   GATEHOUSE_SIMULATED_TIME: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
   GATEHOUSE_WARM_UP: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
 });
@@ -284,6 +316,16 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
       idleMinutes: values.GATEHOUSE_DASHBOARD_IDLE_MINUTES,
       publicOrigin: values.GATEHOUSE_PUBLIC_URL ?? null,
     },
+    cluster:
+      values.GATEHOUSE_CLUSTER_URL === undefined
+        ? null
+        : {
+            urls: values.GATEHOUSE_CLUSTER_URL,
+            user: values.GATEHOUSE_CLUSTER_USER ?? null,
+            password: values.GATEHOUSE_CLUSTER_PASSWORD ?? null,
+            isStrict: values.GATEHOUSE_CLUSTER_STRICT === '1',
+            nodeId: values.GATEHOUSE_NODE_ID ?? null,
+          },
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
     warmUp: values.GATEHOUSE_WARM_UP === '1',
   };

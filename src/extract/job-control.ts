@@ -3,7 +3,7 @@ import { newId } from '../kernel/ids.ts';
 import type { BrowserSession, ExtractionId } from '../work/extraction-job.ts';
 import { hasEnded } from '../work/extraction-state.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
-import { encrypt } from '../state/encryption.ts';
+import { encrypt } from '../kernel/encryption.ts';
 import { extractionOf, type Job } from '../state/extractions/job-row.ts';
 import type { JobCreated, StoredJob } from '../state/extraction-table.ts';
 import { encodeFirst } from './first-answer.ts';

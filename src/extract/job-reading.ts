@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Extraction, ExtractionId, FailureDetail } from '../work/extraction-job.ts';
-import { decrypt } from '../state/encryption.ts';
+import { decrypt } from '../kernel/encryption.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import { extractionOf } from '../state/extractions/job-row.ts';
 import type { Slices } from '../state/turns.ts';

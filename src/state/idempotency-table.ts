@@ -4,7 +4,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
 import { committed, type StoreWrite } from './durable.ts';
 import { removeRows } from './request-rows.ts';
-import { encrypt, decrypt } from './encryption.ts';
+import { encrypt, decrypt } from '../kernel/encryption.ts';
 import type { RowCounters } from './row-counters.ts';
 import { TableWalk } from './table-walk.ts';
 import { withoutSum, withSum } from './value.ts';

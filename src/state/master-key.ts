@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { isCode, syncPath } from './write-files.ts';
 import { type Marker, MARKER_NAME, putMarker, readMarker } from './marker.ts';
-import { encrypt, decrypt } from './encryption.ts';
+import { encrypt, decrypt } from '../kernel/encryption.ts';
 
 export const MASTER_KEY_NAME = 'master.key';
 const KEY_BYTES = 32;

@@ -4,7 +4,7 @@ import { pack, unpack } from '../kernel/pack.ts';
 import type { BrowserSession } from '../work/extraction-job.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
-import { encrypt, decrypt } from './encryption.ts';
+import { encrypt, decrypt } from '../kernel/encryption.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';

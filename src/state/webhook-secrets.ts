@@ -1,6 +1,6 @@
 import { pack, unpack } from '../kernel/pack.ts';
 import { PREVIOUS_SECRETS_MAX, type PreviousSecret, type Webhook, type WebhookSecrets } from '../work/webhook.ts';
-import { decrypt, encrypt } from './encryption.ts';
+import { decrypt, encrypt } from '../kernel/encryption.ts';
 
 /** The signing secrets of webhooks, encrypted with a key from `deriveKey`. Changes and rows hold only the encrypted bytes. */
 

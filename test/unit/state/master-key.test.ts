@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveKey, openMasterKey, proveMasterKey } from '../../../src/state/master-key.ts';
 import { readMarker, writeMarker } from '../../../src/state/marker.ts';
-import { encrypt, decrypt } from '../../../src/state/encryption.ts';
+import { encrypt, decrypt } from '../../../src/kernel/encryption.ts';
 import { tempFolder } from './support.ts';
 
 describe('the master key', () => {

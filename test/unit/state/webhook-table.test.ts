@@ -6,7 +6,7 @@ import type { Webhook, WebhookHealth, WebhookId } from '../../../src/work/webhoo
 import { HEALTHY } from '../../../src/work/webhook-health.ts';
 import { table } from '../../../src/state/environment.ts';
 import { rowKey } from '../../../src/state/request-rows.ts';
-import { encrypt } from '../../../src/state/encryption.ts';
+import { encrypt } from '../../../src/kernel/encryption.ts';
 import { withoutSum, withSum } from '../../../src/state/value.ts';
 import type { Store } from '../../../src/state/open-store.ts';
 import { writesOf } from '../../support/writes.ts';
