@@ -82,8 +82,11 @@ export class Cluster {
     const { stores, storesUp } = this.#parts.link.status();
     const isAlone = performance.now() - (this.#admission?.counts.lastFaultAtMs ?? -Infinity) < ALONE_SHOWN_MS;
     if (storesUp > 0 && storesUp === stores && !isAlone) return { state: 'ok', version: 'redis', detail: '' };
-    const without = this.#parts.settings.isStrict ? 'is refused' : 'is decided by this node alone';
-    const detail = `${storesUp} of ${Math.max(1, stores)} primaries of the shared store answer; what cannot be counted there ${without}`;
+    const without = this.#parts.settings.isStrict ? 'refused' : 'decided by this node alone';
+    const detail =
+      storesUp < stores || stores === 0
+        ? `${storesUp} of ${Math.max(1, stores)} primaries of the shared store answer; other requests are ${without}`
+        : `the shared store did not count some requests of the last seconds, which were ${without}`;
     return { state: 'broken', version: null, detail };
   }
 
