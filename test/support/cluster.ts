@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startServer, type RunningServer } from './server.ts';
+import { startNode, type RunningServer } from './server.ts';
 
 /** Several nodes: real servers with a data directory each, over one shared store and with one master key. */
 
@@ -15,6 +15,7 @@ export interface ClusterOptions {
   readonly envOf?: (node: number) => Readonly<Record<string, string>>;
   /** The built program of one node, for different versions side by side. */
   readonly mainOf?: (node: number) => string | undefined;
+  readonly words?: readonly string[];
 }
 
 export interface Nodes {
@@ -43,12 +44,13 @@ export async function startNodes(options: ClusterOptions): Promise<Nodes> {
   const home = await mkdtemp(join(tmpdir(), 'gatehouse-nodes-'));
   const running: (RunningServer | null)[] = [];
   let turn = 0;
-  const startNode = async (node: number, env: Readonly<Record<string, string>> = {}): Promise<RunningServer> => {
+  const start = async (node: number, env: Readonly<Record<string, string>> = {}): Promise<RunningServer> => {
     const main = options.mainOf?.(node);
-    const started = await startServer({
+    const started = await startNode({
       dataDir: join(home, `node-${node}`),
       env: { ...envOf(options, node), ...env },
       ...(main !== undefined && { main }),
+      ...(options.words !== undefined && { words: options.words }),
     });
     running[node] = started;
     return started;
@@ -59,8 +61,8 @@ export async function startNodes(options: ClusterOptions): Promise<Nodes> {
   };
   const urls = (): readonly string[] => running.flatMap((server) => (server === null ? [] : [server.url]));
   try {
-    const { secretKey, publicKey } = await startNode(0);
-    await Promise.all(Array.from({ length: count - 1 }, (_, n) => startNode(n + 1)));
+    const { secretKey, publicKey } = await start(0);
+    await Promise.all(Array.from({ length: count - 1 }, (_, n) => start(n + 1)));
     return {
       count,
       at(node) {
@@ -76,7 +78,7 @@ export async function startNodes(options: ClusterOptions): Promise<Nodes> {
         await running[node]?.stop(signal);
         running[node] = null;
       },
-      startNode,
+      startNode: start,
       stop,
     };
   } catch (error) {
