@@ -44,6 +44,7 @@ export interface FeedOptions {
   readonly keepBytesMax?: number;
   readonly trimMs?: number;
   readonly commitMsMax?: number;
+  readonly reportMs?: number;
 }
 
 export type FeedOpened =
@@ -264,7 +265,7 @@ export class RedisFeed implements StateFeed {
     else void durable.then((failed) => own.settle(failed ?? { kind: 'ok', value: outcome }));
   }
 
-  #openReplicas({ link, node, version, formats = CHANGE_FORMATS }: FeedOptions): Replicas {
+  #openReplicas({ link, node, version, formats = CHANGE_FORMATS, reportMs }: FeedOptions): Replicas {
     const known = Object.fromEntries(Object.entries(formats).map(([kind, format]) => [kind, format.version]));
     const facts = (): ReplicaFacts => ({
       cluster: this.#cluster,
@@ -280,7 +281,7 @@ export class RedisFeed implements StateFeed {
       void this.#give(wanted);
       void this.#trim();
     };
-    return new Replicas({ link, id: node, formats, facts, onReported });
+    return new Replicas({ link, id: node, formats, facts, onReported, ...(reportMs !== undefined && { reportMs }) });
   }
 
   /** Resolves when this node has what the store had at the last look. A node that starts alone does not wait for the store. */
