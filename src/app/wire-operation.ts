@@ -31,6 +31,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
     backups: parts.backups.status(),
+    ...(parts.installation.feed && { feed: parts.installation.feed.status() }),
   });
   let isWarm = !settings.warmUp;
   let isStopping = false;
@@ -82,6 +83,7 @@ function metricsOf(
         ...extractions.readings,
         ...backups.readings,
         repairReading(installation.repairs),
+        ...(installation.feed?.readings ?? []),
       ],
       layers: assetStates,
     },
