@@ -43,6 +43,7 @@ import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
 import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
@@ -52,6 +53,7 @@ import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
 import { openDispatcher } from './wire-webhooks.ts';
+import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
 
@@ -184,6 +186,8 @@ async function openStarting(settings: Settings, version: string, log: Log, setti
   throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
 }
 
+const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set(['key.created', 'key.revoked', 'keys.revoked_again']);
+
 /** State of the last run, restored into memory. */
 interface Recovered {
   readonly admission: Admission;
@@ -221,7 +225,7 @@ async function recover(
   pollKeys();
   // A changed key counts before the command or the call that changed it gets its response.
   store.changes.onCommitted(({ change }) => {
-    if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
+    if (KEY_CHANGES.has(change.kind)) pollKeys();
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
@@ -277,7 +281,12 @@ interface Senders {
   readonly extractions: OpenExtractions;
 }
 
-function openSenders(settings: Settings, { store, keyFor }: Installation, { journal }: Recovered, log: Log): Senders {
+function openSenders(
+  settings: Settings,
+  { store, feed, keyFor }: Installation,
+  { journal }: Recovered,
+  log: Log,
+): Senders {
   const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
   const dispatcher = openDispatcher({
     store,
@@ -288,6 +297,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
     roles: settings.roles,
     log,
   });
+  feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
   return { dispatcher, extractions };
 }
 
@@ -394,6 +404,7 @@ async function stop(parts: Parts): Promise<void> {
   await deciding?.layers.close();
   await policies?.policyFile.close();
   await policies?.policyArchive.close();
+  await installation.feed?.close();
   await cluster?.close();
   await installation.store.close();
   await installation.lock.release();

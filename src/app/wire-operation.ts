@@ -31,6 +31,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
     backups: parts.backups.status(),
+    ...(parts.installation.feed && { feed: parts.installation.feed.status() }),
     ...(cluster && { cluster: cluster.status() }),
   });
   let isWarm = !settings.warmUp;
@@ -94,6 +95,7 @@ function metricsOf(
         ...extractions.readings,
         ...backups.readings,
         repairReading(installation.repairs),
+        ...(installation.feed?.readings ?? []),
         ...(cluster?.readings ?? []),
       ],
       layers: assetStates,

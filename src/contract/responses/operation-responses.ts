@@ -39,6 +39,7 @@ export const READINESS = z
         extraction: LAYER.optional(),
         policy: LAYER.optional(),
         backups: LAYER,
+        feed: LAYER.optional(),
         cluster: LAYER.optional(),
       })
       .optional()
