@@ -102,7 +102,7 @@ export class Membership {
     this.#goneMs = options.goneMs ?? GONE_MS;
   }
 
-  /** Of this run; 0 until the node has joined. */
+  /** Number of this run; 0 until the node has joined. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -118,8 +118,8 @@ export class Membership {
   }
 
   /**
-   * Joins the cluster, and beats from then on. A node with the same id that is alive refuses it; one that has just died is waited for. After
-   * `unreachable` it keeps trying.
+   * Joins the cluster, and beats from then on. A node with the same id that is alive refuses it; one that has just died is
+   * waited for. After `unreachable` it keeps trying.
    */
   async join(): Promise<Joined> {
     let rivalBeatMs: number | null = null;
@@ -288,8 +288,7 @@ const FAULTS: Readonly<Record<string, Joined>> = {
   other_format: {
     kind: 'fault',
     code: 'other_format',
-    detail:
-      'the nodes of this cluster store another format; run the same version on all nodes, or upgrade them one by one as docs/scaling.md says',
+    detail: 'the nodes of this cluster store another format; run the same version on all nodes',
   },
   full: { kind: 'fault', code: 'full', detail: 'the cluster has 256 nodes, which is the most it can have' },
 };

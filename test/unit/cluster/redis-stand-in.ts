@@ -10,7 +10,10 @@ import { openLink } from '../../../src/cluster/redis-link.ts';
 /** A real server on loopback that keeps nothing on disk. */
 export interface StoreServer {
   readonly url: string;
-  link(): Promise<Link>;
+  /** `space`: a database of its own, 0 to 255. */
+  link(space?: number): Promise<Link>;
+  /** Returns the number of a space that nobody has used. */
+  newSpace(): number;
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
@@ -19,14 +22,29 @@ export interface StoreServer {
 export async function startStore(): Promise<StoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-store-'));
   const port = await freePort();
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--databases',
+    '256',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    folder,
+  ];
   const child = spawn('redis-server', args, { stdio: 'ignore' });
   const links: Link[] = [];
+  let spaces = 0;
   const url = `redis://127.0.0.1:${port}`;
   const server: StoreServer = {
     url,
-    async link() {
-      const link = await openLink({ urls: [url], user: null, password: null });
+    newSpace: () => ++spaces % 256,
+    async link(space = 0) {
+      const link = await openLink({ urls: [`${url}/${space}`], user: null, password: null });
       links.push(link);
       return link;
     },
