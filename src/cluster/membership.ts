@@ -3,11 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import type { Link } from './link.ts';
+import { CLUSTER_KEY, NODES_KEY } from './store-keys.ts';
 import { BEAT_SCRIPT, type Beat, type BeatRow, readBeat } from './membership-beat.ts';
 
-/** All nodes and the cluster's key check are in the slot of this tag. */
-const NODES_KEY = '{gh:feed}:nodes';
-const CLUSTER_KEY = '{gh:feed}:cluster';
 /** Choice: a dead node is noticed within 6 s, and a pause of a busy machine of a few seconds is no death. */
 export const BEAT_MS = 1_000;
 export const GONE_MS = 5_000;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command, Link, Reply } from './link.ts';
 import type { ClusterNode, Membership } from './membership.ts';
+import { nodeKey } from './store-keys.ts';
 import { type AnswerStatus, decodeMessage, encodeMessage, type PeerPart, type PeerQuestion } from './peer-message.ts';
 
 /** Choice: a person waits this long for a page; a node that is slower counts as missing. */
@@ -290,8 +291,9 @@ export interface AskOptions {
   readonly nodes?: readonly ClusterNode[];
 }
 
+/** Each run has an inbox of its own, so a node never reads what was meant for an earlier run. */
 function inboxOf(id: string, epoch: number): string {
-  return `{gh:p${id}}:${epoch}`;
+  return nodeKey(id, `inbox:${epoch}`);
 }
 
 /** Returns the entries of a reply of BLMPOP; empty if the wait ended without one. */

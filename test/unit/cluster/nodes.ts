@@ -83,7 +83,7 @@ export async function openNode(
   const membership = new Membership({ link, id, home, key: CLUSTER_KEY, facts: () => facts, beatMs, goneMs });
   const joined = await membership.join();
   if (joined.kind === 'fault') throw new Error(joined.detail);
-  const peers = new Peers({ membership, link, waiting: await server.link(space), key: CLUSTER_KEY });
+  const peers = new Peers({ membership, link, waiting: await server.link(space, true), key: CLUSTER_KEY });
   const turns = new Turns();
   const history = new ClusterHistory(log, peers, turns, id);
   const allStats = new ClusterStats(stats, peers, turns);
