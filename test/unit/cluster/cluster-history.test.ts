@@ -178,7 +178,12 @@ describe('the decisions of three nodes', () => {
     let arrivalEnd: number | null = null;
     do {
       const page = await history.fingerprints(ONE, {
-        ...{ decision: null, text: null, limit: 3, nowMs: NOW, after, arrivalEnd },
+        decision: null,
+        text: null,
+        limit: 3,
+        nowMs: NOW,
+        after,
+        arrivalEnd,
       });
       if (page.kind === 'busy') throw new Error('the search was refused');
       expect(page.rows.map(({ decisions }) => decisions)).toEqual(page.rows.map(() => 6));
@@ -195,8 +200,13 @@ describe('the decisions of three nodes', () => {
     const [alone] = await openNodes(server, 1);
     for (let n = 0; n < 500; n++) {
       const event = {
-        ...{ customer: ONE, atMs: NOW + n * 1_000, decision: n % 5, score: n % 100, eventType: `t${n % 3}` },
-        ...{ latencyMs: n % 3 === 0 ? 200 : 2, code: `r${n % 4}` },
+        customer: ONE,
+        atMs: NOW + n * 1_000,
+        decision: n % 5,
+        score: n % 100,
+        eventType: `t${n % 3}`,
+        latencyMs: n % 3 === 0 ? 200 : 2,
+        code: `r${n % 4}`,
       };
       countIn(at(nodes, n % 3).stats, event);
       if (alone !== undefined) countIn(alone.stats, event);
@@ -230,8 +240,12 @@ describe('the inbox of a node', () => {
     const link = await server.link(b.space);
     const question = {
       kind: 'question' as const,
-      ...{ id: 'ab'.repeat(12), from: a.id, fromEpoch: a.membership.epoch, deadlineMs: 1_000 },
-      ...{ name: 'history.find', body: [1, NOW, at(ids, 1)] },
+      id: 'ab'.repeat(12),
+      from: a.id,
+      fromEpoch: a.membership.epoch,
+      deadlineMs: 1_000,
+      name: 'history.find',
+      body: [1, NOW, at(ids, 1)],
     };
     const good = encodeMessage(CLUSTER_KEY, inbox, question);
     const entries = [
@@ -268,7 +282,12 @@ describe('the inbox of a node', () => {
   test('A message survives its encoding, and nothing else is one', () => {
     const part = {
       kind: 'part' as const,
-      ...{ id: '0f'.repeat(12), from: 'a', fromEpoch: 3, at: 2, status: 'busy' as const, body: [1] },
+      id: '0f'.repeat(12),
+      from: 'a',
+      fromEpoch: 3,
+      at: 2,
+      status: 'busy' as const,
+      body: [1],
     };
     expect(decodeMessage(CLUSTER_KEY, 'inbox', encodeMessage(CLUSTER_KEY, 'inbox', part))).toEqual(part);
     expect(decodeMessage(CLUSTER_KEY, 'inbox', encodeMessage(CLUSTER_KEY, 'inbox', { ...part, id: 'x' }))).toBeNull();
