@@ -50,6 +50,7 @@ import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
+import { type Cluster, openCluster } from './wire-cluster.ts';
 import { openDispatcher } from './wire-webhooks.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
@@ -86,6 +87,8 @@ interface Parts {
   readonly listener: Listener;
   readonly dashboardListener: Listener | null;
   readonly installation: Installation;
+  /** Null on a node that works alone. */
+  readonly cluster: Cluster | null;
   readonly recovered: Recovered;
   readonly senders: Senders;
   readonly deciding: Deciding | null;
@@ -121,11 +124,13 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
-  const recovered = await recover(settings, installation, log);
+  const cluster = await openCluster(settings, installation, log);
+  const recovered = await recover(settings, installation, cluster, log);
   const senders = openSenders(settings, installation, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, deciding, backups };
+  const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
+  const parts = { ...opened, recovered, senders, deciding };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
   const addresses = addressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
@@ -196,12 +201,18 @@ interface Recovered {
   readonly decisionSink: DecisionWriter;
 }
 
-async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
+async function recover(
+  settings: Settings,
+  { store, keyFor }: Installation,
+  cluster: Cluster | null,
+  log: Log,
+): Promise<Recovered> {
   // The virtual clock jumps on purpose, and never back.
   const settled = settings.simulatedTime ? null : new SettledSeconds(REPLAY_HOLD_SECONDS);
   const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'), settled);
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
-  const admission = new LocalAdmission(replay, journal);
+  const local = new LocalAdmission(replay, journal);
+  const admission = cluster?.admission(local) ?? local;
   const revoked = await reconcileRevocations(store, Date.now());
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
@@ -360,7 +371,8 @@ function run(parts: Parts): Running {
 
 /** Stops the parts in order: from the port inwards, the store last. */
 async function stop(parts: Parts): Promise<void> {
-  const { log, listener, dashboardListener, installation, recovered, senders, deciding, service, control } = parts;
+  const { log, listener, dashboardListener, installation, cluster, recovered, senders, deciding, service, control } =
+    parts;
   const { decisionSink, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
@@ -382,6 +394,7 @@ async function stop(parts: Parts): Promise<void> {
   await deciding?.layers.close();
   await policies?.policyFile.close();
   await policies?.policyArchive.close();
+  await cluster?.close();
   await installation.store.close();
   await installation.lock.release();
 }

@@ -39,6 +39,7 @@ export const READINESS = z
         extraction: LAYER.optional(),
         policy: LAYER.optional(),
         backups: LAYER,
+        cluster: LAYER.optional(),
       })
       .optional()
       .meta({ description: 'A layer that none of the roles of this node uses is absent' }),
