@@ -39,26 +39,38 @@ export function outcomeHandlers(
     if (read.kind === 'problem') return read;
     const { slices } = request;
     const rejected: Rejected[] = [];
+    const shared = new Set<Promise<void>>();
     const ids = read.value.requestIds.split(' ');
     for (const [index, requestId] of ids.entries()) {
       // Finding a decision takes 50 µs, so only a few fit in a slice.
       if (slices.isOver) await slices.begin();
       const outcome = OUTCOMES[Number(read.value.outcomes[index])];
       if (outcome === undefined) rejected.push({ index, code: 'invalid_outcome' });
-      else if (!settle(request.caller.customer, requestId, outcome, request.nowMs))
+      else if (!settle(request.caller.customer, requestId, outcome, request.nowMs, shared))
         rejected.push({ index, code: 'unknown_request' });
     }
+    // Every node knows them when the caller has its response.
+    if (shared.size > 0) await Promise.all(shared);
     return { kind: 'json', status: 202, body: { accepted: ids.length - rejected.length, rejected } };
   };
 
   /** Returns false if the customer has no such decision, or if it is older than `OUTCOMES_KEPT_MS`. */
-  function settle(customer: CustomerNumber, requestId: string, outcome: Outcome, nowMs: number): boolean {
+  function settle(
+    customer: CustomerNumber,
+    requestId: string,
+    outcome: Outcome,
+    nowMs: number,
+    shared: Set<Promise<void>>,
+  ): boolean {
     const decision = findDecision(customer, requestId, nowMs);
     if (decision === null || decision.occurredAtMs < nowMs - OUTCOMES_KEPT_MS) return false;
     const { occurredAtMs, publicKey, trace } = decision;
     const before = outcomes.find(requestId) ?? decision.outcome;
     if (before === outcome) return true;
-    if (trace !== null) memory.settle({ customer, publicKey, trace, occurredAtMs, nowMs, before, outcome });
+    if (trace !== null) {
+      const settled = memory.settle({ customer, publicKey, trace, occurredAtMs, nowMs, before, outcome });
+      if (settled instanceof Promise) shared.add(settled);
+    }
     outcomes.put(requestId, outcome);
     return true;
   }

@@ -6,7 +6,6 @@ import { FailedAuthentications } from '../decide/failed-authentications.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
-import { LocalVelocity } from '../velocity/local-velocity.ts';
 import { addressesOf } from './open-listener.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 
@@ -53,15 +52,14 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
 /** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
 export function outcomesOf(
   { installation, decisions }: ServiceParts,
-  { memory }: OpenVelocity,
+  { outcomes: memory }: OpenVelocity,
   endpoint: EndpointFactory,
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   return outcomeHandlers(endpoint, {
     outcomes,
-    // Uses the same shared memory as the score workers, so changes are visible at once.
-    memory: new LocalVelocity(memory),
+    memory,
     findDecision: (customer, requestId, nowMs) => decisions.find(customer, requestId, nowMs)?.record ?? null,
   });
 }

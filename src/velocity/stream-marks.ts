@@ -26,7 +26,7 @@ const MEMORY_BYTES = MARKS_BYTES + COUNTERS * WORD_BYTES;
 
 /** Counters of all workers of this node. Totals since the start, except levels and times. */
 export const MARK_COUNTERS = {
-  /** Events of decisions that were counted without the other nodes. */
+  /** Events of decisions that were counted without all events of the other nodes. */
   alone: 0,
   /** Events and outcomes of other nodes that were applied. */
   applied: 1,
@@ -38,20 +38,16 @@ export const MARK_COUNTERS = {
   dropped: 4,
   /** Level: events and outcomes that wait for the store. */
   waiting: 5,
-  /** Streams in which more entries waited than one decision reads. */
-  behind: 6,
+  /** Level: streams of which the background reader has not reached the end. */
+  unread: 6,
   /** Time of the newest event in the table, ms. */
   newestMs: 7,
-  /** When a decision was last counted without the other nodes, when a gap was last found: ms of the system's clock. */
+  /** When a decision was last counted without all events of other nodes, when a gap was last found: ms of the system's clock. */
   aloneAtMs: 8,
   gapAtMs: 9,
-  /** When more entries than one decision reads were last found. */
-  behindAtMs: 10,
   /** Entries and bytes sent. */
-  entriesSent: 11,
-  bytesSent: 12,
-  /** Level: streams in which the background reader has not reached the end. */
-  unread: 13,
+  entriesSent: 10,
+  bytesSent: 11,
 } as const;
 export type MarkCounter = keyof typeof MARK_COUNTERS;
 
