@@ -4,7 +4,6 @@ import type { LocalVelocity } from '../../velocity/local-velocity.ts';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { StreamMarks } from '../../velocity/stream-marks.ts';
 import { velocityShard } from '../store-keys.ts';
-import { spanOf } from './foreign-events.ts';
 import type { VelocityExchange } from './velocity-exchange.ts';
 
 type Facts = readonly (HistoryFacts | null)[];
@@ -82,7 +81,7 @@ export class ClusterVelocity implements Velocity, OutcomeMemory {
       this.#marks.add('alone', events.length);
       this.#marks.raise('aloneAtMs', Date.now());
     }
-    this.#marks.raise('newestMs', spanOf(events)[0]);
+    for (const { customer, nowMs } of events) this.#marks.sawAt(velocityShard(customer), nowMs);
     return this.#local.observe(events);
   }
 }

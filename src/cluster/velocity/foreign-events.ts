@@ -13,7 +13,7 @@ export const LATE_SHIFTED_MS = 60_000;
 
 /**
  * Applies what other nodes have counted to this node's table. An event may be older than what the table contains: the clocks differ, or it
- * waited while a node could not reach the store. Its time is compared with the newest in the table:
+ * waited while a node could not reach the store. Its time is compared with the newest of its stream in the table:
  * - up to 5 s older: counted at its time;
  * - up to 1 min older: counted at 5 s before the newest. Without that, counts of a minute would forget the events after it;
  * - older: counted at its time for subjects that this table has not seen since, and left out for all others. Failure direction: open.
@@ -32,24 +32,24 @@ export class ForeignEvents {
     this.#late = new LocalVelocity(memory, table);
   }
 
-  apply(items: readonly SharedItem[]): void {
+  apply(stream: number, items: readonly SharedItem[]): void {
     let events: HistoryEvent[] = [];
     for (const item of items) {
       if (!('trace' in item)) {
         events.push(item);
         continue;
       }
-      this.#observe(events);
+      this.#observe(stream, events);
       events = [];
-      this.#settle(item);
+      this.#settle(stream, item);
     }
-    this.#observe(events);
+    this.#observe(stream, events);
     this.#marks.add('applied', items.length);
   }
 
-  #observe(events: readonly HistoryEvent[]): void {
+  #observe(stream: number, events: readonly HistoryEvent[]): void {
     if (events.length === 0) return;
-    const newestMs = this.#marks.count('newestMs');
+    const newestMs = this.#marks.newestMs(stream);
     const [latest, earliest] = spanOf(events);
     if (newestMs - earliest <= LATE_EXACT_MS) this.#velocity.observe(events);
     else {
@@ -59,18 +59,18 @@ export class ForeignEvents {
         else this.#velocity.observe([lateMs <= LATE_EXACT_MS ? event : { ...event, nowMs: newestMs - LATE_EXACT_MS }]);
       }
     }
-    this.#marks.raise('newestMs', latest);
+    this.#marks.sawAt(stream, latest);
   }
 
   /** The time of the report is not counted, only that of the decision. */
-  #settle(settled: SettledEvent): void {
-    const nowMs = Math.max(settled.nowMs, this.#marks.count('newestMs') - LATE_EXACT_MS);
+  #settle(stream: number, settled: SettledEvent): void {
+    const nowMs = Math.max(settled.nowMs, this.#marks.newestMs(stream) - LATE_EXACT_MS);
     this.#velocity.settle({ ...settled, nowMs });
   }
 }
 
 /** Returns the latest time and the earliest one. */
-export function spanOf(events: readonly HistoryEvent[]): readonly [number, number] {
+function spanOf(events: readonly HistoryEvent[]): readonly [number, number] {
   let latest = 0;
   let earliest = Number.POSITIVE_INFINITY;
   for (const { nowMs } of events) {

@@ -32,9 +32,9 @@ export interface ExchangeOptions {
  * Exchanges events with the other nodes: one per thread, over the thread's link. Sends this thread's items and applies what others sent
  * before them, in one round trip.
  *
- * Exactly once: a stream's mark moves from entry to entry by compare-and-swap in memory that all threads share, and the thread
- * that moves it applies the entry. Threads that read the same entries at the same time share the work, and none waits for another. A thread that dies in
- * between loses at most the one entry that it was about to apply. Entries of this life are left out by the store.
+ * Exactly once: a stream's mark moves from entry to entry by compare-and-swap in memory that all threads share, and the thread that moves
+ * it applies the entry. Threads that read the same entries at the same time share the work, and none waits for another. A thread that
+ * dies in between loses at most the one entry that it was about to apply. Entries of this life are left out by the store.
  *
  * Never rejects, and never throws.
  */
@@ -203,7 +203,7 @@ export class VelocityExchange {
     const payload = this.#values.decrypt(velocityKey(stream), sealed);
     const items = payload === null ? null : decodeItems(payload);
     if (items === null) this.#marks.add('unreadable', 1);
-    else this.#foreign.apply(items);
+    else this.#foreign.apply(stream, items);
   }
 
   /** Counts a gap once, however often the stream is read before its next entry. */
