@@ -229,7 +229,7 @@ async function recover(
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor('velocity-hash'), clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -332,6 +332,7 @@ async function openDeciding(
       layers: layers.initial(),
       policies: policyFile.initial(),
       velocity: velocity.memory,
+      exchange: velocity.exchange,
       keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
     },
     {
@@ -344,9 +345,10 @@ async function openDeciding(
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
+  const caughtUp = recovered.velocity?.table.catchUp();
   const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
-  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
+  void Promise.all([service.warmUp(), touched, caughtUp]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
 function run(parts: Parts): Running {
@@ -398,6 +400,8 @@ async function stop(parts: Parts): Promise<void> {
   journal.close();
   await deciding?.pool.close();
   await service.close();
+  await velocity?.close();
+  await velocity?.table.stopFollowing();
   const saved = await velocity?.table.save(clock.nowMs());
   await velocity?.table.close();
   if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
