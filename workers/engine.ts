@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import type { Link } from '../src/cluster/link.ts';
-import { openLink } from '../src/cluster/redis-link.ts';
+import { openLink, openWaitingLink } from '../src/cluster/redis-link.ts';
 import { RedisPoliteness } from '../src/cluster/redis-politeness.ts';
 import { openSharedExtraction } from '../src/cluster/shared-extraction.ts';
 import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
@@ -22,7 +22,7 @@ const { recordsMax, cluster = null, ...data } = workerData as EngineThreadData;
 export default async function run({ port }: EngineThreadTask): Promise<void> {
   const store = openExtractStore(data.dataDir);
   store.extractions.boundRecords(recordsMax);
-  const links = cluster === null ? null : await openLinks(cluster);
+  const links = cluster === null ? null : openLinks(cluster);
   await serveEngine(port, (engineLinks) =>
     createJobEngine({
       ...data,
@@ -41,9 +41,9 @@ interface Links {
   readonly reader: Link;
 }
 
-async function openLinks({ urls, user, password }: EngineCluster): Promise<Links> {
-  const [link, reader] = await Promise.all([openLink({ urls, user, password }), openLink({ urls, user, password })]);
-  return { link, reader };
+function openLinks({ urls, user, password }: EngineCluster): Links {
+  const address = { urls, user, password };
+  return { link: openLink(address), reader: openWaitingLink(address) };
 }
 
 /** Connects the engine to the jobs of the other nodes. */

@@ -1,5 +1,6 @@
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import type { Link, Reply } from './link.ts';
+import { extractionKey } from './store-keys.ts';
 
 export interface JobLogParts {
   readonly link: Link;
@@ -28,8 +29,8 @@ export type LogRead =
   | { readonly kind: 'gap'; readonly next: number }
   | { readonly kind: 'fault' };
 
-const LOG = '{gh:x}:log';
-const META = '{gh:x}:meta';
+const LOG = extractionKey('', 'log');
+const META = extractionKey('', 'meta');
 /** Choice: a node that was away for less than this much of results catches up. */
 const BYTES_MAX = 256 * 2 ** 20;
 /** Choice: an entry has up to 4 MiB, and nobody waits for it. */

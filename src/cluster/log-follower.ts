@@ -28,6 +28,8 @@ const UNREACHABLE_MS = 200;
 /** Choice: how long a writer waits for its own entry to be applied here; usually a few ms. */
 const COMMIT_MS = 15_000;
 const POLL_MS = 5;
+/** Choice: how long a start waits for the store; then the node serves what it has. */
+const START_MS = 5_000;
 
 /** Writes to the log of jobs and applies it, in order, on this node. */
 export class LogFollower {
@@ -70,8 +72,14 @@ export class LogFollower {
     return !this.#waiting.has(serial);
   }
 
+  /**
+   * Applies the log from now on. Resolves when everything in it is applied; waits a while for a store that does not answer, so that a node
+   * does not work on what others took over meanwhile.
+   */
   async follow(): Promise<void> {
     this.#following ??= this.#follow();
+    const endMs = performance.now() + START_MS;
+    while (performance.now() < endMs && (await this.#parts.log.last()) === null) await delay(UNREACHABLE_MS);
     await this.caughtUp();
   }
 

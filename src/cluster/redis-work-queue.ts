@@ -10,6 +10,7 @@ import type {
   WorkQueue,
 } from '../ports/work-queue-port.ts';
 import type { Argument, Command, Link, Reply, Sent } from './link.ts';
+import { deliveryKey } from './store-keys.ts';
 import { CLAIM, PUBLISH, RELEASE, RENEW, SETTLE } from './work-queue-scripts.ts';
 
 /** How one kind of work is written. Values are encrypted by the queue. */
@@ -179,13 +180,13 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
   }
 
   get #listKey(): string {
-    return `{gh:w:${this.#parts.name}}:lanes`;
+    return deliveryKey(`-${this.#parts.name}`, 'lanes');
   }
 
   /** Lanes are named in the keys by a hash, because a lane may be the name of something. */
   #key(lane: string, what: string): string {
     const hash = createHash('sha256').update(lane).digest('hex').slice(0, 32);
-    return `{gh:w:${this.#parts.name}:${hash}}:${what}`;
+    return deliveryKey(`-${this.#parts.name}-${hash}`, what);
   }
 
   #sealed(lane: string, id: string, what: string, plain: Buffer): Buffer {

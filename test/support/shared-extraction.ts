@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { openLink } from '../../src/cluster/redis-link.ts';
+import type { Link } from '../../src/cluster/link.ts';
+import { openWaitingLink } from '../../src/cluster/redis-link.ts';
 import { RedisPoliteness } from '../../src/cluster/redis-politeness.ts';
 import { openSharedExtraction } from '../../src/cluster/shared-extraction.ts';
 import type { ExtractOrder, ExtractStepMessage } from '../../src/extract/extract-messages.ts';
@@ -16,6 +17,7 @@ import type { LiveNode } from '../../src/state/shared-jobs.ts';
 import type { ExtractionId } from '../../src/work/extraction-job.ts';
 import { tempFolder } from '../unit/state/support.ts';
 import { type Answer, resultOf, SEALING } from './extraction-scheduler.ts';
+import { linkTo } from './links.ts';
 
 /** Engines of several nodes over one shared store. Each has its own tables; its workers are simulated by the test. */
 
@@ -51,8 +53,7 @@ export class SharedNode {
   #isOpen = true;
 
   static async open(options: SharedNodeOptions): Promise<SharedNode> {
-    const address = { urls: [options.url], user: null, password: null };
-    const [link, reader] = await Promise.all([openLink(address), openLink(address)]);
+    const [link, reader] = await Promise.all([linkTo(options.url), linkTo(options.url, openWaitingLink)]);
     const node = new SharedNode(options, link, reader);
     if (options.isStarted ?? true) await node.start();
     onTestFinished(() => node.stop());
@@ -61,8 +62,8 @@ export class SharedNode {
 
   private constructor(
     { node, runsJobs = true, folder = tempFolder(), logBytesMax }: SharedNodeOptions,
-    link: Awaited<ReturnType<typeof openLink>>,
-    reader: Awaited<ReturnType<typeof openLink>>,
+    link: Link,
+    reader: Link,
   ) {
     this.node = node;
     this.folder = folder;
