@@ -2,6 +2,7 @@ import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
 import { FairQueue } from '../kernel/fair-queue.ts';
 import type { ExtractionId, FailureEntry } from '../work/extraction-job.ts';
 import { type ExtractionState, type Failure, hasEnded } from '../work/extraction-state.ts';
+import type { SharedPoliteness } from '../ports/politeness.ts';
 import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } from './extract-messages.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
@@ -46,6 +47,8 @@ export interface SchedulerParts {
   /** Key that encrypts and decrypts sessions. */
   readonly encryptionKey: Uint8Array;
   readonly polite: DomainLimits;
+  /** The limits per domain that all nodes keep together; null or absent on a single node. */
+  readonly sharedPoliteness?: SharedPoliteness | null;
   readonly bounds: SchedulerBounds;
   /** False: jobs are queued and none is begun. */
   readonly runsJobs?: boolean;
@@ -98,6 +101,7 @@ export class Scheduler {
     this.#leases = new LeaseBook(parts.bounds);
     this.gate = new DomainLimiter({
       settings: parts.polite,
+      shared: parts.sharedPoliteness ?? null,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
       grant: (worker, permits) => void parts.send(worker, { kind: 'permitted', permits }),

@@ -22,6 +22,7 @@
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
  * | state       | `audit`        | customer number, u32 (0: no customer); ms, u48; number, u40; 1 for an account, 0 for content, u8 (4+6+5+1) | version u8, msgpack [entry] (`audit-table.ts`) | server, CLI | server, CLI |
+ * | state       | `feed`         | 1, u8 (1)                                | msgpack [cluster, number, token, loading]; only on a node of a cluster | server | server, CLI   |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
  * | hot         | `decision-links` | customer number, u32; stream, u8; first arrival, u48; part, u8 (12) | links and the blocks that have them (`decision-log/link-segment.ts`) | server | server |
@@ -66,6 +67,7 @@ export const TABLES = [
   { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'state', name: 'tallies', keyBytes: 5 },
   { environment: 'state', name: 'audit', keyBytes: 16 },
+  { environment: 'state', name: 'feed', keyBytes: 1 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
   { environment: 'hot', name: 'decision-links', keyBytes: 12 },
