@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ProcessorClock } from './check/processor-time.ts';
+import { mainThreadUs, ProcessorClock } from './check/processor-time.ts';
 import { readOptions } from './cluster/options.ts';
 import { report, type RoundFigures } from './cluster/report.ts';
 import { openSystem, type System } from './cluster/system.ts';
@@ -51,9 +51,10 @@ async function measure(system: System, round: number): Promise<RoundFigures> {
   const nodes = system.nodePids.map((pid) => new ProcessorClock(pid));
   const stores = (system.store?.pids ?? []).map((pid) => new ProcessorClock(pid));
   system.store?.reset();
-  const before = [total(nodes), total(stores)] as const;
+  const read = () => ({ nodes: total(nodes), main: mainThreads(system), store: total(stores) });
+  const before = read();
   const outcomes = await send(system, options.seconds, round * 10 + 1);
-  const after = [total(nodes), total(stores)] as const;
+  const after = read();
   const store = system.store?.read() ?? readStore('');
   const latency = outcomes.flatMap(({ latencyMs }) => [...latencyMs]).sort((a, b) => a - b);
   const decisions = latency.length;
@@ -65,14 +66,19 @@ async function measure(system: System, round: number): Promise<RoundFigures> {
     p50_ms: latency[Math.floor(decisions * 0.5)] ?? NaN,
     p99_ms: latency[Math.floor(decisions * 0.99)] ?? NaN,
     not_ok: outcomes.flatMap(({ status }) => [...status]).filter((status) => status !== 200).length,
-    nodes_us: (after[0] - before[0]) / decisions,
-    store_us: (after[1] - before[1]) / decisions,
+    nodes_us: (after.nodes - before.nodes) / decisions,
+    main_us: (after.main - before.main) / decisions,
+    store_us: (after.store - before.store) / decisions,
     commands: Object.fromEntries([...store.commands].map(per)),
     net_bytes: store.netBytes / decisions,
     store_mb: store.memoryBytes / 1e6,
     node_mb: usageOf(system.nodePids[0]).residentMb,
     decisions_per_second: options.capacity ? await capacityOf(system, round) : null,
   };
+}
+
+function mainThreads({ nodePids }: System): number {
+  return nodePids.reduce((sum, pid) => sum + mainThreadUs(pid), 0);
 }
 
 function total(clocks: readonly ProcessorClock[]): number {

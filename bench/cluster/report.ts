@@ -13,6 +13,8 @@ export interface RoundFigures {
   readonly not_ok: number;
   /** Processor time of all nodes and of the store, per decision. */
   readonly nodes_us: number;
+  /** The part of the nodes' main threads. */
+  readonly main_us: number;
   readonly store_us: number;
   readonly commands: Readonly<Record<string, { readonly calls: number; readonly us: number }>>;
   readonly net_bytes: number;
@@ -26,11 +28,22 @@ export function report(found: readonly RoundFigures[], options: ClusterBenchOpti
   const names = [...new Set(found.map(({ system }) => system))];
   const of = (system: string, figure: (one: RoundFigures) => number): number =>
     median(found.filter((one) => one.system === system).map(figure));
-  const head = ['', 'p50 ms', 'p99 ms', 'not 2xx', 'nodes µs', 'store µs', 'commands', 'store bytes', 'node MB'];
+  const head = [
+    '',
+    'p50 ms',
+    'p99 ms',
+    'not 2xx',
+    'nodes µs',
+    'main µs',
+    'store µs',
+    'commands',
+    'store bytes',
+    'node MB',
+  ];
   if (options.capacity) head.push('decisions/s');
   const table = new Table({
     head,
-    colAligns: ['left', ...Array.from({ length: 9 }, () => 'right' as const)],
+    colAligns: ['left', ...Array.from({ length: 10 }, () => 'right' as const)],
     style: { head: [], border: [] },
   });
   for (const name of names)
@@ -40,6 +53,7 @@ export function report(found: readonly RoundFigures[], options: ClusterBenchOpti
       of(name, (one) => one.p99_ms).toFixed(2),
       of(name, (one) => one.not_ok),
       of(name, (one) => one.nodes_us).toFixed(0),
+      of(name, (one) => one.main_us).toFixed(0),
       of(name, (one) => one.store_us).toFixed(1),
       of(name, callsOf).toFixed(2),
       of(name, (one) => one.net_bytes).toFixed(0),
