@@ -145,6 +145,11 @@ export class ClusterAdmission implements Admission {
     this.#change('release', id);
   }
 
+  /** Lets the store load the functions, so that the first requests do not wait for it. */
+  async prepare(): Promise<void> {
+    await ADMISSION_FUNCTIONS.call(this.#link, [{ name: 'release', keys: [requestIdKey(0, 0, 0)], args: ['0'] }]);
+  }
+
   /** Stops writing changes. Those that still wait are lost, like with a process that ends. */
   close(): void {
     clearInterval(this.#timer);

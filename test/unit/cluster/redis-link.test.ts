@@ -57,6 +57,11 @@ test('An error of the store is a fault of its command alone', async () => {
   await isUp(opened);
   const sent = await opened.send([command('SET', 'a', 'x'), command('INCR', 'a'), command('GET', 'a')], 5_000);
   expect(kinds(sent)).toEqual(['reply', 'refused', 'reply']);
+  expect(opened.status()).toMatchObject({
+    storesUp: 1,
+    details: [],
+    refusal: expect.stringContaining('not an integer'),
+  });
   expect(opened.isUp).toBe(true);
 });
 
