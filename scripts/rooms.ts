@@ -137,7 +137,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   extract: {
     holds: 'Extraction: jobs, fetching, readers, connectors, results, sinks',
-    mayImport: ['assets', 'contract', 'egress', 'kernel', 'observe', 'state', 'work'],
+    mayImport: ['assets', 'contract', 'egress', 'kernel', 'observe', 'ports', 'state', 'work'],
     path: 'cold',
   },
   api: {

@@ -1,7 +1,7 @@
 import { TOP_ROWS_MAX, TOP_SUBJECTS } from '../kernel/limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import { linksOf } from '../history/link-summary.ts';
 import { TopCounter, type TopSubject } from '../history/top-counter.ts';
 import { DECISIONS } from '../risk/decision.ts';
@@ -19,9 +19,9 @@ const TEXTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
 /** The endpoint for the most frequent subjects of decisions. Source: contract, 9.10. */
 export function topHandlers(
   endpoint: EndpointFactory,
-  { decisions }: { readonly decisions: Pick<DecisionLog, 'scan' | 'readAt'> },
+  { decisions }: { readonly decisions: Pick<DecisionReader, 'scan' | 'readAt'> },
 ): SecretHandlers<'readTop'> {
-  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices }) => {
+  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices, coverage }) => {
     const read = readQuery(query, QUERIES.readTop);
     if (read.kind === 'problem') return read;
     const { by, count } = read.value;
@@ -29,7 +29,7 @@ export function topHandlers(
     if (range.kind === 'problem') return range;
     const { from, to } = range;
     const counter = new TopCounter(by, count);
-    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX };
+    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX, coverage };
     const scanned = await decisions.scan(caller.customer, wanted, (record, bytes, at, end, occurredAtMs, block) => {
       counter.add(record, bytes, { block, at, end }, occurredAtMs);
       return false;

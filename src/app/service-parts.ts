@@ -20,6 +20,7 @@ import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
 import type { Settings } from './settings.ts';
+import type { Cluster } from './wire-cluster.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
@@ -52,6 +53,8 @@ export interface OpenVelocity {
 export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
+  /** Null on a node that works alone. */
+  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'isClosed'> | null;
   readonly listener: Listener;
   /** The dashboard's own listener; null if the service's listener serves it. */
   readonly dashboardListener: Listener | null;

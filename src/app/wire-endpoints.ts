@@ -4,6 +4,7 @@ import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
 import { outcomeHandlers } from '../api/outcome-handlers.ts';
 import { FailedAuthentications } from '../decide/failed-authentications.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
+import { LocalOutcomes } from '../history/local-outcomes.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { addressesOf } from './open-listener.ts';
@@ -57,9 +58,5 @@ export function outcomesOf(
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
-  return outcomeHandlers(endpoint, {
-    outcomes,
-    memory,
-    findDecision: (customer, requestId, nowMs) => decisions.find(customer, requestId, nowMs)?.record ?? null,
-  });
+  return outcomeHandlers(endpoint, new LocalOutcomes({ outcomes, decisions, memory }));
 }

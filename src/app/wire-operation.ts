@@ -27,7 +27,7 @@ export interface OperationRole {
 }
 
 export function wireOperation(parts: ServiceParts, role: DecideRole | null, counts: DecisionCounts): OperationRole {
-  const { settings, journal, listener, deciding, log } = parts;
+  const { settings, journal, listener, deciding, cluster, log } = parts;
   const { roles } = settings;
   const recorder = role?.recorder ?? { storeFailedAtMs: Number.NEGATIVE_INFINITY };
   const assetStates = (): AssetStates => ({
@@ -38,6 +38,8 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
     backups: parts.backups.status(),
+    ...(parts.installation.feed && { feed: parts.installation.feed.status() }),
+    ...(cluster && { cluster: cluster.status() }),
   });
   let isWarm = !settings.warmUp;
   let isStopping = false;
@@ -49,7 +51,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     degraded: () => isDegraded(assetStates()),
     starting: () => !isWarm,
     stopping: () => isStopping,
-    closed: () => journal.broken !== null,
+    closed: () => journal.broken !== null || cluster?.isClosed === true,
     openApi: staticFile({ contentType: 'application/json', isImmutable: false, load: readOpenApi }),
     metrics: metricsOf(parts, role, counts, assetStates),
     metricsToken: settings.metricsToken,
@@ -68,7 +70,18 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
 }
 
 function metricsOf(
-  { listener, keyCache, replay, velocity, decisions, installation, dispatcher, extractions, backups }: ServiceParts,
+  {
+    listener,
+    keyCache,
+    replay,
+    velocity,
+    decisions,
+    installation,
+    dispatcher,
+    extractions,
+    backups,
+    cluster,
+  }: ServiceParts,
   role: DecideRole | null,
   counts: DecisionCounts,
   assetStates: () => AssetStates,
@@ -90,6 +103,8 @@ function metricsOf(
         ...extractions.readings,
         ...backups.readings,
         repairReading(installation.repairs),
+        ...(installation.feed?.readings ?? []),
+        ...(cluster?.readings ?? []),
       ],
       layers: assetStates,
     },

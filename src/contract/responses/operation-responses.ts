@@ -40,6 +40,8 @@ export const READINESS = z
         extraction: LAYER.optional(),
         policy: LAYER.optional(),
         backups: LAYER,
+        feed: LAYER.optional(),
+        cluster: LAYER.optional(),
       })
       .optional()
       .meta({ description: 'A layer that none of the roles of this node uses is absent' }),
