@@ -20,17 +20,31 @@ import { event, HASH_KEY, HOUR, MINUTE, NOW_MS, SECOND } from '../../velocity/ev
 
 const STREAM = 7;
 const KEY = velocityKey(STREAM);
+const PATIENT_MS = 5_000;
 
 let redis: RedisServer;
 let links: MeasuredLink[] = [];
 let proxies: LateProxy[] = [];
 let folder = '';
 
-async function linkTo(url = redis.url): Promise<MeasuredLink> {
+/** A link with the deadline of decisions. */
+async function hastyLink(url = redis.url): Promise<MeasuredLink> {
   const link = openLink({ urls: [url], user: null, password: null });
   links.push(link);
   await until('the link', () => link.isUp);
   return link;
+}
+
+/** A link that waits: a stall of the machine must not look like a fault of the store. */
+async function linkTo(): Promise<Link> {
+  const link = await hastyLink();
+  return {
+    get isUp() {
+      return link.isUp;
+    },
+    send: (commands) => link.send(commands, PATIENT_MS),
+    close: () => link.close(),
+  };
 }
 
 async function proxyOf(): Promise<LateProxy> {
@@ -83,7 +97,7 @@ async function entries(): Promise<number> {
 
 describe.runIf(HAS_REDIS)('a store that fails', () => {
   test('While it is paused each node counts alone, marked as degraded; afterwards every event is at the other once', async () => {
-    const [a, b] = [openVelocityNode(await linkTo()), openVelocityNode(await linkTo())];
+    const [a, b] = [openVelocityNode(await hastyLink()), openVelocityNode(await linkTo())];
     const [one, other] = [a.worker(), b.worker()];
     await see(one, { eventType: 'payment' });
     await see(other, { eventType: 'payment' });
@@ -110,7 +124,7 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
 
   test('Replies that come 500 ms late cost three decisions their deadline and double no event', async () => {
     const proxy = await proxyOf();
-    const late = await linkTo(proxy.url);
+    const late = await hastyLink(proxy.url);
     const [a, b] = [openVelocityNode(late), openVelocityNode(await linkTo())];
     const velocity = a.worker();
     await see(velocity);
@@ -132,12 +146,12 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
     expect(await count(b.worker())).toBe(22);
   });
 
-  test('A store that forgets scripts gets them again within the same decision', async () => {
+  test('A store that forgets the functions gets them again within the same decision', async () => {
     const a = openVelocityNode(await linkTo());
     const b = openVelocityNode(await linkTo());
     const [one, other] = [a.worker(), b.worker()];
     await see(one);
-    await redis.command('SCRIPT', 'FLUSH');
+    await redis.command('FUNCTION', 'FLUSH');
     expect(await count(other)).toBe(2);
     expect(await count(one)).toBe(3);
     expect([a.marks.count('alone'), b.marks.count('alone')]).toEqual([0, 0]);
