@@ -229,7 +229,9 @@ async function recover(
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () =>
+    openMemory(settings, keyFor, clock, cluster?.link ?? null, log),
+  );
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);

@@ -64,6 +64,11 @@ export class Cluster {
     return this.#readings;
   }
 
+  /** The main thread's link. */
+  get link(): MeasuredLink {
+    return this.#parts.link;
+  }
+
   /** Whether this node accepts no decision: strict, and without the store. */
   get isClosed(): boolean {
     return this.#parts.settings.isStrict && !this.#parts.link.isUp;
