@@ -53,12 +53,13 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
 
 /** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
 export function outcomesOf(
-  { installation, decisions }: ServiceParts,
+  { installation, decisions, cluster }: ServiceParts,
   { memory }: OpenVelocity,
   endpoint: EndpointFactory,
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   // Uses the same shared memory as the score workers, so changes are visible at once.
-  return outcomeHandlers(endpoint, new LocalOutcomes({ outcomes, decisions, memory: new LocalVelocity(memory) }));
+  const local = new LocalOutcomes({ outcomes, decisions, memory: new LocalVelocity(memory) });
+  return outcomeHandlers(endpoint, cluster?.nodes.outcomes(local) ?? local);
 }
