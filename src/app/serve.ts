@@ -46,6 +46,7 @@ import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
 import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
 import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
@@ -55,6 +56,7 @@ import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
 import { openDispatcher } from './wire-webhooks.ts';
+import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
 
@@ -193,6 +195,8 @@ async function openStarting(settings: Settings, version: string, log: Log, setti
   throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
 }
 
+const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set(['key.created', 'key.revoked', 'keys.revoked_again']);
+
 /** State of the last run, restored into memory. */
 interface Recovered {
   readonly admission: Admission;
@@ -233,11 +237,11 @@ async function recover(
   pollKeys();
   // A changed key counts before the command or the call that changed it gets its response.
   store.changes.onCommitted(({ change }) => {
-    if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
+    if (KEY_CHANGES.has(change.kind)) pollKeys();
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor('velocity-hash'), clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -291,7 +295,12 @@ interface Senders {
   readonly extractions: OpenExtractions;
 }
 
-function openSenders(settings: Settings, { store, keyFor }: Installation, { journal }: Recovered, log: Log): Senders {
+function openSenders(
+  settings: Settings,
+  { store, feed, keyFor }: Installation,
+  { journal }: Recovered,
+  log: Log,
+): Senders {
   const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
   const dispatcher = openDispatcher({
     store,
@@ -302,6 +311,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
     roles: settings.roles,
     log,
   });
+  feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
   return { dispatcher, extractions };
 }
 
@@ -336,6 +346,7 @@ async function openDeciding(
       layers: layers.initial(),
       policies: policyFile.initial(),
       velocity: velocity.memory,
+      exchange: velocity.exchange,
       keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
     },
     {
@@ -348,9 +359,10 @@ async function openDeciding(
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
+  const caughtUp = recovered.velocity?.table.catchUp();
   const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
-  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
+  void Promise.all([service.warmUp(), touched, caughtUp]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
 function run(parts: Parts): Running {
@@ -402,12 +414,15 @@ async function stop(parts: Parts): Promise<void> {
   journal.close();
   await deciding?.pool.close();
   await service.close();
+  await velocity?.close();
+  await velocity?.table.stopFollowing();
   const saved = await velocity?.table.save(clock.nowMs());
   await velocity?.table.close();
   if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
   await deciding?.layers.close();
   await policies?.policyFile.close();
   await policies?.policyArchive.close();
+  await installation.feed?.close();
   await cluster?.close();
   await installation.store.close();
   await installation.lock.release();

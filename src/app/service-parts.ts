@@ -14,7 +14,8 @@ import type { HistoryStats } from '../ports/decision-history.ts';
 import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
+import type { OutcomeMemory } from '../ports/velocity.ts';
+import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
@@ -43,6 +44,12 @@ export interface OpenPolicies {
 export interface OpenVelocity {
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
+  /** Null on a node that works alone. */
+  readonly exchange: ExchangeSeed | null;
+  /** The main thread's instance. */
+  readonly outcomes: OutcomeMemory;
+  /** Sends what other nodes have not got yet, and closes the main thread's link. */
+  close(): Promise<void>;
 }
 
 /** What a start has opened when it wires the request handlers. Null: no role of this node uses it. */

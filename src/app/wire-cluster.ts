@@ -38,7 +38,7 @@ export type SelfFacts = Pick<NodeFacts, 'version' | 'url' | 'startedAtMs'>;
  */
 export async function openCluster(
   { cluster: settings, dataDir, roles }: Settings,
-  { keyFor, store }: Pick<Installation, 'keyFor' | 'store'>,
+  { keyFor, store, feed }: Pick<Installation, 'keyFor' | 'store' | 'feed'>,
   self: SelfFacts,
   log: Log,
 ): Promise<Cluster | null> {
@@ -47,7 +47,7 @@ export async function openCluster(
   const untilMs = performance.now() + FIRST_ANSWER_MS;
   while (!link.isUp && performance.now() < untilMs) await new Promise((done) => setTimeout(done, POLL_MS));
   const { id, home } = readNodeId(dataDir, settings.nodeId);
-  const facts = (): NodeFacts => ({ ...self, roles, feedPosition: '' });
+  const facts = (): NodeFacts => ({ ...self, roles, feedPosition: String(feed?.position ?? 0) });
   const nodes = new ClusterNodes({ settings, id, home, keyFor, turns: store.turns, facts, log });
   await nodes.join();
   return new Cluster({ settings, nodeId: id, nodes, link, keyFor }, log);
@@ -98,8 +98,11 @@ export class Cluster {
     const { stores, storesUp } = this.#parts.link.status();
     const isAlone = performance.now() - (this.#admission?.counts.lastFaultAtMs ?? -Infinity) < ALONE_SHOWN_MS;
     if (storesUp > 0 && storesUp === stores && !isAlone) return { state: 'ok', version: 'redis', detail: '' };
-    const without = this.#parts.settings.isStrict ? 'is refused' : 'is decided by this node alone';
-    const detail = `${storesUp} of ${Math.max(1, stores)} primaries of the shared store answer; what cannot be counted there ${without}`;
+    const without = this.#parts.settings.isStrict ? 'refused' : 'decided by this node alone';
+    const detail =
+      storesUp < stores || stores === 0
+        ? `${storesUp} of ${Math.max(1, stores)} primaries of the shared store answer; other requests are ${without}`
+        : `the shared store did not count some requests of the last seconds, which were ${without}`;
     return { state: 'broken', version: null, detail };
   }
 

@@ -7,7 +7,6 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import { LocalOutcomes } from '../history/local-outcomes.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
-import { LocalVelocity } from '../velocity/local-velocity.ts';
 import { addressesOf } from './open-listener.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 
@@ -54,12 +53,11 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
 /** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
 export function outcomesOf(
   { installation, decisions, cluster }: ServiceParts,
-  { memory }: OpenVelocity,
+  { outcomes: memory }: OpenVelocity,
   endpoint: EndpointFactory,
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
-  // Uses the same shared memory as the score workers, so changes are visible at once.
-  const local = new LocalOutcomes({ outcomes, decisions, memory: new LocalVelocity(memory) });
+  const local = new LocalOutcomes({ outcomes, decisions, memory });
   return outcomeHandlers(endpoint, cluster?.nodes.outcomes(local) ?? local);
 }

@@ -27,22 +27,34 @@ export class LocalOutcomes implements OutcomeReports<Slices> {
     slices: Slices,
   ): Promise<readonly boolean[]> {
     const accepted: boolean[] = [];
+    const counting = new Set<Promise<void>>();
     for (const one of reports) {
       // Finding a decision takes 50 µs, so only a few fit in a slice.
       if (slices.isOver) await slices.begin();
-      accepted.push(this.#settle(customer, one, nowMs));
+      accepted.push(this.#settle(customer, one, nowMs, counting));
     }
+    // Every node counts them when the caller has its response.
+    if (counting.size > 0) await Promise.all(counting);
     return accepted;
   }
 
-  #settle(customer: CustomerNumber, { requestId, outcome }: OutcomeReport, nowMs: number): boolean {
+  /** Returns false if this node has no such decision, or if it is older than `OUTCOMES_KEPT_MS`. */
+  #settle(
+    customer: CustomerNumber,
+    { requestId, outcome }: OutcomeReport,
+    nowMs: number,
+    counting: Set<Promise<void>>,
+  ): boolean {
     const { decisions, outcomes, memory } = this.#stores;
     const decision = decisions.find(customer, requestId, nowMs)?.record ?? null;
     if (decision === null || decision.occurredAtMs < nowMs - OUTCOMES_KEPT_MS) return false;
     const { occurredAtMs, publicKey, trace } = decision;
     const before = outcomes.find(requestId) ?? decision.outcome;
     if (before === outcome) return true;
-    if (trace !== null) memory.settle({ customer, publicKey, trace, occurredAtMs, nowMs, before, outcome });
+    if (trace !== null) {
+      const counted = memory.settle({ customer, publicKey, trace, occurredAtMs, nowMs, before, outcome });
+      if (counted instanceof Promise) counting.add(counted);
+    }
     outcomes.put(requestId, outcome);
     return true;
   }

@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly words?: readonly string[];
   /** `dist/app/main.js` of another installation. */
   readonly main?: string;
+  /** Options of Node.js. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** Settings for a server with the installed location databases. */
@@ -85,20 +87,24 @@ export const NODES_OF_TESTS = Number(process.env['GATEHOUSE_TEST_NODES'] ?? 0);
 export async function startNode(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
-  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', ...(options.words ?? [])], {
-    env: {
-      ...foreignEnvironment(),
-      GATEHOUSE_PORT: '0',
-      GATEHOUSE_VELOCITY_MB: '16',
-      // The warm-up takes half a second of processor time per start; its own test enables it.
-      GATEHOUSE_WARM_UP: '0',
-      GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
-      GATEHOUSE_GEOIP_PACKAGES: '0',
-      ...options.env,
-      GATEHOUSE_DATA_DIR: dataDir,
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeFlags ?? []), options.main ?? MAIN, 'serve', ...(options.words ?? [])],
+    {
+      env: {
+        ...foreignEnvironment(),
+        GATEHOUSE_PORT: '0',
+        GATEHOUSE_VELOCITY_MB: '16',
+        // The warm-up takes half a second of processor time per start; its own test enables it.
+        GATEHOUSE_WARM_UP: '0',
+        GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
+        GATEHOUSE_GEOIP_PACKAGES: '0',
+        ...options.env,
+        GATEHOUSE_DATA_DIR: dataDir,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  );
   const leave = (): void => {
     child.kill('SIGKILL');
     if (ownsDataDir) rmSync(dataDir, { recursive: true, force: true });

@@ -156,10 +156,21 @@ function sendStream(
 
 const EMPTY = new Uint8Array(0);
 
-/** Returns the public problem of a failed write. Only a full disk is disclosed, because the client may retry when there is room. */
+/** Choice: a failover of the store takes a second or two. */
+const CLUSTER_RETRY_SECONDS = 2;
+
+/** Returns the public problem of a failed write. Only what passes by itself is disclosed, because the client may retry then. */
 function problemOf({ code }: StoreFault): Problem {
   if (code === 'store_full')
     return problem('insufficient_storage', 'The disk is full. Send the request again when there is room.');
+  if (code === 'cluster_unavailable')
+    return problem('cluster_unavailable', 'The nodes cannot agree on changes at the moment. Nothing was changed.', {
+      retryAfterSeconds: CLUSTER_RETRY_SECONDS,
+    });
+  if (code === 'change_unconfirmed')
+    return problem('cluster_unavailable', 'The change was not confirmed in time. Whether it was made is unknown.', {
+      retryAfterSeconds: CLUSTER_RETRY_SECONDS,
+    });
   return problem('internal_error', 'The request failed.');
 }
 

@@ -1,3 +1,7 @@
+import { feedKey } from '../store-keys.ts';
+
+export { CHANGES_KEY } from '../store-keys.ts';
+
 /**
  * The keys of the feed, all in one slot. The stream's ids are `<number of the change>-<part>`; the numbers have no gap.
  *
@@ -10,17 +14,16 @@
  * | `{gh:feed}:giver:<request>` | string | id of the node that writes the snapshot; expires                                              |
  * | `{gh:feed}:chunks:<request>` | list | chunks of the snapshot, encrypted; expires                                                    |
  */
-export const HEAD_KEY = '{gh:feed}:head';
-export const CHANGES_KEY = '{gh:feed}:changes';
-export const REPLICAS_KEY = '{gh:feed}:replicas';
-export const WANTED_KEY = '{gh:feed}:wanted';
+export const HEAD_KEY = feedKey('head');
+export const REPLICAS_KEY = feedKey('replicas');
+export const WANTED_KEY = feedKey('wanted');
 
 export function giverKey(request: string): string {
-  return `{gh:feed}:giver:${request}`;
+  return feedKey(`giver:${request}`);
 }
 
 export function chunksKey(request: string): string {
-  return `{gh:feed}:chunks:${request}`;
+  return feedKey(`chunks:${request}`);
 }
 
 /** Version of the feed's keys and of the form of its entries. Nodes of another one are refused. */

@@ -60,6 +60,8 @@ export class FeedReader {
   #isLost = false;
   #isClosed = false;
   #running: Promise<void> | null = null;
+  /** Waits for entries, and touches no table when it is closed meanwhile. */
+  #isWaiting = false;
 
   constructor(parts: ReaderParts, { cluster, number, last }: FeedPosition) {
     this.#parts = parts;
@@ -83,7 +85,7 @@ export class FeedReader {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#running;
+    if (!this.#isWaiting) await this.#running;
   }
 
   async #run(): Promise<void> {
@@ -102,7 +104,9 @@ export class FeedReader {
       }
       if (this.#number < newest) this.#parts.onState({ kind: 'catching-up' });
       else this.#parts.onState({ kind: 'current' });
+      this.#isWaiting = true;
       const read = await readAfter(this.#parts.waiting, ...this.#from());
+      this.#isWaiting = false;
       if (this.#isClosed) return;
       if (read.kind === 'away') {
         this.#parts.onState({ kind: 'away', detail: read.detail });

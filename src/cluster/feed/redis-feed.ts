@@ -44,6 +44,7 @@ export interface FeedOptions {
   readonly keepBytesMax?: number;
   readonly trimMs?: number;
   readonly commitMsMax?: number;
+  readonly reportMs?: number;
 }
 
 export type FeedOpened =
@@ -79,6 +80,7 @@ export class RedisFeed implements StateFeed {
   readonly #parts: FeedParts;
   readonly #startedAtMs = Date.now();
   readonly #listeners = new Set<Listener>();
+  readonly #listenersToOthers = new Set<Listener>();
   /** Own changes in the stream, by their token. */
   readonly #waiting = new Map<string, Waiting>();
   #options: FeedOptions | null = null;
@@ -161,6 +163,12 @@ export class RedisFeed implements StateFeed {
   onCommitted(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Like `onCommitted`, for changes that another node has made. */
+  onOthersCommitted(listener: Listener): () => void {
+    this.#listenersToOthers.add(listener);
+    return () => this.#listenersToOthers.delete(listener);
   }
 
   /** Stops reading and writing. Changes that were not confirmed yet fail. */
@@ -259,12 +267,15 @@ export class RedisFeed implements StateFeed {
     const own = this.#waiting.get(token);
     const committed = { ...origin, change: own?.change ?? change };
     for (const listener of this.#listeners) listener(committed);
-    if (own === undefined) return;
+    if (own === undefined) {
+      for (const listener of this.#listenersToOthers) listener(committed);
+      return;
+    }
     if (own.until === 'visible') own.settle({ kind: 'ok', value: outcome });
     else void durable.then((failed) => own.settle(failed ?? { kind: 'ok', value: outcome }));
   }
 
-  #openReplicas({ link, node, version, formats = CHANGE_FORMATS }: FeedOptions): Replicas {
+  #openReplicas({ link, node, version, formats = CHANGE_FORMATS, reportMs }: FeedOptions): Replicas {
     const known = Object.fromEntries(Object.entries(formats).map(([kind, format]) => [kind, format.version]));
     const facts = (): ReplicaFacts => ({
       cluster: this.#cluster,
@@ -280,7 +291,7 @@ export class RedisFeed implements StateFeed {
       void this.#give(wanted);
       void this.#trim();
     };
-    return new Replicas({ link, id: node, formats, facts, onReported });
+    return new Replicas({ link, id: node, formats, facts, onReported, ...(reportMs !== undefined && { reportMs }) });
   }
 
   /** Resolves when this node has what the store had at the last look. A node that starts alone does not wait for the store. */

@@ -44,6 +44,7 @@ export interface ReplicasParts {
   readonly facts: () => ReplicaFacts;
   /** Called after each report that the store took. */
   readonly onReported: (wanted: readonly Wanted[]) => void;
+  readonly reportMs?: number;
 }
 
 /** The copies of all nodes: each reports twice a second how far it is. Who is alive is computed from the store's clock. */
@@ -130,7 +131,10 @@ export class Replicas {
 
   #schedule(): void {
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => void this.report().finally(() => this.#schedule()), REPORT_MS);
+    this.#timer = setTimeout(
+      () => void this.report().finally(() => this.#schedule()),
+      this.#parts.reportMs ?? REPORT_MS,
+    );
   }
 }
 
