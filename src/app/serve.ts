@@ -116,8 +116,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
-  const dashboard = openDashboard(settings, dashboardListener ?? listener);
-  if (dashboard?.guard.isUsable === false) {
+  const ownDashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (ownDashboard?.guard.isUsable === false) {
     log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
   }
   const newer = newerFilesFault(settings.dataDir);
@@ -126,7 +126,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
     const keys = await makeDemoCustomer(installation.store, Date.now());
-    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    const link = ownDashboard === null ? null : signInLink(ownDashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
   const cluster = await openCluster(
@@ -135,6 +135,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     { version, url: listener.url, startedAtMs: Date.now() },
     log,
   );
+  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
+  const dashboard = ownDashboard && { ...ownDashboard, share };
   const recovered = await recover(settings, installation, cluster, log);
   const senders = openSenders(settings, installation, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
