@@ -5,7 +5,6 @@ import type { DecisionReader } from '../history/decision-reader.ts';
 import { linksOf } from '../history/link-summary.ts';
 import { TopCounter, type TopSubject } from '../history/top-counter.ts';
 import { DECISIONS } from '../risk/decision.ts';
-import type { DecisionRecord } from '../risk/decision-record.ts';
 import { readLinkTail } from '../risk/link-tail.ts';
 import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -36,7 +35,7 @@ export function topHandlers(
     });
     if (scanned.kind === 'busy') return BUSY;
     const rows = (await counter.top(TOP_SUBJECTS, slices)).flatMap((subject) => {
-      const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions.readAt(subject.place));
+      const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions);
       return shown === null ? [] : [{ ...shown, ...showCounts(subject) }];
     });
     const body = { by, count, from, to, decisions: scanned.rows, is_truncated: scanned.isTruncated, rows };
@@ -47,10 +46,13 @@ export function topHandlers(
 }
 
 /** Returns the link as decisions show it; null if its decision was removed meanwhile. */
-function linkOf({ key }: TopSubject, record: DecisionRecord | null): { kind: string; id: string } | null {
+function linkOf(
+  { key, place }: TopSubject,
+  decisions: Pick<DecisionLog, 'readAt'>,
+): { readonly kind: string; readonly id: string } | null {
+  const record = place === null ? null : decisions.readAt(place);
   if (record === null || record.links === null) return null;
-  const hash = Buffer.from(key, 'latin1').toString('hex');
-  const at = readLinkTail(record.links).findIndex((link) => link.hash === hash);
+  const at = readLinkTail(record.links).findIndex(({ hash }) => hash === key);
   return linksOf(record)[at] ?? null;
 }
 

@@ -39,9 +39,13 @@ export type RowScanner = (
   block: RowSource,
 ) => boolean;
 
+/** Choice: rows between two looks at the clock, which costs as much as a plain row. */
+const CLOCK_ROWS = 8;
+
 /**
  * Passes the newest rows to a visitor, block by block, the newest block first; within a block the oldest row comes first. Reads whole
- * blocks, so it may pass up to a block more than `rowsMax`. Rows of older builds are not passed.
+ * blocks, so it may pass up to a block more than `rowsMax`. Rows of older builds are not passed. It yields within a block too: a block has
+ * hundreds of rows, and a visitor may take microseconds for each.
  */
 export async function scanRows(
   log: CustomerLog,
@@ -54,23 +58,31 @@ export async function scanRows(
   const walk = new BlockWalk(log, wanted);
   const record = new RawRecord();
   let rows = 0;
+  let looked = 0;
   let oldestMs: number | null = null;
   let isEnough = false;
   for (;;) {
     const isOver = walk.newest() === null;
     if (isOver || isEnough || rows >= rowsMax) return { rows, isTruncated: !isOver, oldestMs };
     const block = walk.next();
-    const bytes = block === null ? null : reader.bytesOf(block);
-    if (block !== null && bytes !== null) {
-      reader.walk(block, bytes, (row) => {
+    for (let from: number | null = block === null ? null : 0; block !== null && from !== null;) {
+      // Read again after each pause: the block may have been written or removed meanwhile.
+      const bytes = reader.bytesOf(block);
+      if (bytes === null) break;
+      from = reader.walkFrom(block, bytes, from, (row) => {
         const { recordAt, recordEnd, occurredAtMs } = row;
-        if (!isWanted(row, block, wanted) || !record.read(bytes, recordAt, recordEnd)) return false;
-        if (wanted.text !== null && !hasText(bytes, recordAt, recordEnd, wanted.text)) return false;
-        rows++;
-        oldestMs = Math.min(oldestMs ?? occurredAtMs, occurredAtMs);
-        isEnough = visit(record, bytes, recordAt, recordEnd, occurredAtMs, block) || isEnough;
-        return false;
+        const isSought =
+          isWanted(row, block, wanted) &&
+          record.read(bytes, recordAt, recordEnd) &&
+          (wanted.text === null || hasText(bytes, recordAt, recordEnd, wanted.text));
+        if (isSought) {
+          rows++;
+          oldestMs = Math.min(oldestMs ?? occurredAtMs, occurredAtMs);
+          isEnough = visit(record, bytes, recordAt, recordEnd, occurredAtMs, block) || isEnough;
+        }
+        return ++looked % CLOCK_ROWS === 0 && slices.isOver;
       });
+      if (from !== null) await slices.begin();
     }
     if (slices.isOver) await slices.begin();
   }
