@@ -48,7 +48,7 @@ export function topHandlers(
 /** Returns the link as decisions show it; null if its decision was removed meanwhile. */
 function linkOf(
   { key, place }: TopSubject,
-  decisions: Pick<DecisionLog, 'readAt'>,
+  decisions: Pick<DecisionReader, 'readAt'>,
 ): { readonly kind: string; readonly id: string } | null {
   const record = place === null ? null : decisions.readAt(place);
   if (record === null || record.links === null) return null;
