@@ -42,6 +42,9 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import type { HistoryStats } from '../ports/decision-history.ts';
+import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
@@ -113,8 +116,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
-  const dashboard = openDashboard(settings, dashboardListener ?? listener);
-  if (dashboard?.guard.isUsable === false) {
+  const ownDashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (ownDashboard?.guard.isUsable === false) {
     log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
   }
   const newer = newerFilesFault(settings.dataDir);
@@ -123,10 +126,17 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
     const keys = await makeDemoCustomer(installation.store, Date.now());
-    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    const link = ownDashboard === null ? null : signInLink(ownDashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
-  const cluster = await openCluster(settings, installation, log);
+  const cluster = await openCluster(
+    settings,
+    installation,
+    { version, url: listener.url, startedAtMs: Date.now() },
+    log,
+  );
+  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
+  const dashboard = ownDashboard && { ...ownDashboard, share };
   const recovered = await recover(settings, installation, cluster, log);
   const senders = openSenders(settings, installation, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
@@ -141,6 +151,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
   const createLink = linkCreator(dashboard, recovered.keyCache);
   const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });
+  cluster?.nodes.start();
   listener.lead(service.onRequest, service.onCrash);
   if (service.onDashboardRequest !== null) dashboardListener?.lead(service.onDashboardRequest, service.onCrash);
   return run({ ...parts, service, control });
@@ -202,6 +213,9 @@ interface Recovered {
   readonly velocity: OpenVelocity | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  /** The decisions and the statistics of all nodes. */
+  readonly history: DecisionReader;
+  readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
 }
 
@@ -247,6 +261,8 @@ async function recover(
     velocity,
     decisions,
     stats,
+    history: cluster?.nodes.history(decisions) ?? decisions,
+    historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,
   };
 }
