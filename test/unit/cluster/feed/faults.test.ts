@@ -301,7 +301,7 @@ function known(version: 1 | 2): ChangeFormats {
     const { [from]: moved, ...entry } = fields['entry'] as Fields;
     return { ...fields, entry: { ...entry, [to]: moved } };
   };
-  // What `apply` gets is of version 2 here, which it reads like version 1 but for the unused name.
+  // What `apply` gets is of version 2 here, which it reads like version 1 except for the unused name.
   const up = { 1: renamed('note', 'note') };
   return { ...CHANGE_FORMATS, 'list.put': { version: 2, up, down: { 2: renamed('note', 'note') } } };
 }
