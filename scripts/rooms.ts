@@ -116,7 +116,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   cluster: {
     holds:
       'Adapters of ports for several nodes, over Valkey or Redis: the link, its functions, membership, changes, peers',
-    mayImport: ['history', 'kernel', 'ports', 'risk', 'state', 'work'],
+    mayImport: ['history', 'kernel', 'ports', 'risk', 'state', 'velocity', 'work'],
     path: 'either',
   },
   observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },

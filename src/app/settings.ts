@@ -136,13 +136,14 @@ const roles = z.string().transform((value, context): readonly NodeRole[] => {
   return z.NEVER;
 });
 const secret = z.string().min(16, 'must have at least 16 characters');
+function isStoreUrl(url: URL | null): url is URL {
+  return url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+}
 const clusterUrls = z.string().transform((value, context): readonly string[] => {
   const urls = value.split(',').map((one) => parseUrl(one.trim()));
-  const isFit = (url: URL | null): url is URL =>
-    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
   const protocols = new Set(urls.map((url) => url?.protocol));
   if (
-    urls.every(isFit) &&
+    urls.every(isStoreUrl) &&
     protocols.size === 1 &&
     urls.every(({ username, password }) => `${username}${password}` === '')
   )

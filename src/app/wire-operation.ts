@@ -4,10 +4,16 @@ import { readOpenApi } from '../kernel/programs.ts';
 import { createMetrics, type DecisionCounts, type Metrics } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
-import { type AssetStates, isDegraded, storeStatus } from './asset-states.ts';
+import { type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
 import { forRoles } from './roles.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { connectionReadings, decisionReadings, repairReading, velocityReadings } from './store-metrics.ts';
+import {
+  connectionReadings,
+  decisionReadings,
+  exchangeReadings,
+  repairReading,
+  velocityReadings,
+} from './store-metrics.ts';
 import type { DecideRole } from './wire-decide.ts';
 
 /** Health, readiness, metrics and the OpenAPI document: endpoints for operators, of every role. */
@@ -27,6 +33,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
   const assetStates = (): AssetStates => ({
     store: storeStatus(journal, recorder, parts.decisions, parts.installation.repairs),
     ...deciding?.layers.status(),
+    ...(parts.velocity?.exchange != null && { velocity: velocityStatus(parts.velocity.memory) }),
     ...forRoles(roles, ['deliver'], () => ({ webhooks: parts.dispatcher.status })),
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
@@ -90,6 +97,7 @@ function metricsOf(
       readings: [
         ...connectionReadings(listener.transport.connections),
         ...(velocity === null ? [] : velocityReadings(velocity.memory)),
+        ...(velocity?.exchange == null ? [] : exchangeReadings(velocity.memory)),
         ...decisionReadings(decisions, store),
         ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
         ...extractions.readings,

@@ -3,11 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import type { Link } from './link.ts';
+import { CLUSTER_KEY, NODES_KEY } from './store-keys.ts';
 import { BEAT_SCRIPT, type Beat, type BeatRow, readBeat } from './membership-beat.ts';
 
-/** All nodes and the cluster's key check are in the slot of this tag. */
-const NODES_KEY = '{gh:feed}:nodes';
-const CLUSTER_KEY = '{gh:feed}:cluster';
 /** Choice: a dead node is noticed within 6 s, and a pause of a busy machine of a few seconds is no death. */
 export const BEAT_MS = 1_000;
 export const GONE_MS = 5_000;
@@ -102,7 +100,7 @@ export class Membership {
     this.#goneMs = options.goneMs ?? GONE_MS;
   }
 
-  /** Of this run; 0 until the node has joined. */
+  /** Number of this run; 0 until the node has joined. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -118,8 +116,8 @@ export class Membership {
   }
 
   /**
-   * Joins the cluster, and beats from then on. A node with the same id that is alive refuses it; one that has just died is waited for. After
-   * `unreachable` it keeps trying.
+   * Joins the cluster, and beats from then on. A node with the same id that is alive refuses it; one that has just died is
+   * waited for. After `unreachable` it keeps trying.
    */
   async join(): Promise<Joined> {
     let rivalBeatMs: number | null = null;
@@ -288,8 +286,7 @@ const FAULTS: Readonly<Record<string, Joined>> = {
   other_format: {
     kind: 'fault',
     code: 'other_format',
-    detail:
-      'the nodes of this cluster store another format; run the same version on all nodes, or upgrade them one by one as docs/scaling.md says',
+    detail: 'the nodes of this cluster store another format; run the same version on all nodes',
   },
   full: { kind: 'fault', code: 'full', detail: 'the cluster has 256 nodes, which is the most it can have' },
 };

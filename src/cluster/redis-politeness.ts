@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { SharedPoliteness } from '../ports/politeness.ts';
 import type { Command, Link } from './link.ts';
+import { extractionKey } from './store-keys.ts';
 
 export interface RedisPolitenessParts {
   readonly link: Link;
@@ -138,7 +139,7 @@ export class RedisPoliteness implements SharedPoliteness {
 
   #keysOf(domain: string): readonly string[] {
     const hash = createHmac('sha256', this.#parts.key).update(domain).digest('hex').slice(0, 32);
-    return [`{gh:x:${hash}}:domain`, `{gh:x:${hash}}:slots`];
+    return [extractionKey(hash, 'domain'), extractionKey(hash, 'slots')];
   }
 
   /** Results do not matter: a lost release ends with its lease, and a lost report is repeated by the source. */

@@ -10,7 +10,8 @@ import type {
   WorkQueue,
 } from '../ports/work-queue-port.ts';
 import type { Argument, Command, Link, Reply, Sent } from './link.ts';
-import { CLAIM, PUBLISH, RELEASE, RENEW, SETTLE } from './work-queue-scripts.ts';
+import { deliveryKey } from './store-keys.ts';
+import { CLAIM, ENDED, PUBLISH, RECLAIM, RELEASE, RENEW, REPLACE, SETTLE, WITHDRAW } from './work-queue-scripts.ts';
 
 /** How one kind of work is written. Values are encrypted by the queue. */
 export interface WorkCodec<New, Work extends QueuedWork, Report, Reason> {
@@ -31,6 +32,7 @@ export interface RedisWorkParts<New, Work extends QueuedWork, Report, Reason> {
   readonly name: string;
   readonly codec: WorkCodec<New, Work, Report, Reason>;
   readonly leaseMs?: number;
+  readonly deadlineMs?: number;
 }
 
 /** The store did not do it, or it is unknown whether it did. */
@@ -138,6 +140,47 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
     await this.#byLane(claims, (lane, own) => this.#script(RELEASE, lane, pairs(own)));
   }
 
+  /**
+   * For a lane that one node keeps alone as long as it lives: writes the latest values of its work, known or not. Work that another node
+   * has ended stays ended.
+   */
+  async replace(lane: string, work: readonly New[]): Promise<QueueAnswer<null, WorkFault>> {
+    const { codec } = this.#parts;
+    const values = work.flatMap((one) => [
+      codec.idOf(one),
+      this.#sealed(lane, codec.idOf(one), 'row', codec.encode(one)),
+    ]);
+    const listed = { key: this.#listKey, args: ['SADD', this.#listKey, lane] };
+    return faultOf(await this.#send([listed, this.#script(REPLACE, lane, values)])) ?? { kind: 'ok', value: null };
+  }
+
+  /** Removes work of such a lane. */
+  async withdraw(lane: string, ids: readonly string[]): Promise<QueueAnswer<null, WorkFault>> {
+    const commands: Command[] = [];
+    for (let at = 0; at < ids.length; at += IDS_MAX)
+      commands.push(this.#script(WITHDRAW, lane, ids.slice(at, at + IDS_MAX)));
+    return faultOf(await this.#send(commands)) ?? { kind: 'ok', value: null };
+  }
+
+  /** Ends the claims of others in such a lane: they can no longer settle, and nothing that they have not settled is theirs. */
+  async reclaim(lane: string): Promise<QueueAnswer<null, WorkFault>> {
+    return faultOf(await this.#send([this.#script(RECLAIM, lane, [])])) ?? { kind: 'ok', value: null };
+  }
+
+  /** Returns which of these have been settled as done or dead. */
+  async endedOf(lane: string, ids: readonly string[]): Promise<QueueAnswer<ReadonlySet<string>, WorkFault>> {
+    const sent = await this.#send([this.#script(ENDED, lane, ids)]);
+    const flags = listOf(replyOf(sent[0]));
+    return faultOf(sent) ?? { kind: 'ok', value: new Set(ids.filter((_id, n) => flags[n] === 1)) };
+  }
+
+  /** Returns the ids of all unfinished work of a lane. */
+  async idsOf(lane: string): Promise<QueueAnswer<readonly string[], WorkFault>> {
+    const key = this.#key(lane, 'order');
+    const sent = await this.#send([{ key, args: ['ZRANGE', key, '0', '-1'] }]);
+    return faultOf(sent) ?? { kind: 'ok', value: texts(sent[0]) };
+  }
+
   /** Sends one command for each lane, and returns for each claim whether its reply is 1. */
   async #byLane(
     claims: readonly Claim<Work>[],
@@ -170,7 +213,9 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
   }
 
   #send(commands: readonly Command[]): Promise<readonly Sent[]> {
-    return commands.length === 0 ? Promise.resolve([]) : this.#parts.link.send(commands, DEADLINE_MS);
+    return commands.length === 0
+      ? Promise.resolve([])
+      : this.#parts.link.send(commands, this.#parts.deadlineMs ?? DEADLINE_MS);
   }
 
   #script(script: string, lane: string, args: readonly Argument[]): Command {
@@ -179,13 +224,13 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
   }
 
   get #listKey(): string {
-    return `{gh:w:${this.#parts.name}}:lanes`;
+    return deliveryKey(`-${this.#parts.name}`, 'lanes');
   }
 
   /** Lanes are named in the keys by a hash, because a lane may be the name of something. */
   #key(lane: string, what: string): string {
     const hash = createHash('sha256').update(lane).digest('hex').slice(0, 32);
-    return `{gh:w:${this.#parts.name}:${hash}}:${what}`;
+    return deliveryKey(`-${this.#parts.name}-${hash}`, what);
   }
 
   #sealed(lane: string, id: string, what: string, plain: Buffer): Buffer {
@@ -197,6 +242,8 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
   }
 }
 
+/** Choice: below what a script may unpack. */
+const IDS_MAX = 1_000;
 const KEY_NAMES = ['order', 'rows', 'claims', 'ended', 'dead', 'counts'] as const;
 
 function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<string, readonly T[]> {

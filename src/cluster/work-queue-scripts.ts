@@ -90,3 +90,31 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', ARGV[2], 'LIMIT
   redis.call('HDEL', KEYS[5], id)
 end
 return settled`;
+
+/** ARGV: id, value, … Replaces the values of work that has not ended; unknown work is published. */
+export const REPLACE = `
+for i = 1, #ARGV, 2 do
+  local id = ARGV[i]
+  if not redis.call('ZSCORE', KEYS[4], id) then
+    if redis.call('HEXISTS', KEYS[2], id) == 0 then
+      redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[6], 'published', 1), id)
+    end
+    redis.call('HSET', KEYS[2], id, ARGV[i + 1])
+  end
+end
+return 0`;
+
+/** ARGV: ids. Removes work of a lane that has one consumer, without a claim. */
+export const WITHDRAW = `
+redis.call('ZREM', KEYS[1], unpack(ARGV))
+redis.call('HDEL', KEYS[2], unpack(ARGV))
+return redis.call('HDEL', KEYS[3], unpack(ARGV))`;
+
+/** Ends all claims of a lane. */
+export const RECLAIM = `return redis.call('DEL', KEYS[3])`;
+
+/** ARGV: ids → 1 for each that has ended, else 0. */
+export const ENDED = `
+local ended = {}
+for i, id in ipairs(ARGV) do ended[i] = redis.call('ZSCORE', KEYS[4], id) and 1 or 0 end
+return ended`;

@@ -34,6 +34,7 @@
  * | extract     | `job-states`   | job number, u32 (4)                      | the job's variable fields, of a fixed length (`extractions/state-row.ts`) | server  | server                 |
  * | extract     | `jobs-open`    | job number, u32 (4)                      | customer number, u32; job id (4+16)                     | server       | server                 |
  * | extract     | `jobs-ended`   | expiry, ms u48; job number, u32 (6+4)    | customer number, u32; job id; bytes of its records, f64 (4+16+8) | server | server              |
+ * | extract     | `jobs-owners`  | job number, u32 (4)                      | token, u32; id of the node of a cluster that runs the job | server     | server                 |
  * | extract     | `jobs-cleanup` | job number, u32 (4)                      | u8: 1 = rows that only running jobs need, 2 = records too | server       | server                 |
  * | extract     | `jobs-deliveries` | job number, u32 (4)                   | customer number, u32; job id (4+16); progress of its delivery, JSON | server | server            |
  * | extract     | `steps`        | job number, u32; step number, u48 (4+6)  | length of its key, u16; its key; its state as JSON      | server       | server                 |
@@ -81,6 +82,7 @@ export const TABLES = [
   { environment: 'extract', name: 'jobs-ended', keyBytes: 10 },
   { environment: 'extract', name: 'jobs-cleanup', keyBytes: 4 },
   { environment: 'extract', name: 'jobs-deliveries', keyBytes: 4 },
+  { environment: 'extract', name: 'jobs-owners', keyBytes: 4 },
   { environment: 'extract', name: 'steps', keyBytes: 10 },
   { environment: 'extract', name: 'step-keys', keyBytes: 20 },
   { environment: 'extract', name: 'record-keys', keyBytes: 20 },
@@ -128,8 +130,9 @@ export type TableName = (typeof TABLES)[number]['name'];
 export const TABLES_MAX = 32;
 
 /**
- * The counters of `meta`, and `jobNumbers` of `extract-meta`, by key. They only increase. `keysVersion` increases with every change of
- * `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store.
+ * The counters of `meta`, and `jobNumbers` and `jobLog` of `extract-meta`, by key. They only increase. `keysVersion` increases with
+ * every change of `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store; `jobLog` is
+ * the position in a cluster's log of jobs up to which `extract` contains everything.
  */
 export const COUNTERS = {
   customers: 1,
@@ -138,6 +141,7 @@ export const COUNTERS = {
   dueStored: 4,
   jobNumbers: 5,
   auditEntries: 6,
+  jobLog: 7,
 } as const;
 export type CounterName = keyof typeof COUNTERS;
 

@@ -13,6 +13,18 @@ export interface VelocityMemory {
   readonly marks: SharedArrayBuffer;
 }
 
+/** What a thread needs to exchange events with other nodes. */
+export interface ExchangeSeed {
+  /** Where the store of the cluster is (`ClusterAddress`). */
+  readonly address: {
+    readonly urls: readonly string[];
+    readonly user: string | null;
+    readonly password: string | null;
+  };
+  /** For the events in the store; the same on all nodes. */
+  readonly valuesKey: Uint8Array;
+}
+
 /** Creates an empty table of at most `bytesMax` bytes. Throws a RangeError if not even one group fits, or if the hash key is too short. */
 export function createVelocityMemory(bytesMax: number, hashKey: Uint8Array): VelocityMemory {
   const words = Math.floor(Math.min(bytesMax, VELOCITY_BYTES_MAX) / 4);

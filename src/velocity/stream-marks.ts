@@ -7,7 +7,7 @@
  *
  *   words  0-63    the last entry that was applied or skipped, by stream; 0: none
  *          64…     four lives of 65 words, this one first: the life's number, then by stream its own last entry that the table contains
- *          324…    counters
+ *          324…    16 counters, and by stream the time of its newest event in the table, ms
  *
  * A life is a run of the process: it finds its own entries again by a random number. Entries of earlier lives are events like those of
  * other nodes, except those that the restored table contains already.
@@ -22,11 +22,12 @@ const WORD_BYTES = 8;
 
 /** Bytes of marks and lives in a snapshot. */
 export const MARKS_BYTES = AT_COUNTERS * WORD_BYTES;
-const MEMORY_BYTES = MARKS_BYTES + COUNTERS * WORD_BYTES;
+const AT_NEWEST = AT_COUNTERS + COUNTERS;
+const MEMORY_BYTES = (AT_NEWEST + STREAMS) * WORD_BYTES;
 
 /** Counters of all workers of this node. Totals since the start, except levels and times. */
 export const MARK_COUNTERS = {
-  /** Events of decisions that were counted without the other nodes. */
+  /** Events of decisions that were counted without all events of the other nodes. */
   alone: 0,
   /** Events and outcomes of other nodes that were applied. */
   applied: 1,
@@ -38,20 +39,14 @@ export const MARK_COUNTERS = {
   dropped: 4,
   /** Level: events and outcomes that wait for the store. */
   waiting: 5,
-  /** Streams in which more entries waited than one decision reads. */
-  behind: 6,
-  /** Time of the newest event in the table, ms. */
-  newestMs: 7,
-  /** When a decision was last counted without the other nodes, when a gap was last found: ms of the system's clock. */
-  aloneAtMs: 8,
-  gapAtMs: 9,
-  /** When more entries than one decision reads were last found. */
-  behindAtMs: 10,
+  /** Level: streams of which the background reader has not reached the end. */
+  unread: 6,
+  /** When a decision was last counted without all events of other nodes, when a gap was last found: ms of the system's clock. */
+  aloneAtMs: 7,
+  gapAtMs: 8,
   /** Entries and bytes sent. */
-  entriesSent: 11,
-  bytesSent: 12,
-  /** Level: streams in which the background reader has not reached the end. */
-  unread: 13,
+  entriesSent: 9,
+  bytesSent: 10,
 } as const;
 export type MarkCounter = keyof typeof MARK_COUNTERS;
 
@@ -135,6 +130,15 @@ export class StreamMarks {
 
   count(counter: MarkCounter): number {
     return Number(Atomics.load(this.#words, AT_COUNTERS + MARK_COUNTERS[counter]));
+  }
+
+  /** Notes the time of an event of this stream that the table contains, ms. */
+  sawAt(stream: number, ms: number): void {
+    this.#raise(AT_NEWEST + stream, BigInt(Math.floor(ms)));
+  }
+
+  newestMs(stream: number): number {
+    return Number(Atomics.load(this.#words, AT_NEWEST + stream));
   }
 
   /** Copies marks and lives for a snapshot. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeCertificate } from '../support/certificate.ts';
 import { type LateProxy, startLateProxy } from '../support/late-proxy.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { decide, get, newcomer } from '../support/requests.ts';
@@ -56,7 +57,9 @@ async function startPair(): Promise<Pair> {
   const first = await start('one');
   const { secretKey } = first;
   await first.stop();
-  cpSync(join(folder, 'one'), join(folder, 'other'), { recursive: true });
+  // The socket of the command line cannot be copied.
+  const filter = (path: string): boolean => !lstatSync(path).isSocket();
+  cpSync(join(folder, 'one'), join(folder, 'other'), { recursive: true, filter });
   const [one, other] = await Promise.all([start('one'), start('other')]);
   return { one, other, secretKey };
 }
@@ -85,7 +88,7 @@ describe('two nodes over one store', () => {
       const requestId = randomUUID();
       expect((await decide(first.url, secretKey, newcomer(), { requestId })).status).toBe(200);
       const copy = await decide(second.url, secretKey, newcomer(), { requestId });
-      expect([copy.status, (copy.json as { code: string }).code]).toEqual([409, 'replayed_request']);
+      expect([copy.status, (copy.json as { code: string }).code]).toEqual([401, 'replayed_request']);
     }
     // Repeated: a new minute may begin, and on a busy machine a round trip may be late.
     await vi.waitFor(async () => {
@@ -112,7 +115,7 @@ describe('a node whose shared store fails', () => {
     await vi.waitFor(async () => expect(await modeOf(node, key)).toBe('degraded'), POLL);
     expect((await decide(node.url, key, newcomer(), { requestId: alone })).status).toBe(200);
     for (const requestId of [before, alone])
-      expect((await decide(node.url, key, newcomer(), { requestId })).status).toBe(409);
+      expect((await decide(node.url, key, newcomer(), { requestId })).status).toBe(401);
     expect(await layerOf(node)).toEqual({ status: 'degraded', state: 'broken', code: 200 });
     expect((await get(node.url, '/metrics')).text).toMatch(/^gatehouse_cluster_alone_total [1-9]/m);
     await redis.restart();
@@ -123,8 +126,8 @@ describe('a node whose shared store fails', () => {
       async () => expect((await get(node.url, '/metrics')).text).toContain('\ngatehouse_cluster_ids_waiting 0\n'),
       POLL,
     );
-    expect((await decide(node.url, key, newcomer(), { requestId: before })).status).toBe(409);
-    expect(node.stdout()).toMatch(/the shared store fails.*the shared store answers/s);
+    expect((await decide(node.url, key, newcomer(), { requestId: before })).status).toBe(401);
+    await vi.waitFor(() => expect(node.stdout()).toMatch(/the shared store fails.*the shared store answers/s), POLL);
   });
 
   test('A store that is 500 ms late delays no decision by more than the deadline', async () => {
@@ -175,5 +178,24 @@ describe('a node whose shared store fails', () => {
     proxy.isSilent = true;
     await vi.waitFor(async () => expect((await decide(node.url, key)).status).toBe(429), POLL);
     expect((await get(node.url, '/metrics')).text).toMatch(/^gatehouse_cluster_refused_total [1-9]/m);
+  });
+
+  test('A store behind TLS, with a user and a password, is used if its certificate is trusted', async () => {
+    const { certFile, keyFile } = makeCertificate(folder);
+    for (const [name, value] of [
+      ['tls-cert-file', certFile],
+      ['tls-key-file', keyFile],
+      ['tls-auth-clients', 'no'],
+    ] as const)
+      await redis.configure(name, value);
+    await redis.command('ACL', 'SETUSER', 'gatehouse', 'on', '>a-password', '~{gh:*', '+@all', '-@dangerous');
+    await redis.command('CONFIG', 'SET', 'port', '0', 'tls-port', String(redis.port)).catch(() => {});
+    const node = await start('one', {
+      GATEHOUSE_CLUSTER_URL: `rediss://localhost:${redis.port}`,
+      GATEHOUSE_CLUSTER_USER: 'gatehouse',
+      GATEHOUSE_CLUSTER_PASSWORD: 'a-password',
+      NODE_EXTRA_CA_CERTS: certFile,
+    });
+    await shares(node, node.secretKey);
   });
 });

@@ -16,6 +16,8 @@ export interface ClusterOptions {
   /** The built program of one node, for different versions side by side. */
   readonly mainOf?: (node: number) => string | undefined;
   readonly words?: readonly string[];
+  /** Options of Node.js. */
+  readonly nodeFlags?: readonly string[];
 }
 
 export interface Nodes {
@@ -29,6 +31,8 @@ export interface Nodes {
   /** Keys of the demo customer, which all nodes know. */
   readonly secretKey: string;
   readonly publicKey: string;
+  /** Settings of a node, for commands on its data directory. */
+  env(node: number): Readonly<Record<string, string>>;
   /** Ends one node and keeps its folder. */
   stopNode(node: number, signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again on its folder; it has another port then. */
@@ -51,6 +55,7 @@ export async function startNodes(options: ClusterOptions): Promise<Nodes> {
       env: { ...envOf(options, node), ...env },
       ...(main !== undefined && { main }),
       ...(options.words !== undefined && { words: options.words }),
+      ...(options.nodeFlags !== undefined && { nodeFlags: options.nodeFlags }),
     });
     running[node] = started;
     return started;
@@ -71,6 +76,7 @@ export async function startNodes(options: ClusterOptions): Promise<Nodes> {
         return server;
       },
       urls,
+      env: (node) => envOf(options, node),
       nextUrl: () => urls()[turn++ % urls().length] ?? '',
       secretKey,
       publicKey,

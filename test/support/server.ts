@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly words?: readonly string[];
   /** `dist/app/main.js` of another installation. */
   readonly main?: string;
+  /** Options of Node.js. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** Settings for a server with the installed location databases. */
@@ -85,20 +87,24 @@ export const NODES_OF_TESTS = Number(process.env['GATEHOUSE_TEST_NODES'] ?? 0);
 export async function startNode(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
-  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', ...(options.words ?? [])], {
-    env: {
-      ...foreignEnvironment(),
-      GATEHOUSE_PORT: '0',
-      GATEHOUSE_VELOCITY_MB: '16',
-      // The warm-up takes half a second of processor time per start; its own test enables it.
-      GATEHOUSE_WARM_UP: '0',
-      GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
-      GATEHOUSE_GEOIP_PACKAGES: '0',
-      ...options.env,
-      GATEHOUSE_DATA_DIR: dataDir,
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeFlags ?? []), options.main ?? MAIN, 'serve', ...(options.words ?? [])],
+    {
+      env: {
+        ...foreignEnvironment(),
+        GATEHOUSE_PORT: '0',
+        GATEHOUSE_VELOCITY_MB: '16',
+        // The warm-up takes half a second of processor time per start; its own test enables it.
+        GATEHOUSE_WARM_UP: '0',
+        GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
+        GATEHOUSE_GEOIP_PACKAGES: '0',
+        ...options.env,
+        GATEHOUSE_DATA_DIR: dataDir,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  );
   const leave = (): void => {
     child.kill('SIGKILL');
     if (ownsDataDir) rmSync(dataDir, { recursive: true, force: true });
@@ -136,7 +142,9 @@ type Greeting = Pick<RunningServer, 'url' | 'secretKey' | 'publicKey'>;
 function readGreeting(stdout: string, stderr: string): Greeting | null {
   const url = /"url":"([^"]+)".*"msg":"serving"/.exec(stdout)?.[1];
   if (url === undefined) return null;
-  if (!stdout.includes('"code":"first_start"')) return { url, secretKey: '', publicKey: '' };
+  // A node that joins a cluster has the keys of the others.
+  if (!stdout.includes('"code":"first_start"') || stdout.includes('"how":"joined"'))
+    return { url, secretKey: '', publicKey: '' };
   const secretKey = /secret key {2}(sk_live_\w+)\s/.exec(stderr)?.[1];
   const publicKey = /public key {2}(pk_live_\w+)\s/.exec(stderr)?.[1];
   return secretKey === undefined || publicKey === undefined ? null : { url, secretKey, publicKey };

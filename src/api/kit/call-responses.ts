@@ -6,6 +6,7 @@ import { JSON_FIELDS } from '../../http/reply.ts';
 import { unreachable } from '../../kernel/brand.ts';
 import type { Log } from '../../observe/log.ts';
 import type { RateState } from '../../ports/admission.ts';
+import type { Coverage } from '../../ports/decision-history.ts';
 import type { StoreFault } from '../../state/durable.ts';
 import type { Slices, Turns } from '../../state/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
@@ -17,6 +18,7 @@ export interface Call {
   readonly key: Key;
   readonly slices: Slices;
   readonly place: Place;
+  readonly coverage: Coverage;
   readonly exchange: Exchange;
   readonly rate: RateState;
   readonly method: string;
@@ -48,6 +50,7 @@ export function createCallResponses(
     try {
       parts.resetRead();
       const given = await handle();
+      if (call.coverage.isPartial) exchange.addFields('\r\nX-SVC-Partial: 1');
       // The handler may have returned from a wait with a large response to serialise.
       if (call.slices.isOver) await call.slices.begin();
       switch (given.kind) {

@@ -11,7 +11,7 @@ export type SharedItem = HistoryEvent | SettledEvent;
 
 /**
  * Packs what nodes tell each other about one batch: a byte of version, then msgpack of an array: the time of the first item, ms, and an
- * array per item. Numbers in an item's place stand for the entries of the tables below, so a change of a table or of an item's fields
+ * array per item. Small numbers stand for the entries of the tables below, so a change of a table or of an item's fields
  * raises the version: nodes skip and count what they do not read.
  *
  * Measured (batches of 16, two entities, collector's token): 195 bytes an event.
@@ -32,7 +32,7 @@ const SCALED = 2;
 /** Site and region are the first three and the first two parts of the address. */
 const DERIVED = 4;
 const NONE = -1;
-/** In place of a text that ends the mailbox. */
+/** Stands for a text that the mailbox contains. */
 const SAME = -1;
 const DEGREE_PARTS = 10_000;
 const HASH_BYTES = 32;
@@ -142,7 +142,7 @@ function writeEvent(writer: PackWriter, event: HistoryEvent, baseMs: number): vo
   for (const value of [grant.nonceLow, grant.nonceHigh, grant.seq]) writer.compact(value);
 }
 
-/** Names an entity of the event in place of its text: most mailboxes are one. */
+/** Names an entity of the event instead of its text: most mailboxes are one. */
 function writeMail(writer: PackWriter, { mail, entities }: HistoryEvent): void {
   if (mail === null) return writer.null();
   const { spelling, canonical, registrable } = mail;

@@ -35,6 +35,7 @@ export const READINESS = z
         anonymiser: LAYER.optional(),
         hosting_networks: LAYER.optional(),
         model: LAYER.optional(),
+        velocity: LAYER.optional(),
         webhooks: LAYER.optional(),
         extraction: LAYER.optional(),
         policy: LAYER.optional(),

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Link } from '../../../src/cluster/link.ts';
-import { openLink } from '../../../src/cluster/redis-link.ts';
 import { RedisWorkQueue } from '../../../src/cluster/redis-work-queue.ts';
 import { DELIVERY_CODEC } from '../../../src/cluster/delivery-codec.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import type { DeliveryReason, DeliveryReport, DeliveryWork } from '../../../src/state/delivery-work.ts';
 import type { Delivery } from '../../../src/work/webhook.ts';
+import { linkTo } from '../../support/links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 import { delivery } from '../../unit/state/deliveries-support.ts';
 import { describeWorkQueue, type WorkQueueSubject } from './work-queue.ts';
@@ -29,7 +29,7 @@ describeWorkQueue('deliveries in a shared store', async () => {
   const links: Link[] = [];
   onTestFinished(async () => void (await Promise.all(links.map((link) => link.close()))));
   const connect = async (): Promise<WorkQueueSubject<Delivery, DeliveryWork, DeliveryReport, DeliveryReason>> => {
-    const link = await openLink({ urls: [redis.url], user: null, password: null });
+    const link = await linkTo(redis.url);
     links.push(link);
     return {
       queue: new RedisWorkQueue({ link, key: KEY, name, codec: DELIVERY_CODEC }),

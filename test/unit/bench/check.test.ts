@@ -357,19 +357,6 @@ describe('bench:check, built and from the command line', () => {
   const run = (...words: string[]): Promise<{ stdout: string }> =>
     promisify(execFile)(process.execPath, [CHECK, '--smoke', ...words]);
 
-  test('bench:check compares the built stages with themselves and writes the figures', async () => {
-    const json = join(temporaryFolder(), 'figures.json');
-    const { stdout } = await run('--stages', 'verify,decide,webhooks', '--json', json);
-    expect(stdout).toContain('decide over HTTP');
-    const figures = JSON.parse(readFileSync(json, 'utf8')) as { stages: unknown };
-    const positive = expect.any(Number) as number;
-    expect(figures.stages).toMatchObject([
-      { id: 'verify', unit: 'signature', ours_us: positive, reference_us: positive, verdict: 'not judged' },
-      { id: 'decide', unit: 'request', ours_us: positive, reference_us: positive, echo_ratio: positive },
-      { id: 'webhooks', unit: 'delivery', ours_us: positive, reference_us: positive, echo_ratio: null },
-    ]);
-  });
-
   test('bench:check refuses an unknown stage', async () => {
     await expect(run('--stages', 'verify,nothing')).rejects.toMatchObject({
       code: 2,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openLink } from '../../../src/cluster/redis-link.ts';
 import { RedisPoliteness } from '../../../src/cluster/redis-politeness.ts';
 import { DomainLimiter } from '../../../src/extract/domain-limiter.ts';
+import { linkTo } from '../../support/links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 
 const KEY = Buffer.alloc(32, 5);
@@ -25,7 +25,7 @@ async function openNode(
   starts: Started[],
   { gapMs = GAP_MS, concurrency = 2, runMs = 5, slotMs = 15_000, nodes = 2, server = redis } = {},
 ) {
-  const link = await openLink({ urls: [server.url], user: null, password: null });
+  const link = await linkTo(server.url);
   const limits = { gapMs, concurrency };
   const shared = new RedisPoliteness({ link, key: KEY, limits, nodes: () => nodes, slotMs });
   let running = 0;
