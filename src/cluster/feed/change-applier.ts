@@ -1,3 +1,4 @@
+import { unreachable } from '../../kernel/brand.ts';
 import type { Origin } from '../../ports/change-feed.ts';
 import type { Environment } from '../../state/environment.ts';
 import { apply, applying } from '../../state/apply.ts';
@@ -191,8 +192,22 @@ function weightOf(change: Change): number {
       return change.rows.length;
     case 'keys.revoked_again':
       return change.revocations.length;
-    default:
+    case 'customer.created':
+    case 'key.created':
+    case 'key.revoked':
+    case 'list.put':
+    case 'list.removed':
+    case 'registry.removed':
+    case 'label.set':
+    case 'review.judged':
+    case 'webhook.created':
+    case 'webhook.changed':
+    case 'webhook.removed':
+    case 'webhook.rotated':
+    case 'webhook.health':
       return 1;
+    default:
+      return unreachable(change);
   }
 }
 

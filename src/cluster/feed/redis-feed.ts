@@ -151,7 +151,7 @@ export class RedisFeed implements StateFeed {
     const [options, writer, replicas] = [this.#options, this.#writer, this.#replicas];
     if (options === null || writer === null || replicas === null || this.#isClosed) return AWAY;
     // Every node finds the same expired rows; one of them removes them for all.
-    if (change.kind === 'rows.expired' && !replicas.isKeeper) return { kind: 'ok', value: 0 as OutcomeOf<One['kind']> };
+    if (change.kind === 'rows.expired' && !replicas.isKeeper) return { kind: 'ok', value: 0 };
     const refused = this.#refusalOf(change);
     if (refused !== null) return refused;
     const formats = options.formats ?? CHANGE_FORMATS;
@@ -179,7 +179,8 @@ export class RedisFeed implements StateFeed {
     this.#writer?.close();
     await this.#reader?.close();
     await this.#replicas?.stop();
-    for (const { settle } of [...this.#waiting.values()]) settle(UNCONFIRMED);
+    // Settling removes from the map, which its iterator allows.
+    for (const { settle } of this.#waiting.values()) settle(UNCONFIRMED);
   }
 
   #refusalOf(change: Change): StoreFault | null {
