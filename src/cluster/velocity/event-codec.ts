@@ -40,6 +40,8 @@ const BYTES_MIN = 16_384;
 /** Everything of an item but its texts, with their heads. */
 const FIXED_BYTES = 256;
 const BYTES_PER_CHARACTER = 3;
+/** Quick, and false for almost all texts. */
+const SURROGATE = /[\ud800-\udfff]/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Encodes batches; the buffer for the work is kept. One per thread. */
@@ -185,7 +187,7 @@ function writeSettled(writer: PackWriter, settled: SettledEvent, baseMs: number)
 
 /** A text that is no valid UTF-16 goes as its code units: other nodes must hash the same. */
 function writeText(writer: PackWriter, text: string): void {
-  if (!LONE_SURROGATE.test(text)) return writer.hash(text);
+  if (!SURROGATE.test(text) || !LONE_SURROGATE.test(text)) return writer.hash(text);
   const units = Buffer.from(text, 'utf16le');
   writer.array(1);
   writer.binary(units, units.length);
