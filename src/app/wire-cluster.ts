@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import { ClusterAdmission, type LocalVerdicts } from '../cluster/cluster-admission.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
+import { readNodeId } from '../cluster/node-id.ts';
 import { openLink } from '../cluster/redis-link.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
@@ -30,7 +30,7 @@ interface ClusterParts {
  * or refuses decisions in strict mode, until the store answers.
  */
 export async function openCluster(
-  { cluster: settings }: Settings,
+  { cluster: settings, dataDir }: Settings,
   { keyFor }: Pick<Installation, 'keyFor'>,
   log: Log,
 ): Promise<Cluster | null> {
@@ -38,7 +38,7 @@ export async function openCluster(
   const link = openLink(settings);
   const untilMs = performance.now() + FIRST_ANSWER_MS;
   while (!link.isUp && performance.now() < untilMs) await new Promise((done) => setTimeout(done, POLL_MS));
-  const nodeId = settings.nodeId ?? randomBytes(12).toString('hex');
+  const { id: nodeId } = readNodeId(dataDir, settings.nodeId);
   return new Cluster({ settings, nodeId, link, keyFor }, log);
 }
 
@@ -79,6 +79,7 @@ export class Cluster {
     const { isStrict } = settings;
     this.#admission = new ClusterAdmission({ link, local, hashKey: keyFor('replay-hash'), nodeId, isStrict });
     this.#readings.push(...admissionReadings(this.#admission));
+    void this.#admission.prepare();
     return this.#admission;
   }
 
@@ -106,8 +107,8 @@ export class Cluster {
     const { state, detail } = this.status();
     if (state === this.#state) return;
     this.#state = state;
-    const { details } = this.#parts.link.status();
+    const { details, refusal } = this.#parts.link.status();
     if (state === 'ok') this.#log.info('the shared store answers');
-    else this.#log.warn({ detail, stores: details, strict: this.#parts.settings.isStrict }, 'the shared store fails');
+    else this.#log.warn({ detail, stores: details, refusal }, 'the shared store fails');
   }
 }
