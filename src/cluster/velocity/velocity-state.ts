@@ -1,4 +1,4 @@
-import { StreamMarks } from '../../velocity/stream-marks.ts';
+import type { StreamMarks } from '../../velocity/stream-marks.ts';
 
 /** Choice: longer than a batch takes, so that every decision that was counted alone has the mark. */
 const ALONE_MS = 1_000;

@@ -75,6 +75,7 @@ describe('the loop of a score worker', () => {
     await someTurns();
     loop.send(6);
     await until(() => loop.begun.has(6));
+    expect(loop.sender.take(5)).toBe('out');
     await loop.stop();
   });
 
