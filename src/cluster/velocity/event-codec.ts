@@ -14,7 +14,8 @@ export type SharedItem = HistoryEvent | SettledEvent;
  * array per item. Small numbers stand for the entries of the tables below, so a change of a table or of an item's fields
  * raises the version: nodes skip and count what they do not read.
  *
- * Measured (batches of 16, two entities, collector's token): 195 bytes an event.
+ * Measured (logins and payments with two entities, a location and a collector's token), encrypted: 176 bytes an event in batches of 16,
+ * 209 alone. Encoding and encrypting cost a fifth of counting the event, reading it at another node as much.
  */
 const VERSION = 1;
 
