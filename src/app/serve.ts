@@ -55,7 +55,9 @@ import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
-import { openDispatcher } from './wire-webhooks.ts';
+import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
+import { SharedWork } from './wire-work.ts';
+import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
 import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
@@ -138,7 +140,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
   const dashboard = ownDashboard && { ...ownDashboard, share };
   const recovered = await recover(settings, installation, cluster, log);
-  const senders = openSenders(settings, installation, recovered, log);
+  const senders = openSenders(settings, installation, cluster, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
   const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
@@ -243,7 +245,9 @@ async function recover(
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () =>
+    openMemory(settings, keyFor, clock, cluster?.link ?? null, log),
+  );
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -295,26 +299,38 @@ function openBackups(settings: Settings, { store }: Installation, log: Log): Aut
 interface Senders {
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** What nodes share of both; null on a node that works alone. */
+  readonly work: SharedWork | null;
+  readonly allDeliveries: ClusterDeliveries | null;
 }
 
 function openSenders(
   settings: Settings,
   { store, feed, keyFor }: Installation,
+  cluster: Cluster | null,
   { journal }: Recovered,
   log: Log,
 ): Senders {
-  const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
+  const { roles } = settings;
+  const work =
+    cluster && settings.cluster
+      ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, keyFor, log })
+      : null;
+  const key = keyFor('extraction-secrets');
+  const extractions = openExtractions({ store, settings, key, cluster: work?.engine ?? null, log });
   const dispatcher = openDispatcher({
     store,
     key: keyFor('webhook-secrets'),
     journal,
     extractionEndpoint: (id) => extractions.endpointOf(id),
     egressAllow: settings.egressAllow,
-    roles: settings.roles,
+    roles,
+    mirror: work?.mirror ?? null,
     log,
   });
   feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
-  return { dispatcher, extractions };
+  const allDeliveries = work?.reads(ownDeliveries(dispatcher, store.deliveries)) ?? null;
+  return { dispatcher, extractions, work, allDeliveries };
 }
 
 /** Starts the deciding threads, and at the same time those with pending work. */
@@ -322,13 +338,14 @@ async function startThreads(
   settings: Settings,
   installation: Installation,
   recovered: Recovered,
-  { dispatcher, extractions }: Senders,
+  { dispatcher, extractions, work }: Senders,
   log: Log,
 ): Promise<Deciding | null> {
   const [deciding] = await Promise.all([
     openDeciding(settings, installation, recovered, log),
     dispatcher.start().then(() => extractions.start(dispatcher)),
   ]);
+  work?.start(dispatcher, extractions, installation.store);
   return deciding;
 }
 
@@ -409,6 +426,7 @@ async function stop(parts: Parts): Promise<void> {
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
+  await senders.work?.close();
   reportFaults(await decisionSink.flush(), log);
   await stats.close();
   // Gives responses that were just written time to leave the socket.

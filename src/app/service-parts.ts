@@ -17,6 +17,7 @@ import type { Log } from '../observe/log.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
+import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
@@ -48,7 +49,7 @@ export interface OpenVelocity {
   readonly exchange: ExchangeSeed | null;
   /** The main thread's instance. */
   readonly outcomes: OutcomeMemory;
-  /** Sends what other nodes have not got yet, and closes the main thread's link. */
+  /** Sends the outcomes that other nodes have not got yet. */
   close(): Promise<void>;
 }
 
@@ -81,6 +82,8 @@ export interface ServiceParts {
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** The deliveries of all nodes; null on a node that works alone. */
+  readonly allDeliveries: ClusterDeliveries | null;
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly log: Log;

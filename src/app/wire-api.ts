@@ -43,7 +43,13 @@ export function wireApi(
       keyUsage: parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,
-      webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),
+      webhooks: webhookParts({
+        store,
+        key: keyFor('webhook-secrets'),
+        dispatcher,
+        allDeliveries: parts.allDeliveries,
+        egressAllow,
+      }),
     }),
     ...extractHandlers(endpoint, { extractions, cursors, egressAllow }),
   };

@@ -130,7 +130,7 @@ async function* answerPage(
 /** Choice: the largest page of decisions' deliveries fits. Bodies of extractions have up to 1 MiB: the rest belongs to the next page. */
 const PAGE_BYTES_MAX = 32 * PEER_PART_BYTES;
 
-/** Returns the first rows whose bodies have at most so many bytes together, at least one. */
+/** Returns the first rows whose bodies have at most `bytesMax` bytes together, at least one. */
 function upTo(rows: readonly Delivery[], bytesMax: number): readonly Delivery[] {
   let bytes = 0;
   const end = rows.findIndex(({ body }) => (bytes += body.length) > bytesMax);

@@ -15,10 +15,8 @@ import { setTheme, type Theme, theme, THEMES } from './theme.ts';
 import { useLink } from './url-state.ts';
 import { type RangeId, RANGES, useRange } from './use-range.ts';
 import { live } from './use-live.ts';
+import { HASH, REQUEST_ID } from './value-forms.ts';
 import { visibleText } from './visible-text.ts';
-
-const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
-const HASH = /^[0-9a-f]{64}$/i;
 
 export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; readonly onHelp: () => void }): JSX.Element {
   const state = session.value;
@@ -47,15 +45,15 @@ export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; reado
         <LiveSwitch />
         <ThemeButton />
         <Button kind="quiet" icon="help" label="Keys (?)" onClick={onHelp} />
-        <Button
-          kind="quiet"
-          icon="out"
-          label="Sign out"
-          onClick={() => void signOut().catch((error: unknown) => toast(toFault(error).title))}
-        />
+        <Button kind="quiet" icon="out" label="Sign out" onClick={endSession} />
       </div>
     </header>
   );
+}
+
+/** Signs out of this browser; a failure is a toast. */
+export function endSession(): void {
+  void signOut().catch((error: unknown) => toast(toFault(error).title));
 }
 
 /** An id opens its decision, a fingerprint its links; everything else is a search of the decisions. */
