@@ -1,16 +1,18 @@
 import { ClusterHistory } from '../cluster/cluster-history.ts';
 import { ClusterOutcomes } from '../cluster/cluster-outcomes.ts';
 import { ClusterStats } from '../cluster/cluster-stats.ts';
-import { CLUSTER_VALUES_PURPOSE } from '../cluster/encrypted-values.ts';
+import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
 import { Membership, type NodeFacts } from '../cluster/membership.ts';
 import { Peers } from '../cluster/peers.ts';
 import { openLink, openWaitingLink } from '../cluster/redis-link.ts';
+import { SharedSignIns } from '../cluster/shared-sign-ins.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { OutcomeReports } from '../ports/outcome-reports.ts';
+import type { SessionTable, SignInShare } from '../ports/sign-ins.ts';
 import type { Slices, Turns } from '../state/turns.ts';
 import { peerReadings } from './cluster-readings.ts';
 import type { Installation } from './installation.ts';
@@ -37,6 +39,7 @@ export class ClusterNodes {
   readonly readings: readonly Reading[];
   readonly #options: NodesOptions;
   readonly #link: MeasuredLink;
+  #signIns: SharedSignIns | null = null;
 
   constructor(options: NodesOptions) {
     const { settings, id, home, keyFor, facts, log } = options;
@@ -88,12 +91,21 @@ export class ClusterNodes {
     return new ClusterOutcomes(own, this.peers, this.#options.turns);
   }
 
+  /** Makes these sessions those of all nodes. */
+  signIns(sessions: SessionTable): SignInShare {
+    const values = new EncryptedValues(this.#options.keyFor(CLUSTER_VALUES_PURPOSE));
+    this.#signIns = new SharedSignIns({ sessions, link: this.#link, peers: this.peers, values });
+    return this.#signIns;
+  }
+
   /** Begins to answer the questions of other nodes; call when everything that answers is open. */
   start(): void {
     this.peers.start();
+    void this.#signIns?.sync();
   }
 
   async close(): Promise<void> {
+    this.#signIns?.close();
     await this.peers.close();
     await this.membership.close();
     await this.#link.close();

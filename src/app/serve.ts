@@ -118,8 +118,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
-  const dashboard = openDashboard(settings, dashboardListener ?? listener);
-  if (dashboard?.guard.isUsable === false) {
+  const ownDashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (ownDashboard?.guard.isUsable === false) {
     log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
   }
   const newer = newerFilesFault(settings.dataDir);
@@ -128,7 +128,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
     const keys = await makeDemoCustomer(installation.store, Date.now());
-    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    const link = ownDashboard === null ? null : signInLink(ownDashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
   const cluster = await openCluster(
@@ -137,6 +137,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     { version, url: listener.url, startedAtMs: Date.now() },
     log,
   );
+  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
+  const dashboard = ownDashboard && { ...ownDashboard, share };
   const recovered = await recover(settings, installation, cluster, log);
   const senders = openSenders(settings, installation, cluster, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
@@ -243,7 +245,9 @@ async function recover(
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () =>
+    openMemory(settings, keyFor, clock, cluster?.link ?? null, log),
+  );
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);

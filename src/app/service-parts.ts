@@ -49,7 +49,7 @@ export interface OpenVelocity {
   readonly exchange: ExchangeSeed | null;
   /** The main thread's instance. */
   readonly outcomes: OutcomeMemory;
-  /** Sends what other nodes have not got yet, and closes the main thread's link. */
+  /** Sends the outcomes that other nodes have not got yet. */
   close(): Promise<void>;
 }
 

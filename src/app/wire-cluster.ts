@@ -80,6 +80,11 @@ export class Cluster {
     return this.#readings;
   }
 
+  /** The main thread's link. */
+  get link(): MeasuredLink {
+    return this.#parts.link;
+  }
+
   /** Whether this node accepts no decision: strict, and without the store. */
   get isClosed(): boolean {
     return this.#parts.settings.isStrict && !this.#parts.link.isUp;
@@ -90,6 +95,7 @@ export class Cluster {
     const { isStrict } = settings;
     this.#admission = new ClusterAdmission({ link, local, hashKey: keyFor('replay-hash'), nodeId, isStrict });
     this.#readings.push(...admissionReadings(this.#admission));
+    void this.#admission.prepare();
     return this.#admission;
   }
 
@@ -118,8 +124,8 @@ export class Cluster {
     const { state, detail } = this.status();
     if (state === this.#state) return;
     this.#state = state;
-    const { details } = this.#parts.link.status();
+    const { details, refusal } = this.#parts.link.status();
     if (state === 'ok') this.#log.info('the shared store answers');
-    else this.#log.warn({ detail, stores: details, strict: this.#parts.settings.isStrict }, 'the shared store fails');
+    else this.#log.warn({ detail, stores: details, refusal }, 'the shared store fails');
   }
 }
