@@ -152,18 +152,6 @@ const SHARED_PARTS: Plugin = {
   },
 };
 
-/** JSON Schemas of the contract as modules: the pages make forms from them. */
-const CONTRACT_SCHEMAS: Plugin = {
-  name: 'contract-schemas',
-  setup: (bundler) => {
-    bundler.onResolve({ filter: /^contract:/ }, ({ path }) => ({ path, namespace: 'contract' }));
-    bundler.onLoad({ filter: /^contract:extraction-delivery$/, namespace: 'contract' }, () => ({
-      contents: JSON.stringify(deliverySchemas()),
-      loader: 'json',
-    }));
-  },
-};
-
 /** The pages: one module with lazy parts and one style sheet, all with a hash of their content in their names, and `index.html`. */
 async function bundleDashboard(): Promise<void> {
   const { outputFiles, metafile } = await build({
@@ -183,7 +171,8 @@ async function bundleDashboard(): Promise<void> {
     // Styles of single pages are files of their own: their import is their URL.
     loader: { '.svg': 'file', '.lazy.css': 'file' },
     metafile: true,
-    plugins: [SHARED_PARTS, CONTRACT_SCHEMAS],
+    plugins: [SHARED_PARTS],
+    define: { DELIVERY_SCHEMAS: JSON.stringify(deliverySchemas()) },
   });
   const assets = outputFiles.map(({ path, contents }) => ({ name: basename(path), bytes: contents }));
   const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));

@@ -1,7 +1,7 @@
 import { TOP_ROWS_MAX, TOP_SUBJECTS } from '../kernel/limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import { linksOf } from '../history/link-summary.ts';
 import { TopCounter, TopTables, type TopSubject } from '../history/top-counter.ts';
 import { DECISIONS } from '../risk/decision.ts';
@@ -18,12 +18,16 @@ const TEXTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
 /** The endpoint for the most frequent subjects of decisions. Source: contract, 9.10. */
 export function topHandlers(
   endpoint: EndpointFactory,
-  { decisions }: { readonly decisions: Pick<DecisionLog, 'scan' | 'readAt'> },
+  { decisions }: { readonly decisions: Pick<DecisionReader, 'scan' | 'readAt'> },
 ): SecretHandlers<'readTop'> {
   /** The tables of the last call, for the next one: 23 MB that are allocated again for each call cost a garbage collection. */
   let spare: TopTables | null = new TopTables();
+  const giveBack = (tables: TopTables): void => {
+    tables.reset();
+    spare = tables;
+  };
 
-  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices }) => {
+  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices, coverage }) => {
     const read = readQuery(query, QUERIES.readTop);
     if (read.kind === 'problem') return read;
     const { by, count } = read.value;
@@ -32,19 +36,18 @@ export function topHandlers(
     const { from, to } = range;
     const tables = spare ?? new TopTables();
     spare = null;
-    tables.reset();
     const counter = new TopCounter(by, count, tables);
-    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX };
+    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX, coverage };
     const scanned = await decisions.scan(caller.customer, wanted, (record, bytes, at, end, occurredAtMs, block) => {
       counter.add(record, bytes, { block, at, end }, occurredAtMs);
       return false;
     });
     if (scanned.kind === 'busy') {
-      spare = tables;
+      giveBack(tables);
       return BUSY;
     }
     const found = await counter.top(TOP_SUBJECTS, slices);
-    spare = tables;
+    giveBack(tables);
     const rows = found.flatMap((subject) => {
       const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions);
       return shown === null ? [] : [{ ...shown, ...showCounts(subject) }];
@@ -59,7 +62,7 @@ export function topHandlers(
 /** Returns the link as decisions show it; null if its decision was removed meanwhile. */
 function linkOf(
   { key, place }: TopSubject,
-  decisions: Pick<DecisionLog, 'readAt'>,
+  decisions: Pick<DecisionReader, 'readAt'>,
 ): { readonly kind: string; readonly id: string } | null {
   const record = place === null ? null : decisions.readAt(place);
   if (record === null || record.links === null) return null;

@@ -42,7 +42,11 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import type { HistoryStats } from '../ports/decision-history.ts';
+import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
 import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
@@ -50,7 +54,11 @@ import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
-import { openDispatcher } from './wire-webhooks.ts';
+import { type Cluster, openCluster } from './wire-cluster.ts';
+import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
+import { SharedWork } from './wire-work.ts';
+import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
+import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
 
@@ -86,6 +94,8 @@ interface Parts {
   readonly listener: Listener;
   readonly dashboardListener: Listener | null;
   readonly installation: Installation;
+  /** Null on a node that works alone. */
+  readonly cluster: Cluster | null;
   readonly recovered: Recovered;
   readonly senders: Senders;
   readonly deciding: Deciding | null;
@@ -108,8 +118,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
-  const dashboard = openDashboard(settings, dashboardListener ?? listener);
-  if (dashboard?.guard.isUsable === false) {
+  const ownDashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (ownDashboard?.guard.isUsable === false) {
     log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
   }
   const newer = newerFilesFault(settings.dataDir);
@@ -118,14 +128,23 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
     const keys = await makeDemoCustomer(installation.store, Date.now());
-    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    const link = ownDashboard === null ? null : signInLink(ownDashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
-  const recovered = await recover(settings, installation, log);
-  const senders = openSenders(settings, installation, recovered, log);
+  const cluster = await openCluster(
+    settings,
+    installation,
+    { version, url: listener.url, startedAtMs: Date.now() },
+    log,
+  );
+  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
+  const dashboard = ownDashboard && { ...ownDashboard, share };
+  const recovered = await recover(settings, installation, cluster, log);
+  const senders = openSenders(settings, installation, cluster, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, deciding, backups };
+  const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
+  const parts = { ...opened, recovered, senders, deciding };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
   const addresses = addressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
@@ -134,6 +153,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
   const createLink = linkCreator(dashboard, recovered.keyCache);
   const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });
+  cluster?.nodes.start();
   listener.lead(service.onRequest, service.onCrash);
   if (service.onDashboardRequest !== null) dashboardListener?.lead(service.onDashboardRequest, service.onCrash);
   return run({ ...parts, service, control });
@@ -179,6 +199,8 @@ async function openStarting(settings: Settings, version: string, log: Log, setti
   throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
 }
 
+const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set(['key.created', 'key.revoked', 'keys.revoked_again']);
+
 /** State of the last run, restored into memory. */
 interface Recovered {
   readonly admission: Admission;
@@ -193,15 +215,24 @@ interface Recovered {
   readonly velocity: OpenVelocity | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  /** The decisions and the statistics of all nodes. */
+  readonly history: DecisionReader;
+  readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
 }
 
-async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
+async function recover(
+  settings: Settings,
+  { store, keyFor }: Installation,
+  cluster: Cluster | null,
+  log: Log,
+): Promise<Recovered> {
   // The virtual clock jumps on purpose, and never back.
   const settled = settings.simulatedTime ? null : new SettledSeconds(REPLAY_HOLD_SECONDS);
   const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'), settled);
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
-  const admission = new LocalAdmission(replay, journal);
+  const local = new LocalAdmission(replay, journal);
+  const admission = cluster?.admission(local) ?? local;
   const revoked = await reconcileRevocations(store, Date.now());
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
@@ -210,11 +241,13 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   pollKeys();
   // A changed key counts before the command or the call that changed it gets its response.
   store.changes.onCommitted(({ change }) => {
-    if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
+    if (KEY_CHANGES.has(change.kind)) pollKeys();
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor('velocity-hash'), clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () =>
+    openMemory(settings, keyFor, clock, cluster?.link ?? null, log),
+  );
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -230,6 +263,8 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     velocity,
     decisions,
     stats,
+    history: cluster?.nodes.history(decisions) ?? decisions,
+    historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,
   };
 }
@@ -264,20 +299,38 @@ function openBackups(settings: Settings, { store }: Installation, log: Log): Aut
 interface Senders {
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** What nodes share of both; null on a node that works alone. */
+  readonly work: SharedWork | null;
+  readonly allDeliveries: ClusterDeliveries | null;
 }
 
-function openSenders(settings: Settings, { store, keyFor }: Installation, { journal }: Recovered, log: Log): Senders {
-  const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
+function openSenders(
+  settings: Settings,
+  { store, feed, keyFor }: Installation,
+  cluster: Cluster | null,
+  { journal }: Recovered,
+  log: Log,
+): Senders {
+  const { roles } = settings;
+  const work =
+    cluster && settings.cluster
+      ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, keyFor, log })
+      : null;
+  const key = keyFor('extraction-secrets');
+  const extractions = openExtractions({ store, settings, key, cluster: work?.engine ?? null, log });
   const dispatcher = openDispatcher({
     store,
     key: keyFor('webhook-secrets'),
     journal,
     extractionEndpoint: (id) => extractions.endpointOf(id),
     egressAllow: settings.egressAllow,
-    roles: settings.roles,
+    roles,
+    mirror: work?.mirror ?? null,
     log,
   });
-  return { dispatcher, extractions };
+  feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
+  const allDeliveries = work?.reads(ownDeliveries(dispatcher, store.deliveries)) ?? null;
+  return { dispatcher, extractions, work, allDeliveries };
 }
 
 /** Starts the deciding threads, and at the same time those with pending work. */
@@ -285,13 +338,14 @@ async function startThreads(
   settings: Settings,
   installation: Installation,
   recovered: Recovered,
-  { dispatcher, extractions }: Senders,
+  { dispatcher, extractions, work }: Senders,
   log: Log,
 ): Promise<Deciding | null> {
   const [deciding] = await Promise.all([
     openDeciding(settings, installation, recovered, log),
     dispatcher.start().then(() => extractions.start(dispatcher)),
   ]);
+  work?.start(dispatcher, extractions, installation.store);
   return deciding;
 }
 
@@ -311,6 +365,7 @@ async function openDeciding(
       layers: layers.initial(),
       policies: policyFile.initial(),
       velocity: velocity.memory,
+      exchange: velocity.exchange,
       keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
     },
     {
@@ -323,9 +378,10 @@ async function openDeciding(
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
+  const caughtUp = recovered.velocity?.table.catchUp();
   const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
-  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
+  void Promise.all([service.warmUp(), touched, caughtUp]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
 function run(parts: Parts): Running {
@@ -360,7 +416,8 @@ function run(parts: Parts): Running {
 
 /** Stops the parts in order: from the port inwards, the store last. */
 async function stop(parts: Parts): Promise<void> {
-  const { log, listener, dashboardListener, installation, recovered, senders, deciding, service, control } = parts;
+  const { log, listener, dashboardListener, installation, cluster, recovered, senders, deciding, service, control } =
+    parts;
   const { decisionSink, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
@@ -369,6 +426,7 @@ async function stop(parts: Parts): Promise<void> {
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
+  await senders.work?.close();
   reportFaults(await decisionSink.flush(), log);
   await stats.close();
   // Gives responses that were just written time to leave the socket.
@@ -376,12 +434,16 @@ async function stop(parts: Parts): Promise<void> {
   journal.close();
   await deciding?.pool.close();
   await service.close();
+  await velocity?.close();
+  await velocity?.table.stopFollowing();
   const saved = await velocity?.table.save(clock.nowMs());
   await velocity?.table.close();
   if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
   await deciding?.layers.close();
   await policies?.policyFile.close();
   await policies?.policyArchive.close();
+  await installation.feed?.close();
+  await cluster?.close();
   await installation.store.close();
   await installation.lock.release();
 }

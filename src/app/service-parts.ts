@@ -9,16 +9,22 @@ import type { ScorePool } from '../frames/score-pool.ts';
 import type { PolicyArchive } from '../assets/policy-archive.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import type { HistoryStats } from '../ports/decision-history.ts';
+import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
+import type { OutcomeMemory } from '../ports/velocity.ts';
+import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
+import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
 import type { Settings } from './settings.ts';
+import type { Cluster } from './wire-cluster.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
@@ -39,12 +45,20 @@ export interface OpenPolicies {
 export interface OpenVelocity {
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
+  /** Null on a node that works alone. */
+  readonly exchange: ExchangeSeed | null;
+  /** The main thread's instance. */
+  readonly outcomes: OutcomeMemory;
+  /** Sends the outcomes that other nodes have not got yet. */
+  close(): Promise<void>;
 }
 
 /** What a start has opened when it wires the request handlers. Null: no role of this node uses it. */
 export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
+  /** Null on a node that works alone. */
+  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'isClosed' | 'nodes'> | null;
   readonly listener: Listener;
   /** The dashboard's own listener; null if the service's listener serves it. */
   readonly dashboardListener: Listener | null;
@@ -59,11 +73,17 @@ export interface ServiceParts {
   readonly policies: OpenPolicies | null;
   readonly velocity: OpenVelocity | null;
   readonly deciding: Deciding | null;
+  /** This node's own. */
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  /** Those of all nodes, for the API. */
+  readonly history: DecisionReader;
+  readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** The deliveries of all nodes; null on a node that works alone. */
+  readonly allDeliveries: ClusterDeliveries | null;
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly log: Log;

@@ -1,5 +1,4 @@
-import type { Block } from './decision-log/block.ts';
-import type { RowPlace } from './decision-log/scan.ts';
+import type { RowPlace, RowSource } from './decision-log/scan.ts';
 
 /** Counts of one subject, in the order of its words in a chunk. */
 export const WORD = { decisions: 0, flagged: 1, challenged: 2, blocked: 3, worst: 4, distinct: 5 } as const;
@@ -20,7 +19,7 @@ interface Chunk {
 /** Counts of numbered subjects, in chunks outside of the heap: 160,000 objects would be copied by the garbage collector as they grow. */
 export class SubjectRows {
   readonly #chunks: Chunk[] = [];
-  readonly #blocks: Block[] = [];
+  readonly #blocks: RowSource[] = [];
 
   /** Forgets all subjects and keeps the memory. */
   reset(): void {

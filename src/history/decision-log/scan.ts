@@ -2,7 +2,9 @@ import type { Slices } from '../../state/turns.ts';
 import type { Block } from './block.ts';
 import type { BlockReader } from './block-reader.ts';
 import { BlockWalk } from './block-walk.ts';
+import type { RecordMatch } from './field-match.ts';
 import type { CustomerLog } from './log-index.ts';
+import { unpackRecord } from './match.ts';
 import { RawRecord } from './raw-record.ts';
 import { isWanted, type Wanted } from './search.ts';
 
@@ -14,9 +16,12 @@ export interface Scanned {
   readonly oldestMs: number | null;
 }
 
+/** What has the bytes of a row: a block of this log, or the buffer itself for a row of another node. */
+export type RowSource = Block | Buffer;
+
 /** Where a row is, to be read again in the same call of the log. */
 export interface RowPlace {
-  readonly block: Block;
+  readonly block: RowSource;
   readonly at: number;
   readonly end: number;
 }
@@ -31,7 +36,7 @@ export type RowScanner = (
   at: number,
   end: number,
   occurredAtMs: number,
-  block: Block,
+  block: RowSource,
 ) => boolean;
 
 /** Choice: rows between two looks at the clock, which costs as much as a plain row. */
@@ -66,7 +71,11 @@ export async function scanRows(
       if (bytes === null) break;
       from = reader.walkFrom(block, bytes, from, (row) => {
         const { recordAt, recordEnd, occurredAtMs } = row;
-        if (isWanted(row, block, wanted) && record.read(bytes, recordAt, recordEnd)) {
+        const isSought =
+          isWanted(row, block, wanted) &&
+          record.read(bytes, recordAt, recordEnd) &&
+          (wanted.text === null || hasText(bytes, recordAt, recordEnd, wanted.text));
+        if (isSought) {
           rows++;
           oldestMs = Math.min(oldestMs ?? occurredAtMs, occurredAtMs);
           isEnough = visit(record, bytes, recordAt, recordEnd, occurredAtMs, block) || isEnough;
@@ -77,4 +86,10 @@ export async function scanRows(
     }
     if (slices.isOver) await slices.begin();
   }
+}
+
+function hasText(bytes: Buffer, at: number, end: number, text: RecordMatch): boolean {
+  if (!text.mayMatchRecord(bytes, at, end)) return false;
+  const record = unpackRecord(bytes, at, end);
+  return record !== null && text.matches(record);
 }

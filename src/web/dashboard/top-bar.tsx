@@ -8,6 +8,7 @@ import { Dialog } from './components/dialog.tsx';
 import { toast } from './components/toast.tsx';
 import { formatTime } from './format.ts';
 import { now } from './now.ts';
+import { isPartial } from './partial.ts';
 import { session } from './session.ts';
 import { signOut } from './sign-in.tsx';
 import { setTheme, type Theme, theme, THEMES } from './theme.ts';
@@ -28,6 +29,15 @@ export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; reado
       >
         <span class="top-customer-name">{visibleText(customer?.name ?? '')}</span>
         {customer?.read_only === true && <span class="tag">read only</span>}
+        {isPartial.value && (
+          <span
+            class="tag"
+            role="status"
+            title="A node of the cluster does not answer: what it decided is missing here"
+          >
+            partial
+          </span>
+        )}
       </div>
       <SearchBox />
       <div class="top-tools">
