@@ -141,7 +141,8 @@ async function bundleCollector(): Promise<void> {
  * Every module that is loaded later imports `shared-parts.ts` too, so that these parts are one file. Otherwise esbuild makes a file of each
  * set of modules that share code: 20 files of some 300 bytes for the first page.
  */
-const LAZY_MODULES = /dashboard[\\/](?:pages[\\/].*(?:-page|-map|-graph)|command-palette|help-dialog)\.tsx$/;
+const LAZY_MODULES =
+  /dashboard[\\/](?:pages[\\/].*(?:-page|-map|-graph)|command-palette|custom-range|help-dialog)\.tsx$/;
 const SHARED_PARTS: Plugin = {
   name: 'shared-parts',
   setup: (bundler) => {
