@@ -59,6 +59,13 @@ describe('The command palette', () => {
     await open(page, 'score>70');
     await page.keyboard.press('Enter');
     await expect.poll(() => pathOf(page)).toBe('/dashboard/decisions?q=score%3E70');
+
+    // The dialog of a range of one's own comes when it is asked for, and returns the focus.
+    await page.getByLabel('Range of time').selectOption('choose');
+    await page.getByRole('dialog', { name: 'Range of time' }).getByLabel('From').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     expectClean(page);
   });
 

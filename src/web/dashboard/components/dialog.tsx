@@ -40,10 +40,10 @@ export function Dialog({
       }}
     >
       <div class="dialog-body">
-        <header class="dialog-head">
+        <div class="dialog-head">
           <h2 id={id}>{title}</h2>
           <Button kind="quiet" icon="close" label="Close" onClick={onClose} />
-        </header>
+        </div>
         {children}
       </div>
     </dialog>
@@ -96,12 +96,12 @@ export function Confirm({
       >
         {children}
         {fault !== null && <Fault fault={fault} />}
-        <footer class="dialog-foot">
+        <div class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind={danger ? 'danger' : 'primary'} disabled={isBusy || disabled}>
             {confirm}
           </Button>
-        </footer>
+        </div>
       </form>
     </Dialog>
   );
