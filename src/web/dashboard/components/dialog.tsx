@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFault, toFault } from '../api.ts';
 import { Button } from './fields.tsx';
 import { Fault } from './state-view.tsx';
@@ -18,7 +18,8 @@ export function Dialog({
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Together with the key or click that asked for it: what is typed next belongs to the dialog.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     const before = dialog.current;
     return () => before?.close();
