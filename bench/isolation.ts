@@ -11,6 +11,9 @@ bench:isolation [blocks] [flood] [options]
   --rounds N          number of rounds (3)
   --repeats N         repetitions of each call (5)
   --rate N            decisions per second (300)
+  --decisions N       decisions of the busy customer (20,000)
+  --list-entries N    entries on its list (1,000)
+  --only "NAME"       only the floods whose name contains this
   --node-flags "..."  Node.js flags for the server, for example --cpu-prof
   --smoke             small functional test of everything`);
 
@@ -22,6 +25,9 @@ await runNamed(BENCHES, async (chosen, words, folder, children) => {
     rounds: words.number('rounds', 3, 1),
     repeats: words.number('repeats', 5, 1),
     rate: words.number('rate', 300, 100),
+    decisions: words.number('decisions', 20_000, 100),
+    listEntries: words.number('list-entries', 1_000, 1_000),
+    only: words.text('only') ?? '',
     folder,
     nodeFlags: words.nodeFlags,
   };

@@ -116,7 +116,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   cluster: {
     holds:
       'Adapters of ports for several nodes, over Valkey or Redis: the link, its functions, membership, changes, peers',
-    mayImport: ['history', 'kernel', 'ports', 'risk', 'state', 'work'],
+    mayImport: ['history', 'kernel', 'ports', 'risk', 'state', 'velocity', 'work'],
     path: 'either',
   },
   observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },
@@ -137,7 +137,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   extract: {
     holds: 'Extraction: jobs, fetching, readers, connectors, results, sinks',
-    mayImport: ['assets', 'contract', 'egress', 'kernel', 'observe', 'state', 'work'],
+    mayImport: ['assets', 'contract', 'egress', 'kernel', 'observe', 'ports', 'state', 'work'],
     path: 'cold',
   },
   api: {

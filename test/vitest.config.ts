@@ -17,7 +17,6 @@ const LONGEST = [
   'test/contract/webhooks',
   'test/degrade/webhooks.test',
   'test/unit/velocity/shares',
-  'test/contract/demo',
   'test/contract/process',
   'test/unit/bench/detect',
   'test/contract/webhook-durability',

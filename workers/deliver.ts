@@ -33,6 +33,7 @@ export default async function post({ port }: DeliverPost): Promise<void> {
   await new Promise<void>((done) => {
     const runner = new DeliveryWorker({
       attemptsInFlightMax: data.attemptsInFlightMax,
+      needsLease: data.needsLease ?? false,
       nowMs: () => Date.now(),
       monotonicMs: () => performance.now(),
       after(ms, then) {

@@ -1,22 +1,78 @@
 import { workerData } from 'node:worker_threads';
+import type { Link } from '../src/cluster/link.ts';
+import { openLink, openWaitingLink } from '../src/cluster/redis-link.ts';
+import { RedisPoliteness } from '../src/cluster/redis-politeness.ts';
+import { openSharedExtraction } from '../src/cluster/shared-extraction.ts';
 import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
-import type { EngineThreadData, EngineThreadTask } from '../src/extract/engine-messages.ts';
+import type { EngineCluster, EngineThreadData, EngineThreadTask } from '../src/extract/engine-messages.ts';
 import { openExtractPool } from '../src/extract/extract-pool.ts';
+import { encodeFirst } from '../src/extract/first-answer.ts';
 import { createJobEngine } from '../src/extract/job-engine.ts';
-import { serveEngine } from '../src/extract/serve-engine.ts';
+import { sessionChange } from '../src/extract/result-parts.ts';
+import { type EngineLinks, serveEngine } from '../src/extract/serve-engine.ts';
 import { yieldToDecisions } from '../src/kernel/background.ts';
-import { openExtractStore } from '../src/state/extract-store.ts';
+import { type ExtractStore, openExtractStore } from '../src/state/extract-store.ts';
+import type { SharedJobs } from '../src/state/shared-jobs.ts';
 
 /** The extraction thread: the only writer of `extract/`. Stores jobs and runs them until it is stopped. */
 
 yieldToDecisions();
-const { recordsMax, ...data } = workerData as EngineThreadData;
+const { recordsMax, cluster = null, ...data } = workerData as EngineThreadData;
 
 export default async function run({ port }: EngineThreadTask): Promise<void> {
   const store = openExtractStore(data.dataDir);
   store.extractions.boundRecords(recordsMax);
-  await serveEngine(port, (links) =>
-    createJobEngine({ ...data, ...links, store, connectors: CONNECTORS, openPool: openExtractPool }),
+  const links = cluster === null ? null : openLinks(cluster);
+  await serveEngine(port, (engineLinks) =>
+    createJobEngine({
+      ...data,
+      ...engineLinks,
+      store,
+      shared: cluster && links && openShared(store, cluster, links, engineLinks),
+      connectors: CONNECTORS,
+      openPool: openExtractPool,
+    }),
   );
   await store.root.close();
+}
+
+interface Links {
+  readonly link: Link;
+  readonly reader: Link;
+}
+
+function openLinks({ urls, user, password }: EngineCluster): Links {
+  const address = { urls, user, password };
+  return { link: openLink(address), reader: openWaitingLink(address) };
+}
+
+/** Connects the engine to the jobs of the other nodes. */
+function openShared(
+  store: ExtractStore,
+  { node, key }: EngineCluster,
+  { link, reader }: Links,
+  { log, onStoreFault }: EngineLinks,
+): SharedJobs {
+  let nodes = 1;
+  const shared = openSharedExtraction({
+    store,
+    link,
+    reader,
+    key,
+    node,
+    runsJobs: data.runsJobs,
+    functions: { encryptionKey: data.encryptionKey, answer: encodeFirst, sessionChange },
+    politeness: new RedisPoliteness({ link, key, limits: data.polite, nodes: () => nodes }),
+    nowMs: () => Date.now(),
+    onFault: onStoreFault,
+    onGap: (from, to) =>
+      log.error({ from, to }, 'the log of extractions has a gap; unfinished extractions are not shown here'),
+  });
+  return {
+    ...shared,
+    setNodes(live) {
+      nodes = live.filter(({ runsJobs }) => runsJobs).length;
+      shared.setNodes(live);
+    },
+  };
 }

@@ -1,15 +1,21 @@
 import { threadId, workerData } from 'node:worker_threads';
+import { EncryptedValues } from '../src/cluster/encrypted-values.ts';
+import { openLink } from '../src/cluster/redis-link.ts';
+import { ClusterVelocity } from '../src/cluster/velocity/cluster-velocity.ts';
+import { VelocityExchange } from '../src/cluster/velocity/velocity-exchange.ts';
+import { isVelocityDegraded } from '../src/cluster/velocity/velocity-state.ts';
 import { AnswerWriter, BatchReader } from '../src/frames/batch-buffer.ts';
 import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/frames/score-messages.ts';
-import { serveBatches } from '../src/frames/score-loop.ts';
+import { type Score, serveBatches } from '../src/frames/score-loop.ts';
 import { Engine } from '../src/score/engine.ts';
 import { openWorkerAssets } from '../src/score/asset-slots.ts';
 import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/state/open-store.ts';
 import { LocalVelocity } from '../src/velocity/local-velocity.ts';
-import { createVelocityMemory } from '../src/velocity/memory.ts';
+import { createVelocityMemory, type ExchangeSeed } from '../src/velocity/memory.ts';
 import { SimulatedVelocity } from '../src/velocity/simulated-velocity.ts';
+import { StreamMarks } from '../src/velocity/stream-marks.ts';
 import { SIMULATION_VELOCITY_BYTES } from '../src/kernel/limits.ts';
 
 /**
@@ -19,6 +25,8 @@ import { SIMULATION_VELOCITY_BYTES } from '../src/kernel/limits.ts';
 
 /** Choice: room for the subjects of the warm-up, some hundred. */
 const WARM_UP_VELOCITY_BYTES = 1_048_576;
+/** Choice: as many batches as a worker may have in flight. */
+const LANES_OF_CLUSTER = 2;
 
 const data = workerData as ScoreWorkerData;
 
@@ -27,21 +35,35 @@ if (opened.kind === 'fault') throw new Error(opened.detail);
 const { store } = opened;
 const layers = await openWorkerAssets(data.layers, threadId);
 const policies = openWorkerPolicies(data.policies);
-const velocity = new LocalVelocity(data.velocity);
-const worker = createSources(store, layers.geo);
-const engine = new Engine({
-  sources: worker.sources,
-  model: layers.model,
-  policies,
-  velocity,
-  keys: data.keys,
-  warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
-  simulatedVelocity: new SimulatedVelocity(data.velocity, SIMULATION_VELOCITY_BYTES),
-  isDegraded: () => layers.degraded(),
-  takeStoreFailure: () => worker.takeStoreFailure(),
-  onMemoryFailed: warnOnce,
-});
+const shared = data.exchange === null ? null : openShared(data.exchange);
 const frames = data.frames.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
+
+interface SharedVelocity {
+  readonly exchange: VelocityExchange;
+  isDegraded(): boolean;
+  close(): Promise<void>;
+}
+
+/** The exchange of events with other nodes, over a link of this worker. */
+function openShared({ address, valuesKey }: ExchangeSeed): SharedVelocity {
+  const link = openLink(address);
+  const marks = new StreamMarks(data.velocity.marks);
+  const exchange = new VelocityExchange({ memory: data.velocity, values: new EncryptedValues(valuesKey), link });
+  return {
+    exchange,
+    isDegraded: () => isVelocityDegraded(marks, Date.now()),
+    async close() {
+      await exchange.flush();
+      exchange.close();
+      await link.close();
+    },
+  };
+}
+
+function openVelocity(): LocalVelocity | ClusterVelocity {
+  const local = new LocalVelocity(data.velocity);
+  return shared === null ? local : new ClusterVelocity(data.velocity, local, shared.exchange);
+}
 
 let warned = false;
 /** Warns once, on standard error (the log is written to standard output). The affected responses report `degraded`. */
@@ -50,15 +72,32 @@ function warnOnce(error: unknown): void {
   warned = true;
 }
 
-async function score(task: ScoreTask): Promise<void> {
-  const frame = frames[task.frame];
-  if (frame === undefined) throw new Error(`there is no batch buffer ${task.frame}`);
-  worker.begin();
-  await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
+/** Everything that belongs to one batch at a time. */
+function openLane(): Score {
+  const worker = createSources(store, layers.geo);
+  const engine = new Engine({
+    sources: worker.sources,
+    model: layers.model,
+    policies,
+    velocity: openVelocity(),
+    keys: data.keys,
+    warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
+    simulatedVelocity: new SimulatedVelocity(data.velocity, SIMULATION_VELOCITY_BYTES),
+    isDegraded: () => layers.degraded() || shared?.isDegraded() === true,
+    takeStoreFailure: () => worker.takeStoreFailure(),
+    onMemoryFailed: warnOnce,
+  });
+  return async (task: ScoreTask): Promise<void> => {
+    const frame = frames[task.frame];
+    if (frame === undefined) throw new Error(`there is no batch buffer ${task.frame}`);
+    worker.begin();
+    await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
+  };
 }
 
 export default async function post(given: ScorePost): Promise<void> {
-  await serveBatches(given, threadId, score);
+  await serveBatches(given, threadId, Array.from({ length: shared === null ? 1 : LANES_OF_CLUSTER }, openLane));
+  await shared?.close();
   policies.close();
   await layers.close();
   await store.close();

@@ -3,8 +3,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 export type ClientOrder =
   /** Begins the traffic again, with the present time in its bodies. */
   | { readonly kind: 'begin' }
-  /** Creates `count` requests and signs them with each of the keys. */
-  | { readonly kind: 'prepare'; readonly count: number; readonly keys: readonly string[] }
+  /** Creates `count` requests and signs them with each of the keys; `isAnonymous`: without a session token and entities. */
+  | {
+      readonly kind: 'prepare';
+      readonly count: number;
+      readonly keys: readonly string[];
+      readonly isAnonymous: boolean;
+    }
   /** Sends the requests that were signed with a key; `""` is the first key. */
   | { readonly kind: 'run'; readonly origin: string; readonly key: string };
 
@@ -24,8 +29,8 @@ export class ClosedLoopClient {
   }
 
   /** Prepares the same requests for several servers: they differ only in their signatures. */
-  async prepare(keys: readonly string[], count: number): Promise<void> {
-    await this.#order({ kind: 'prepare', count, keys });
+  async prepare(keys: readonly string[], count: number, isAnonymous = false): Promise<void> {
+    await this.#order({ kind: 'prepare', count, keys, isAnonymous });
   }
 
   /** Sends the prepared requests and resolves with the last response. Throws unless all of them were answered with 200. */

@@ -17,17 +17,22 @@ export interface CheckOptions {
 
 const RUNS_MAX = 100;
 const ALL = STAGES.map(({ id }) => id);
+const QUICK = STAGES.filter(({ isQuick }) => isQuick).map(({ id }) => id);
 
 /** Prints the error or the help to the terminal and throws a `CommanderError`. */
 export function readOptions(argv: readonly string[]): CheckOptions {
-  return new Command('npm run bench:check --')
+  const { stages, ...others } = new Command('npm run bench:check --')
     .description(
       'Compares the cost of each stage of the service with that of the reference build, a commit that bench/check/reference.json\n' +
         'names: both work in turn in the same run. Exits with 1 when a stage is slower than its tolerance in two measurements, and\n' +
         'with 2 when it cannot use the reference. Without the commit in the history it only reports.',
     )
-    .option('--stages <id,…>', `some of ${ALL.join(', ')}`, stageIds, ALL)
-    .option('--quick', 'fewer laps: at most three minutes with both builds', false)
+    .option('--stages <id,…>', `some of ${ALL.join(', ')}`, stageIds)
+    .option(
+      '--quick',
+      `fewer laps, and without --stages only ${QUICK.join(', ')}: at most three minutes with both builds`,
+      false,
+    )
     .option('--smoke', 'a few units of each stage against the same build and no verdict: a functional test', false)
     .option('--build <folder>', 'built project folder to measure', ROOT)
     .option('--reference <folder>', 'built project folder to compare with, instead of the named commit')
@@ -36,7 +41,8 @@ export function readOptions(argv: readonly string[]): CheckOptions {
     .option('--json <file>', 'write all figures to a file')
     .exitOverride()
     .parse(argv)
-    .opts<CheckOptions>();
+    .opts<Omit<CheckOptions, 'stages'> & { readonly stages?: readonly string[] }>();
+  return { ...others, stages: stages ?? (others.quick ? QUICK : ALL) };
 }
 
 function stageIds(text: string): string[] {

@@ -33,6 +33,11 @@ export class ProcessorClock {
   }
 }
 
+/** Returns the processor time of the main thread since the process began, µs; NaN where the system does not report it. */
+export function mainThreadUs(pid: number): number {
+  return (nsOf(pid, String(pid)) ?? NaN) / 1_000;
+}
+
 function threadsOf(pid: number): readonly string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);

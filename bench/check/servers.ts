@@ -14,8 +14,6 @@ import type { LapCosts, LapOrder, Probe, Stage } from './stage.ts';
  * in turn. In the first lap a bare echo server takes turns with them.
  */
 
-const TRANSPORT = 'uws';
-
 interface Sizes {
   readonly passes: number;
   /** Requests before the first slice. */
@@ -40,13 +38,22 @@ const WAIT_MS_MAX = 60_000;
 /** Decisions per slice of the stage `webhooks`. Each is delivered to every webhook, so that they cost little beside the deliveries. */
 const DECISIONS_DELIVERED = 40;
 
+const DECIDE = { unit: 'request', units: 1_000 } as const;
+
 const STAGES: readonly Stage[] = [
   {
     id: 'decide',
     title: 'decide over HTTP',
-    unit: 'request',
-    units: 1_000,
+    ...DECIDE,
     lookAt: 'src/http, src/auth, src/decide, src/frames, src/score, src/velocity',
+    isQuick: true,
+  },
+  {
+    id: 'decide-anonymous',
+    title: 'decide without a session',
+    ...DECIDE,
+    lookAt: 'src/http, src/auth, src/decide',
+    isQuick: false,
   },
   {
     id: 'webhooks',
@@ -54,6 +61,7 @@ const STAGES: readonly Stage[] = [
     unit: 'delivery',
     units: DECISIONS_DELIVERED * WEBHOOKS,
     lookAt: 'src/webhooks, src/egress, src/state (deliveries)',
+    isQuick: true,
   },
   {
     id: 'extraction',
@@ -61,6 +69,18 @@ const STAGES: readonly Stage[] = [
     unit: 'page',
     units: SITE_PAGES,
     lookAt: 'src/extract, workers/extract.ts, src/egress, src/state (extractions)',
+    isQuick: true,
+  },
+];
+
+/** The transport differs only in how requests arrive, so nothing else is measured on it. */
+const NODE_STAGES: readonly Stage[] = [
+  {
+    id: 'decide-node',
+    title: 'decide over node:http',
+    ...DECIDE,
+    lookAt: 'src/http/node.ts, src/http/node-connections.ts, src/http/node-sink.ts',
+    isQuick: false,
   },
 ];
 
@@ -70,24 +90,30 @@ export const servers: Probe = {
     const loaded = loadUws();
     return loaded.kind === 'unavailable' ? loaded.detail : null;
   },
-  measure: measureServers,
+  measure: (order) => measureServers(order, 'uws', STAGES),
 };
 
-async function measureServers(order: LapOrder): Promise<LapCosts> {
+export const nodeServers: Probe = {
+  stages: NODE_STAGES,
+  unavailable: () => null,
+  measure: (order) => measureServers(order, 'node', NODE_STAGES),
+};
+
+async function measureServers(order: LapOrder, transport: 'uws' | 'node', stages: readonly Stage[]): Promise<LapCosts> {
   const { rig, builds, isSmoke, lap, isReferenceFirst } = order;
-  const wanted = STAGES.filter(({ id }) => order.wanted.includes(id));
+  const wanted = stages.filter(({ id }) => order.wanted.includes(id));
   const running: RunningServer[] = [];
   let echo: Target | null = null;
   try {
     const start = async (build: Build): Promise<RunningServer> => {
-      const server = await rig.startServer(build, TRANSPORT);
+      const server = await rig.startServer(build, transport);
       running.push(server);
       return server;
     };
     await rig.client.begin();
     const [ours, reference] = await inTurn(isReferenceFirst, builds, start);
-    const hasEcho = lap === 0 && wanted.some(({ id }) => id === 'decide');
-    if (hasEcho) echo = await openEcho(TRANSPORT);
+    const hasEcho = lap === 0 && wanted.some(({ id }) => isDecide(id));
+    if (hasEcho) echo = await openEcho(transport);
     const sizes = isSmoke ? SMOKE : USUAL;
     const load = new Load(rig, wanted, isSmoke);
     await load.warmUp(running, echo, sizes);
@@ -139,9 +165,9 @@ class Load {
     if (kind === 'webhooks') {
       const keys = servers.map((server) => server.keys.withWebhooks);
       await client.prepare(keys, units / WEBHOOKS);
-    } else if (kind === 'decide') {
+    } else if (isDecide(kind)) {
       const keys = servers.map((server) => server.keys.plain);
-      await client.prepare(keys, units);
+      await client.prepare(keys, units, kind === 'decide-anonymous');
     }
   }
 
@@ -166,7 +192,7 @@ class Load {
     const { client } = this.#rig;
     const clock = new ProcessorClock(echo.pid);
     return {
-      kinds: ['decide'],
+      kinds: this.#stages.map(({ id }) => id).filter(isDecide),
       readUs: () => clock.readUs(),
       run: () => client.runAny(echo.origin),
     };
@@ -208,6 +234,10 @@ class Load {
     if (!this.#isSmoke) return units;
     return kind === 'webhooks' ? WEBHOOKS : Math.min(units, SMOKE_REQUESTS);
   }
+}
+
+function isDecide(kind: string): boolean {
+  return kind.startsWith('decide');
 }
 
 async function createWebhook({ origin }: RunningServer, key: string, url: string): Promise<void> {

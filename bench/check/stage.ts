@@ -13,6 +13,8 @@ export interface Stage {
   readonly units: number;
   /** Source files to inspect when the stage became slower. */
   readonly lookAt: string;
+  /** Measured by `--quick` too. The others run in the full form only, or when `--stages` names them. */
+  readonly isQuick: boolean;
 }
 
 /** `smoke` checks that every stage works and measures nothing; `quick` takes at most three minutes for everything. */

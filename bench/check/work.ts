@@ -27,6 +27,7 @@ const STAGES: readonly Stage[] = [
     unit: 'signature',
     units: 2_048,
     lookAt: 'src/auth/verify.ts, src/auth/signature.ts, src/auth/key-cache.ts',
+    isQuick: true,
   },
   {
     id: 'engine',
@@ -34,6 +35,7 @@ const STAGES: readonly Stage[] = [
     unit: 'request',
     units: 192,
     lookAt: 'src/velocity, src/score, src/risk',
+    isQuick: true,
   },
 ];
 

@@ -7,13 +7,14 @@ const usual = new Agent({ keepAlive: true });
 export function callOnce(
   port: number,
   key: string,
-  { method, path, body = '' }: Call,
+  { method, path, body = '', headers: own = {}, isKeyless = false }: Call,
   agent: Agent = usual,
 ): Promise<{ readonly status: number; readonly bytes: number }> {
   const headers = {
-    authorization: `Bearer ${key}`,
+    ...(isKeyless ? {} : { authorization: `Bearer ${key}` }),
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
+    ...own,
   };
   return new Promise((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, method, path, headers, agent }, (answer) => {

@@ -6,13 +6,17 @@ export interface Call {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: string;
+  /** Header fields besides those of every call. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent without the customer's key. */
+  readonly isKeyless?: boolean;
 }
 
 const BODY_BYTES = 1_048_576;
 const ROWS = 1_000;
 
-const get = (name: string, path: string): Call => ({ name, method: 'GET', path });
-const post = (name: string, path: string, body: unknown): Call => {
+export const get = (name: string, path: string): Call => ({ name, method: 'GET', path });
+export const post = (name: string, path: string, body: unknown): Call => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   if (Buffer.byteLength(text) > BODY_BYTES) throw new Error(`the body of ${name} is too large`);
   return { name, method: 'POST', path, body: text };
@@ -31,6 +35,9 @@ export function largestCalls({ jobId }: Seeded): readonly Call[] {
     get('candidates', '/v1/lists/candidates?limit=1000'),
     get('decisions', '/v1/decisions?limit=1000'),
     get('decisions, searched', '/v1/decisions?limit=1000&q=85.'),
+    get('top identities', '/v1/top?by=identity&count=identities'),
+    get('lists, none of 10,000 fits', '/v1/lists?limit=1000&action=allow'),
+    get('lists, with hits', '/v1/lists?limit=100&usage=true'),
     get('shadow reviews', '/v1/shadow-reviews?limit=1000'),
     get('shadow reviews, no match', '/v1/shadow-reviews?limit=1000&verdict=fraud'),
     get('deliveries', '/v1/webhooks/deliveries?limit=1000'),

@@ -3,34 +3,27 @@ import { join } from 'node:path';
 import { createTraffic } from '../traffic.ts';
 import { changeOf, compareBoth, type Phase } from '../webhooks/both.ts';
 import { callSteadily } from '../webhooks/caller.ts';
-import { type Children, lineOf, type Server } from '../webhooks/children.ts';
+import { type Children, lineOf } from '../webhooks/children.ts';
 import { print, quantile } from '../webhooks/report.ts';
-import { largestCalls } from './calls.ts';
-import type { Seeded } from './seed.ts';
-import { startServer, type IsolationOptions } from './server.ts';
+import { callOnce } from './call-once.ts';
+import { post } from './calls.ts';
+import { floods } from './floods.ts';
+import { type IsolationOptions, type Side, startServer } from './server.ts';
 
-/** Calls of the busy customer and their concurrency. Each is repeated at ten times the permitted rate. */
-const FLOODS: readonly (readonly [name: string, atOnce: number])[] = [
-  ['lists, 1,000 entries', 64],
-  ['list entry, 1 MB of numbers', 8],
-  ['connectors', 32],
-  ['records, JSON, 10 MB', 8],
-  ['lists/batch, 1,000 entries', 8],
-];
-const FLOOD_PER_SECOND = 1_000;
-
-type Side = Server & Seeded;
+const HOSTILE_WEBHOOKS = 20;
+const HOSTILE_KINDS = ['hang', 'drip', 'endless', 'reset', 'redirect'] as const;
 
 /**
  * Measures the latency of one customer's decisions while another customer requests the largest pages and sends the largest bodies. Two
  * servers run at the same time and take turns at being flooded, so that each stall of the machine affects both.
  */
 export async function benchFlood(options: IsolationOptions, children: Children): Promise<void> {
-  const { folder, rate, rounds, seconds } = options;
+  const { folder, rate, rounds, seconds, only } = options;
   const sides: readonly Side[] = [
     await startServer('flood-a', options, children),
     await startServer('flood-b', options, children),
   ];
+  await subscribeHostile(sides, children);
   const nextBody = createTraffic(3, Math.floor(Date.now() / 1_000));
 
   const decide = async (side: Side): Promise<Phase> => {
@@ -41,14 +34,15 @@ export async function benchFlood(options: IsolationOptions, children: Children):
   };
 
   console.log(`flood: decisions of another customer, ${rate}/s at each of two servers, ${rounds} rounds of two phases`);
-  for (const [name, atOnce] of FLOODS) {
+  for (const { name, atOnce, kind, callsOf, perSecond } of floods(nextBody)) {
+    if (!name.includes(only)) continue;
     print(`${name}, ${atOnce} concurrent`);
     print('', 'p50 ms', 'p99 ms', 'p50', 'p99');
     const ratio = await compareBoth(sides, rounds, async (flooded) => {
-      const call = largestCalls(flooded).find((one) => one.name === name);
       const file = join(folder, 'flood.json');
-      writeFileSync(file, JSON.stringify({ key: flooded.busyKey, call }));
-      const words = [flooded.port, file, FLOOD_PER_SECOND, atOnce, seconds].map(String);
+      const order = { key: flooded.busyKey, calls: callsOf(flooded), kind, atOnce, perSecond };
+      writeFileSync(file, JSON.stringify(order));
+      const words = [flooded.port, file, seconds].map(String);
       const flooder = children.spawn(new URL('./flooder.js', import.meta.url).href, ...words);
       const counts = lineOf(flooder, () => true);
       const phases = await Promise.all(sides.map(decide));
@@ -59,4 +53,21 @@ export async function benchFlood(options: IsolationOptions, children: Children):
     });
     console.log(`p50 ${changeOf(ratio.p50)}, p99 ${changeOf(ratio.p99)}, median of ${ratio.phases} phases`);
   }
+}
+
+/** Gives the busy customer of each side endpoints at one hostile host, which get an event of every flagged decision of theirs. */
+async function subscribeHostile(sides: readonly Side[], children: Children): Promise<void> {
+  const hostile = children.spawn(new URL('./hostile.js', import.meta.url).href);
+  const port = await lineOf(hostile, () => true);
+  for (const side of sides)
+    for (let n = 0; n < HOSTILE_WEBHOOKS; n++) {
+      const url = `http://127.0.0.1:${port}/${HOSTILE_KINDS[n % HOSTILE_KINDS.length] ?? 'hang'}-${n}`;
+      const types = ['BLOCK', 'REVIEW', 'SOFT_CHALLENGE'];
+      const { status } = await callOnce(
+        side.port,
+        side.busyKey,
+        post('webhook', '/v1/webhooks', { url, event_types: types }),
+      );
+      if (status !== 201) throw new Error(`creating a webhook returned ${status}`);
+    }
 }

@@ -24,7 +24,7 @@ const ROWS = 1_000;
 const RECORD_BYTES = 9_800;
 const CHUNK_RECORDS = 50;
 
-export async function seed(dataDir: string): Promise<Seeded> {
+export async function seed(dataDir: string, listEntries = ROWS): Promise<Seeded> {
   const master = openMasterKey(dataDir, undefined);
   if (master.kind === 'fault') throw new Error(master.detail);
   await makeDataDirectory(dataDir);
@@ -34,7 +34,7 @@ export async function seed(dataDir: string): Promise<Seeded> {
   try {
     const busy = await seedCustomer(store, 'busy');
     const calm = await seedCustomer(store, 'calm');
-    await seedLists(store, busy.number);
+    await seedLists(store, busy.number, listEntries);
     await seedSessions(store, busy.number, deriveKey(master.key, 'extraction-secrets'));
     const jobId = await seedJobs(store, busy.number);
     return { busyKey: busy.secretKey, calmKey: calm.secretKey, jobId };
@@ -54,20 +54,19 @@ async function seedCustomer(store: Store, name: string): Promise<{ number: Custo
   return { number, secretKey: pair.secret.text };
 }
 
-async function seedLists(store: Store, customer: CustomerNumber): Promise<void> {
+async function seedLists(store: Store, customer: CustomerNumber, entries: number): Promise<void> {
   const note = 'as long as a note may be '.repeat(20);
-  const changes = Array.from({ length: ROWS }, (_, n) => ({
-    fingerprintHash: hashOf(n) as FingerprintHash,
-    action: 'block' as const,
-    note,
-    expiresAtSeconds: null,
-  }));
-  valueOf(
-    await store.changes.commit(
-      { kind: 'list.batch', customer, entries: changes },
-      { by: 'service', nowMs: Date.now() },
-    ),
-  );
+  for (let from = 0; from < entries; from += ROWS) {
+    const changes = Array.from({ length: Math.min(ROWS, entries - from) }, (_, n) => ({
+      fingerprintHash: hashOf(from + n) as FingerprintHash,
+      action: 'block' as const,
+      // Beyond the first page, short ones: a million long notes take 600 MB.
+      note: from === 0 ? note : null,
+      expiresAtSeconds: null,
+    }));
+    const batch = { kind: 'list.batch', customer, entries: changes } as const;
+    valueOf(await store.changes.commit(batch, { by: 'service', nowMs: Date.now() }));
+  }
 }
 
 async function seedSessions(store: Store, customer: CustomerNumber, encryptionKey: Uint8Array): Promise<void> {

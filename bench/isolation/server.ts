@@ -17,35 +17,49 @@ export interface IsolationOptions {
   /** Parent of the data directories; removed at the end. */
   readonly folder: string;
   readonly nodeFlags: readonly string[];
+  /** Part of the names of the floods to run; empty for all. */
+  readonly only: string;
+  /** Entries on the list of the busy customer. */
+  readonly listEntries: number;
+  /** Decisions of the busy customer, with eight identities each, all of them in its review queue. */
+  readonly decisions: number;
 }
 
-/** Number of decisions of the busy customer, all of them in its review queue. */
-const DECISIONS = 3_000;
+export type Side = Server & Seeded & { readonly requestIds: readonly string[] };
+
+const SEEDED_PER_SECOND = 1_000;
 
 export async function startServer(
   name: string,
-  { folder, nodeFlags, repeats }: IsolationOptions,
+  { folder, nodeFlags, decisions, listEntries }: IsolationOptions,
   children: Children,
   flags: readonly string[] = [],
-): Promise<Server & Seeded> {
+): Promise<Side> {
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
   const policy = join(folder, 'policy.json');
   writeFileSync(policy, JSON.stringify({ sample_rate: 1 }));
-  const seeded = await seed(dataDir);
+  const seeded = await seed(dataDir, listEntries);
   const server = await children.serve(dataDir, [...flags, ...nodeFlags], { GATEHOUSE_POLICY_FILE: policy });
   const nextBody = createTraffic(7, Math.floor(Date.now() / 1_000));
-  const decisions = repeats > 1 ? DECISIONS : 100;
-  await callSteadily({
+  const decided = await callSteadily({
     port: server.port,
-    perSecond: 1_000,
-    seconds: decisions / 1_000,
+    perSecond: SEEDED_PER_SECOND,
+    seconds: decisions / SEEDED_PER_SECOND,
     callOf: () => ({ key: seeded.busyKey, body: flagged(nextBody()) }),
   });
-  return { ...server, ...seeded };
+  return { ...server, ...seeded, requestIds: decided.map(({ requestId }) => requestId) };
 }
 
-/** Replaces the user agent by one that is not a browser, so that the decision is not ALLOW. */
-function flagged(body: string): string {
-  return JSON.stringify({ ...(JSON.parse(body) as object), user_agent: 'curl/8.5.0', session_token: randomUUID() });
+const ENTITIES = ['email', 'phone', 'user_id', 'card', 'iban', 'login', 'name', 'voucher'] as const;
+
+/** Replaces the user agent by one that is not a browser, so that the decision is not ALLOW, and the identities by new ones. */
+export function flagged(body: string): string {
+  const entities = Object.fromEntries(ENTITIES.map((name) => [name, randomUUID()]));
+  return JSON.stringify({
+    ...(JSON.parse(body) as object),
+    user_agent: 'curl/8.5.0',
+    session_token: randomUUID(),
+    entity_keys: entities,
+  });
 }

@@ -28,6 +28,7 @@ export const poolHop: Stage = {
         channel: 'gatehouse-bench-policy',
         content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map() },
       },
+      exchange: null,
       velocity: createVelocityMemory(1_048_576, Buffer.alloc(16, 7)),
       keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
     };

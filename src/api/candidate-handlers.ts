@@ -2,7 +2,7 @@ import type { FingerprintHash } from '../kernel/brand.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import type { FingerprintOutcome } from '../history/decision-log/log-query.ts';
 import type { FingerprintRow } from '../history/decision-log/fingerprints.ts';
 import type { Lists } from '../state/list-table.ts';
@@ -23,7 +23,7 @@ import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
  * Source: contract, 7.4.
  */
 export interface CandidateParts {
-  readonly decisions: Pick<DecisionLog, 'fingerprints' | 'scan'>;
+  readonly decisions: Pick<DecisionReader, 'fingerprints' | 'scan'>;
   readonly lists: Pick<Lists, 'find'>;
   readonly registry: Registry;
   readonly fingerprints: FingerprintReader;
@@ -47,7 +47,15 @@ export function candidateHandlers(
     const { customer } = request.caller;
     const { decision = null, q, usage } = read.values;
     const limit = usage ? Math.min(read.limit, USAGE_ROWS_MAX) : read.limit;
-    const query = { decision, text: searchText(q), after, limit, nowMs: request.nowMs, arrivalEnd };
+    const query = {
+      decision,
+      text: searchText(q),
+      after,
+      limit,
+      nowMs: request.nowMs,
+      arrivalEnd,
+      coverage: request.coverage,
+    };
     // ALLOW is a valid filter value, but never a flagged decision.
     const found = decision === 'ALLOW' ? NONE : await decisions.fingerprints(customer, query);
     if (found.kind === 'busy') return BUSY;

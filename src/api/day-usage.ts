@@ -1,4 +1,4 @@
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import { FingerprintUsage } from '../history/fingerprint-usage.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/limits.ts';
 import type { AnyRequest } from './kit/endpoint-types.ts';
@@ -15,12 +15,12 @@ type ShowUsage = (fingerprint: string) => Readonly<Record<string, unknown>>;
  * a function that returns `day` for a row; null while too many searches are running.
  */
 export async function readUsage(
-  decisions: Pick<DecisionLog, 'scan'>,
-  { caller, nowMs }: AnyRequest,
+  decisions: Pick<DecisionReader, 'scan'>,
+  { caller, nowMs, coverage }: AnyRequest,
   fingerprints: readonly string[],
 ): Promise<ShowUsage | null> {
   const usage = new FingerprintUsage(fingerprints);
-  const query = { sinceMs: nowMs - DAY_MS, untilMs: null, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX };
+  const query = { sinceMs: nowMs - DAY_MS, untilMs: null, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX, coverage };
   const scanned = await decisions.scan(caller.customer, query, (record, bytes, _at, end, occurredAtMs) => {
     usage.add(record, bytes, end, occurredAtMs);
     return false;

@@ -2,11 +2,11 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import type { LoggedDecision } from '../history/decision-log/search.ts';
 import { BUSY } from './busy.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
-import { readFilter, readPlace, searchText, writePlace } from './decision-query.ts';
+import { readFilter, readPosition, searchText, writePosition } from './decision-query.ts';
 import type { LinkTargets } from './link-target.ts';
 import type { OwnPolicies } from './own-policies.ts';
 import { explainDecision, showDecision } from './show-decision.ts';
@@ -16,7 +16,7 @@ import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 
 /** Dependencies of the endpoints for a customer's own decisions. Source: contract, 9.4. */
 export interface DecisionParts {
-  readonly decisions: Pick<DecisionLog, 'find' | 'search' | 'arrivalOf'>;
+  readonly decisions: Pick<DecisionReader, 'find' | 'search' | 'positionOf'>;
   readonly cursors: Cursors;
   readonly targets: LinkTargets;
   /** Returns the customer's label of the decision, or null. */
@@ -33,35 +33,36 @@ export function decisionHandlers(
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.searchDecisions);
     if (read.kind === 'problem') return read;
-    const [occurredAtMs, arrival] = read.after === null ? [] : (readPlace(read.after, 2) ?? []);
-    const after = occurredAtMs === undefined || arrival === undefined ? null : { occurredAtMs, arrival };
+    const after = read.after === null ? null : readPosition(read.after);
     if (after === null && read.after !== null) return FOREIGN_CURSOR;
     const { customer } = request.caller;
+    const { coverage, nowMs } = request;
     const { decision = null, q } = read.values;
     const filter = readFilter(read.values, targets, customer);
     if (filter.kind === 'problem') return filter;
     const { after: known } = read.values;
-    const afterArrival = known === undefined ? null : decisions.arrivalOf(customer, known, request.nowMs);
-    if (known !== undefined && afterArrival === null) return NOT_FOUND;
+    const loggedAfter = known === undefined ? null : await decisions.positionOf(customer, known, nowMs, coverage);
+    if (known !== undefined && loggedAfter === null) return NOT_FOUND;
     const query = {
       decision,
       text: searchText(q),
       after,
       limit: read.limit,
-      nowMs: request.nowMs,
-      filter: { ...filter, afterArrival },
+      nowMs,
+      filter: { ...filter, loggedAfter },
+      coverage,
     };
     const found = await decisions.search(customer, query);
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
-    const cursor = next === null ? null : cursors.issue(ROUTE, customer, writePlace(next.occurredAtMs, next.arrival));
+    const cursor = next === null ? null : cursors.issue(ROUTE, customer, writePosition(next));
     return pageAnswer(request.slices, found.rows, (row) => withLabel(customer, row), cursor);
   };
 
-  const find: EndpointHandler = (request) => {
+  const find: EndpointHandler = async (request) => {
     const requestId = request.params['request_id'] ?? '';
     const { customer } = request.caller;
-    const found = decisions.find(customer, requestId, request.nowMs);
+    const found = await decisions.find(customer, requestId, request.nowMs, request.coverage);
     if (found === null) return NOT_FOUND;
     const policy = policies.appliedTo(customer, found.record);
     const body = { ...explainDecision(found, policy), label: labelOf(customer, requestId) };

@@ -3,6 +3,7 @@ import type { Problem } from '../contract/problem.ts';
 import type { QUERIES } from '../contract/routes.ts';
 import type { SearchFilter } from '../history/decision-log/log-query.ts';
 import type { LinkTarget } from '../history/decision-log/row-links.ts';
+import type { Position } from '../ports/decision-history.ts';
 import { type LinkTargets, splitLink } from './link-target.ts';
 import { badQuery, type QueryValues } from './query.ts';
 
@@ -21,6 +22,20 @@ export function readPlace(place: string, count: number): readonly number[] | nul
 
 export function writePlace(...numbers: readonly number[]): string {
   return numbers.join('.');
+}
+
+/** Returns the position of a cursor of `writePosition`; null for another format. */
+export function readPosition(place: string): Position | null {
+  const [own = '', there] = place.split('~', 2);
+  const [occurredAtMs, arrival] = readPlace(own, 2) ?? [];
+  if (occurredAtMs === undefined || arrival === undefined) return null;
+  if (there === undefined) return { occurredAtMs, arrival };
+  const [source] = readPlace(there, 1) ?? [];
+  return source === undefined ? null : { occurredAtMs, arrival, source };
+}
+
+export function writePosition({ occurredAtMs, arrival, source }: Position): string {
+  return writePlace(occurredAtMs, arrival) + (source === undefined ? '' : `~${source}`);
 }
 
 type Filter = ({ readonly kind: 'filter' } & SearchFilter) | { readonly kind: 'problem'; readonly problem: Problem };
@@ -53,6 +68,6 @@ export function readFilter(
     scoreMin: values.score_min ?? null,
     scoreMax: values.score_max ?? null,
     links,
-    afterArrival: null,
+    loggedAfter: null,
   };
 }

@@ -3,11 +3,11 @@ import { type KeyKind, timeOfId } from '../kernel/ids.ts';
 import { LABELS_KEEP_SECONDS } from '../kernel/limits.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { DecisionRecord } from '../risk/decision-record.ts';
+import type { History } from '../ports/decision-history.ts';
 import type { JudgedDecision } from '../state/label-table.ts';
 import type { Store } from '../state/open-store.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
-import type { EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
+import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { BodyOf } from './kit/request-body.ts';
@@ -17,17 +17,10 @@ const LABEL = schemaBody('labelDecision');
 /** Dependencies of the endpoint for labels of a customer's own decisions. Source: contract, 9.2. */
 export interface LabelParts {
   readonly store: Pick<Store, 'feedback' | 'labels' | 'shadowReviews'>;
-  readonly findDecision: FindDecision;
+  readonly decisions: Pick<History, 'find'>;
   /** Returns the kind of key with which the customer made the decision, as its id proves; null if the id proves nothing. */
   readonly prove: (customer: CustomerNumber, requestId: string) => KeyKind | null;
 }
-
-/** Finds one of the customer's own decisions in the decision log; null if there is no such decision. */
-export type FindDecision = (
-  customer: CustomerNumber,
-  requestId: string,
-  nowMs: number,
-) => Pick<DecisionRecord, 'requestId' | 'fingerprintHash' | 'publicKey'> | null;
 
 export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): SecretHandlers<'labelDecision'> {
   const { feedback, labels, shadowReviews } = parts.store;
@@ -37,7 +30,7 @@ export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): Sec
     if (read.kind === 'problem') return read;
     const { request_id: requestId, label, note = null } = read.value;
     const { customer } = request.caller;
-    const decision = find(customer, requestId, request.nowMs);
+    const decision = await find(customer, requestId, request);
     if (decision === null) return NOT_FOUND;
     const written = await feedback.label(customer, decision, label, note, request.nowSeconds, originOf(request).by);
     if (written.kind === 'fault') return written;
@@ -49,8 +42,12 @@ export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): Sec
    * Returns the fields of the customer's own decision that a label needs. Choice: an earlier label also proves that the decision is the
    * customer's own, so a label can be corrected after the decision has expired.
    */
-  function find(customer: CustomerNumber, requestId: string, nowMs: number): JudgedDecision | null {
-    const logged = parts.findDecision(customer, requestId, nowMs);
+  async function find(
+    customer: CustomerNumber,
+    requestId: string,
+    { nowMs, coverage }: AnyRequest,
+  ): Promise<JudgedDecision | null> {
+    const logged = await parts.decisions.find(customer, requestId, nowMs, coverage);
     if (logged === null) {
       return (
         shadowReviews.find(customer, requestId) ??
@@ -58,7 +55,7 @@ export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): Sec
         proven(customer, requestId, nowMs)
       );
     }
-    const { fingerprintHash, publicKey } = logged;
+    const { fingerprintHash, publicKey } = logged.record;
     return { requestId, fingerprintHash: fingerprintHash as FingerprintHash | null, publicKey };
   }
 

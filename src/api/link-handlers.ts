@@ -3,7 +3,7 @@ import { LINK_NEIGHBOURS_MAX, LINK_ROWS_MAX } from '../kernel/limits.ts';
 import { problem } from '../contract/problem.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import type { SearchOutcome } from '../history/decision-log/log-query.ts';
 import type { LinkTarget } from '../history/decision-log/row-links.ts';
 import { LinkCounter, PeriodCounter } from '../history/link-summary.ts';
@@ -20,7 +20,7 @@ import { badQuery, readQuery } from './query.ts';
 
 /** Dependencies of the endpoints that summarise the decisions of a link. */
 export interface LinkParts {
-  readonly decisions: Pick<DecisionLog, 'search'>;
+  readonly decisions: Pick<DecisionReader, 'search'>;
   readonly targets: LinkTargets;
   readonly lists: Pick<Lists, 'find'>;
   readonly registry: Registry;
@@ -85,9 +85,9 @@ export function linkHandlers(
     return { kind: 'json', status: 200, body };
   };
 
-  function newest({ caller, nowMs }: EndpointRequest, target: LinkTarget): Promise<SearchOutcome> {
+  function newest({ caller, nowMs, coverage }: EndpointRequest, target: LinkTarget): Promise<SearchOutcome> {
     const filter = { links: [target] };
-    const query = { decision: null, text: null, after: null, limit: LINK_ROWS_MAX, nowMs, filter };
+    const query = { decision: null, text: null, after: null, limit: LINK_ROWS_MAX, nowMs, filter, coverage };
     return decisions.search(caller.customer, query);
   }
 

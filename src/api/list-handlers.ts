@@ -9,7 +9,7 @@ import type { ListChange, ListEntry, ListPut, Lists } from '../state/list-table.
 import type { Registry } from '../state/registry-table.ts';
 import type { Slices } from '../state/turns.ts';
 import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import { BUSY } from './busy.ts';
 import { readUsage, USAGE_ROWS_MAX } from './day-usage.ts';
 import { readQuery } from './query.ts';
@@ -28,7 +28,7 @@ export interface ListParts {
   readonly registry: Registry;
   readonly cursors: Cursors;
   readonly fingerprints: FingerprintReader;
-  readonly decisions: Pick<DecisionLog, 'scan'>;
+  readonly decisions: Pick<DecisionReader, 'scan'>;
   /** Returns the number of the customer's rows, with expired ones that were not removed yet. */
   readonly entriesOf: (customer: CustomerNumber) => number;
   /**

@@ -1,10 +1,9 @@
-import type { CustomerNumber } from '../kernel/brand.ts';
 import type { ProvenIds } from '../kernel/ids.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
-import type { DecisionRecord } from '../risk/decision-record.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
-import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import type { HistoryStats } from '../ports/decision-history.ts';
+import type { Slices } from '../state/turns.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import { accountHandlers } from './account-handlers.ts';
@@ -32,10 +31,10 @@ export interface ManagementParts {
   readonly endpoint: EndpointFactory;
   readonly cursors: Cursors;
   readonly store: Store;
-  readonly decisions: DecisionLog;
+  readonly decisions: DecisionReader;
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
-  readonly stats: Pick<DecisionStats, 'read'>;
+  readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
   readonly keyUsage: KeyUsage;
@@ -70,8 +69,6 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
   const { policies, isPolicyRefused, keyUsage, version } = parts;
   const { lists, changes, registry, sightingReports, labels } = store;
-  const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
-    decisions.find(customer, requestId, nowMs)?.record ?? null;
   return {
     ...listHandlers(endpoint, {
       lists,
@@ -104,7 +101,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
-    ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
+    ...labelHandlers(endpoint, { store, decisions, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...auditHandlers(endpoint, { store, cursors }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),

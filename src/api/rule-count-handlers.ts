@@ -7,9 +7,9 @@ import {
 } from '../kernel/limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import { ChallengerCounter, RuleCounter, type RuleCounts } from '../history/rule-counter.ts';
-import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { Coverage, HistoryStats } from '../ports/decision-history.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { familyOf } from '../risk/explain.ts';
 import type { Labels } from '../state/label-table.ts';
@@ -24,8 +24,8 @@ import { readRange } from './time-range.ts';
 
 /** Dependencies of the endpoints that tell what rules and challengers did. Source: contract, 9.8. */
 export interface RuleCountParts {
-  readonly decisions: Pick<DecisionLog, 'scan'>;
-  readonly stats: Pick<DecisionStats, 'read'>;
+  readonly decisions: Pick<DecisionReader, 'scan'>;
+  readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly labels: Pick<Labels, 'newest'>;
   readonly reviews: Pick<ShadowReviews, 'verdicts'>;
   readonly policies: Pick<OwnPolicies, 'present' | 'bandsAt'>;
@@ -38,7 +38,7 @@ export function ruleCountHandlers(
   endpoint: EndpointFactory,
   { decisions, stats, labels, reviews, policies }: RuleCountParts,
 ): SecretHandlers<'readRuleCounts' | 'readChallenger'> {
-  const readRuleCounts: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices }) => {
+  const readRuleCounts: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices, coverage }) => {
     const read = readQuery(query, QUERIES.readRuleCounts);
     if (read.kind === 'problem') return read;
     const range = readRange(read.value, nowSeconds);
@@ -50,13 +50,13 @@ export function ruleCountHandlers(
       verdicts: await reviews.verdicts(customer, slices),
     };
     const counter = new RuleCounter(judgements, policies.bandsAt(customer));
-    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX };
+    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX, coverage };
     const scanned = await decisions.scan(customer, wanted, (record, _bytes, _at, _end, occurredAtMs) => {
       counter.add(record, occurredAtMs);
       return counter.flagged >= RULE_COUNT_FLAGGED_MAX;
     });
     if (scanned.kind === 'busy') return BUSY;
-    const hits = await hitsOf(customer, from, to, slices);
+    const hits = await hitsOf(customer, from, to, slices, coverage);
     const codes = [...new Set([...hits.keys(), ...counter.counts.keys()])];
     const rules = codes.map((code) => showRule(code, hits.get(code) ?? 0, counter.counts.get(code)));
     rules.sort((a, b) => b.hits - a.hits || a.reason.localeCompare(b.reason));
@@ -66,14 +66,14 @@ export function ruleCountHandlers(
     return { kind: 'json', status: 200, body: { from, to, examined, rules } };
   };
 
-  const readChallenger: EndpointHandler = async ({ caller, nowMs }) => {
+  const readChallenger: EndpointHandler = async ({ caller, nowMs, coverage }) => {
     const { customer } = caller;
     const { atMs, view } = policies.present(customer);
     const challenger = view.challenger();
     const counter = new ChallengerCounter<Fields>(CHALLENGER_EXAMPLES_MAX);
     let isTruncated = false;
     if (challenger !== null) {
-      const wanted = { sinceMs: atMs, untilMs: null, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX };
+      const wanted = { sinceMs: atMs, untilMs: null, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX, coverage };
       const scanned = await decisions.scan(customer, wanted, (record, _bytes, _at, _end, occurredAtMs) => {
         counter.add(record, () => {
           const reasons: string[] = [];
@@ -115,9 +115,10 @@ export function ruleCountHandlers(
     from: number,
     to: number,
     slices: Slices,
+    coverage: Coverage,
   ): Promise<ReadonlyMap<string, number>> {
     const hits = new Map<string, number>();
-    for (const { counts } of await stats.read(customer, from, to, HOUR_SECONDS, slices)) {
+    for (const { counts } of await stats.read(customer, from, to, HOUR_SECONDS, slices, coverage)) {
       for (const [code, count] of counts.reasons) hits.set(code, (hits.get(code) ?? 0) + count);
     }
     return hits;

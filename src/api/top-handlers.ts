@@ -1,11 +1,10 @@
 import { TOP_ROWS_MAX, TOP_SUBJECTS } from '../kernel/limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
 import { linksOf } from '../history/link-summary.ts';
 import { TopCounter, type TopSubject } from '../history/top-counter.ts';
 import { DECISIONS } from '../risk/decision.ts';
-import type { DecisionRecord } from '../risk/decision-record.ts';
 import { readLinkTail } from '../risk/link-tail.ts';
 import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -19,9 +18,9 @@ const TEXTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
 /** The endpoint for the most frequent subjects of decisions. Source: contract, 9.10. */
 export function topHandlers(
   endpoint: EndpointFactory,
-  { decisions }: { readonly decisions: Pick<DecisionLog, 'scan' | 'readAt'> },
+  { decisions }: { readonly decisions: Pick<DecisionReader, 'scan' | 'readAt'> },
 ): SecretHandlers<'readTop'> {
-  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices }) => {
+  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices, coverage }) => {
     const read = readQuery(query, QUERIES.readTop);
     if (read.kind === 'problem') return read;
     const { by, count } = read.value;
@@ -29,14 +28,14 @@ export function topHandlers(
     if (range.kind === 'problem') return range;
     const { from, to } = range;
     const counter = new TopCounter(by, count);
-    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX };
+    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX, coverage };
     const scanned = await decisions.scan(caller.customer, wanted, (record, bytes, at, end, occurredAtMs, block) => {
       counter.add(record, bytes, { block, at, end }, occurredAtMs);
       return false;
     });
     if (scanned.kind === 'busy') return BUSY;
     const rows = (await counter.top(TOP_SUBJECTS, slices)).flatMap((subject) => {
-      const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions.readAt(subject.place));
+      const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions);
       return shown === null ? [] : [{ ...shown, ...showCounts(subject) }];
     });
     const body = { by, count, from, to, decisions: scanned.rows, is_truncated: scanned.isTruncated, rows };
@@ -47,10 +46,13 @@ export function topHandlers(
 }
 
 /** Returns the link as decisions show it; null if its decision was removed meanwhile. */
-function linkOf({ key }: TopSubject, record: DecisionRecord | null): { kind: string; id: string } | null {
+function linkOf(
+  { key, place }: TopSubject,
+  decisions: Pick<DecisionReader, 'readAt'>,
+): { readonly kind: string; readonly id: string } | null {
+  const record = place === null ? null : decisions.readAt(place);
   if (record === null || record.links === null) return null;
-  const hash = Buffer.from(key, 'latin1').toString('hex');
-  const at = readLinkTail(record.links).findIndex((link) => link.hash === hash);
+  const at = readLinkTail(record.links).findIndex(({ hash }) => hash === key);
   return linksOf(record)[at] ?? null;
 }
 

@@ -2,6 +2,9 @@ import type { DecisionRecorder } from '../observe/decision-recorder.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { StoreNotice } from '../state/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import { describeVelocity } from '../cluster/velocity/velocity-state.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
+import { StreamMarks } from '../velocity/stream-marks.ts';
 
 /** The states of all layers, as `/readyz` and the metrics show them. */
 
@@ -22,6 +25,12 @@ export function storeStatus(
   }
   if (decisions.broken !== null) return broken('the log of decisions cannot be written');
   return { state: 'ok', version: 'lmdb', detail: describeRepairs(repairs) };
+}
+
+/** The exchange of events with the other nodes. */
+export function velocityStatus({ marks }: VelocityMemory): AssetStatus {
+  const fault = describeVelocity(new StreamMarks(marks), Date.now());
+  return fault === null ? { state: 'ok', version: null, detail: '' } : broken(fault);
 }
 
 /** Returns the public text about what the start lost; the log has the details, with paths. */

@@ -3,6 +3,7 @@ import { openAssets, type Assets } from '../assets/assets.ts';
 import { forRoles } from './roles.ts';
 import { EXIT_SETTINGS, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
+import { WiredFeed } from './wire-feed.ts';
 import type { StoreFaultCode } from '../state/durable.ts';
 import { ensureUsable, type StoreNotice } from '../state/ensure-usable.ts';
 import { deriveKey, openMasterKey, proveMasterKey, type MasterKey } from '../state/master-key.ts';
@@ -12,6 +13,7 @@ import { acquireServerLock, type ServerLock } from '../state/server-lock.ts';
 
 /** The contents of the folders: the data directory, locked by this server, and the files of the optional assets. */
 export interface Installation {
+  /** Whether there is no data yet, here and in the cluster. */
   readonly isFirstStart: boolean;
   /** What this start repaired or restored in the store. */
   readonly repairs: readonly StoreNotice[];
@@ -19,6 +21,8 @@ export interface Installation {
   /** Files that only deciding uses; null on a node that does not. */
   readonly layers: Assets | null;
   readonly store: Store;
+  /** The change feed of a node of a cluster; null on a node that works alone. */
+  readonly feed: WiredFeed | null;
   /** Returns a key for one purpose, derived from the master key. */
   readonly keyFor: (purpose: string) => Buffer;
 }
@@ -62,18 +66,31 @@ export async function openInstallation(settings: Settings, log: Log): Promise<In
     else if (notice.code === 'backup_restored') log.warn(notice, 'store');
     else log.error(notice, 'store');
   }
-  const opened = openStore({ dataDir, readOnly: false });
+  const feed = settings.cluster === null ? null : new WiredFeed(settings.cluster, log);
+  const opened = openStore({ dataDir, readOnly: false, ...(feed !== null && { feed: feed.make }) });
   if (opened.kind === 'fault') throw new StartFault(opened.detail);
   const { store } = opened;
+  if (feed === null) refuseMember(store);
   const master = masterKeyOf(settings, store);
+  const keyFor = (purpose: string): Buffer => deriveKey(master, purpose);
+  const isFounder = (await feed?.open(settings, keyFor)) ?? true;
   return {
-    isFirstStart: usable.firstStart,
+    isFirstStart: usable.firstStart && isFounder,
     repairs: usable.notices.filter(({ code }) => code !== 'first_start' && code !== 'migrated'),
     lock: locked.lock,
     layers,
     store,
-    keyFor: (purpose) => deriveKey(master, purpose),
+    feed,
+    keyFor,
   };
+}
+
+/** A node of a cluster that made changes by itself would have other data than the others. */
+function refuseMember({ positions }: Store): void {
+  if ((positions?.read() ?? null) === null) return;
+  const detail =
+    'the data directory belongs to a cluster: set GATEHOUSE_CLUSTER_URL, or make it work alone with `gatehouse cluster leave`';
+  throw new StartFault(detail, EXIT_SETTINGS);
 }
 
 /** Returns the master key after verifying that it belongs to this store. */

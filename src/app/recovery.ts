@@ -1,4 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
+import { openLink } from '../cluster/redis-link.ts';
+import { ClusterVelocity } from '../cluster/velocity/cluster-velocity.ts';
+import { VelocityExchange } from '../cluster/velocity/velocity-exchange.ts';
 import { unreachable } from '../kernel/brand.ts';
 import { describeNewer, type NewerFormat } from '../kernel/formats.ts';
 import { createSimulatedClock, systemClock, type Clock } from '../kernel/clock.ts';
@@ -8,9 +13,13 @@ import type { ReplayGuard } from '../local/replay-guard.ts';
 import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from './settings.ts';
-import { createVelocityMemory, type VelocityMemory } from '../velocity/memory.ts';
+import type { OutcomeMemory } from '../ports/velocity.ts';
+import { LocalVelocity } from '../velocity/local-velocity.ts';
+import { createVelocityMemory, type ExchangeSeed, type VelocityMemory } from '../velocity/memory.ts';
 import { findNewerSnapshot, loadSnapshot } from '../velocity/snapshot.ts';
-import { openTableMaintenance, type TableMaintenance } from '../velocity/table-thread.ts';
+import { StreamMarks } from '../velocity/stream-marks.ts';
+import { openTableMaintenance } from '../velocity/table-thread.ts';
+import type { OpenVelocity } from './service-parts.ts';
 
 /** Recovery from `hot/` at a start: accepted request ids, and the velocity store. */
 
@@ -73,15 +82,18 @@ export function openJournalAndClock(
   return { journal, clock };
 }
 
-/** Loads the velocity store from the last snapshot; events after that snapshot, at most 30 s, are lost. */
+/**
+ * Loads the velocity store from the last snapshot. Events after that snapshot, at most 30 s, are lost on a node that works alone; on a node
+ * of a cluster they are in the streams.
+ */
 export function openMemory(
   settings: Settings,
-  hashKey: Uint8Array,
+  keyFor: (purpose: string) => Uint8Array,
   clock: Clock,
   log: Log,
-): { memory: VelocityMemory; table: TableMaintenance } {
+): OpenVelocity {
   const folder = velocityFolder(settings.dataDir);
-  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, hashKey);
+  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, keyFor('velocity-hash'));
   const startedAtMs = performance.now();
   const loaded = loadSnapshot(folder, memory, clock.nowMs());
   const ms = Math.round(performance.now() - startedAtMs);
@@ -106,5 +118,39 @@ export function openMemory(
     default:
       unreachable(loaded);
   }
-  return { memory, table: openTableMaintenance(folder, memory) };
+  const exchange = settings.cluster === null ? null : exchangeSeed(settings.cluster, keyFor);
+  const marks = new StreamMarks(memory.marks);
+  if (exchange !== null) marks.begin(randomBytes(8).readBigUInt64LE() | 1n);
+  return {
+    memory,
+    exchange,
+    table: openTableMaintenance(folder, memory, exchange),
+    ...openOutcomes(memory, exchange),
+  };
+}
+
+function exchangeSeed(
+  { urls, user, password }: NonNullable<Settings['cluster']>,
+  keyFor: (purpose: string) => Uint8Array,
+): ExchangeSeed {
+  return { address: { urls, user, password }, valuesKey: keyFor(CLUSTER_VALUES_PURPOSE) };
+}
+
+/** The main thread's instance over the table: outcomes show at once in the decisions of all workers. */
+function openOutcomes(
+  memory: VelocityMemory,
+  seed: ExchangeSeed | null,
+): { readonly outcomes: OutcomeMemory; close(): Promise<void> } {
+  const local = new LocalVelocity(memory);
+  if (seed === null) return { outcomes: local, close: () => Promise.resolve() };
+  const link = openLink(seed.address);
+  const exchange = new VelocityExchange({ memory, values: new EncryptedValues(seed.valuesKey), link });
+  return {
+    outcomes: new ClusterVelocity(memory, local, exchange),
+    async close() {
+      await exchange.flush();
+      exchange.close();
+      await link.close();
+    },
+  };
 }

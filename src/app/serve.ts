@@ -43,6 +43,7 @@ import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
 import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
@@ -50,7 +51,9 @@ import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
+import { type Cluster, openCluster } from './wire-cluster.ts';
 import { openDispatcher } from './wire-webhooks.ts';
+import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
 
@@ -86,6 +89,8 @@ interface Parts {
   readonly listener: Listener;
   readonly dashboardListener: Listener | null;
   readonly installation: Installation;
+  /** Null on a node that works alone. */
+  readonly cluster: Cluster | null;
   readonly recovered: Recovered;
   readonly senders: Senders;
   readonly deciding: Deciding | null;
@@ -121,11 +126,13 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
-  const recovered = await recover(settings, installation, log);
+  const cluster = await openCluster(settings, installation, log);
+  const recovered = await recover(settings, installation, cluster, log);
   const senders = openSenders(settings, installation, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, deciding, backups };
+  const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
+  const parts = { ...opened, recovered, senders, deciding };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
   const addresses = addressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
@@ -179,6 +186,8 @@ async function openStarting(settings: Settings, version: string, log: Log, setti
   throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
 }
 
+const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set(['key.created', 'key.revoked', 'keys.revoked_again']);
+
 /** State of the last run, restored into memory. */
 interface Recovered {
   readonly admission: Admission;
@@ -196,12 +205,18 @@ interface Recovered {
   readonly decisionSink: DecisionWriter;
 }
 
-async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
+async function recover(
+  settings: Settings,
+  { store, keyFor }: Installation,
+  cluster: Cluster | null,
+  log: Log,
+): Promise<Recovered> {
   // The virtual clock jumps on purpose, and never back.
   const settled = settings.simulatedTime ? null : new SettledSeconds(REPLAY_HOLD_SECONDS);
   const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'), settled);
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
-  const admission = new LocalAdmission(replay, journal);
+  const local = new LocalAdmission(replay, journal);
+  const admission = cluster?.admission(local) ?? local;
   const revoked = await reconcileRevocations(store, Date.now());
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
@@ -210,11 +225,11 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   pollKeys();
   // A changed key counts before the command or the call that changed it gets its response.
   store.changes.onCommitted(({ change }) => {
-    if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
+    if (KEY_CHANGES.has(change.kind)) pollKeys();
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor('velocity-hash'), clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -266,7 +281,12 @@ interface Senders {
   readonly extractions: OpenExtractions;
 }
 
-function openSenders(settings: Settings, { store, keyFor }: Installation, { journal }: Recovered, log: Log): Senders {
+function openSenders(
+  settings: Settings,
+  { store, feed, keyFor }: Installation,
+  { journal }: Recovered,
+  log: Log,
+): Senders {
   const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
   const dispatcher = openDispatcher({
     store,
@@ -277,6 +297,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
     roles: settings.roles,
     log,
   });
+  feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
   return { dispatcher, extractions };
 }
 
@@ -311,6 +332,7 @@ async function openDeciding(
       layers: layers.initial(),
       policies: policyFile.initial(),
       velocity: velocity.memory,
+      exchange: velocity.exchange,
       keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
     },
     {
@@ -323,9 +345,10 @@ async function openDeciding(
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
+  const caughtUp = recovered.velocity?.table.catchUp();
   const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
-  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
+  void Promise.all([service.warmUp(), touched, caughtUp]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
 function run(parts: Parts): Running {
@@ -360,7 +383,8 @@ function run(parts: Parts): Running {
 
 /** Stops the parts in order: from the port inwards, the store last. */
 async function stop(parts: Parts): Promise<void> {
-  const { log, listener, dashboardListener, installation, recovered, senders, deciding, service, control } = parts;
+  const { log, listener, dashboardListener, installation, cluster, recovered, senders, deciding, service, control } =
+    parts;
   const { decisionSink, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
@@ -376,12 +400,16 @@ async function stop(parts: Parts): Promise<void> {
   journal.close();
   await deciding?.pool.close();
   await service.close();
+  await velocity?.close();
+  await velocity?.table.stopFollowing();
   const saved = await velocity?.table.save(clock.nowMs());
   await velocity?.table.close();
   if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
   await deciding?.layers.close();
   await policies?.policyFile.close();
   await policies?.policyArchive.close();
+  await installation.feed?.close();
+  await cluster?.close();
   await installation.store.close();
   await installation.lock.release();
 }

@@ -11,7 +11,8 @@ import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
+import type { OutcomeMemory } from '../ports/velocity.ts';
+import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
@@ -19,6 +20,7 @@ import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
 import type { Settings } from './settings.ts';
+import type { Cluster } from './wire-cluster.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
@@ -39,12 +41,20 @@ export interface OpenPolicies {
 export interface OpenVelocity {
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
+  /** Null on a node that works alone. */
+  readonly exchange: ExchangeSeed | null;
+  /** The main thread's instance. */
+  readonly outcomes: OutcomeMemory;
+  /** Sends what other nodes have not got yet, and closes the main thread's link. */
+  close(): Promise<void>;
 }
 
 /** What a start has opened when it wires the request handlers. Null: no role of this node uses it. */
 export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
+  /** Null on a node that works alone. */
+  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'isClosed'> | null;
   readonly listener: Listener;
   /** The dashboard's own listener; null if the service's listener serves it. */
   readonly dashboardListener: Listener | null;

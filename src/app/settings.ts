@@ -136,13 +136,14 @@ const roles = z.string().transform((value, context): readonly NodeRole[] => {
   return z.NEVER;
 });
 const secret = z.string().min(16, 'must have at least 16 characters');
+function isStoreUrl(url: URL | null): url is URL {
+  return url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+}
 const clusterUrls = z.string().transform((value, context): readonly string[] => {
   const urls = value.split(',').map((one) => parseUrl(one.trim()));
-  const isFit = (url: URL | null): url is URL =>
-    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
   const protocols = new Set(urls.map((url) => url?.protocol));
   if (
-    urls.every(isFit) &&
+    urls.every(isStoreUrl) &&
     protocols.size === 1 &&
     urls.every(({ username, password }) => `${username}${password}` === '')
   )
@@ -222,12 +223,6 @@ const SCHEMA = z.object({
 });
 
 /**
- * Settings of the contract that would change decisions and are not implemented yet: silently ignoring one would be misleading.
- * Source: contract, 20.5.
- */
-const REFUSED = ['GATEHOUSE_CLUSTER_URL'];
-
-/**
  * Reads all settings and reports all faults at once. An empty value counts as absent. `connectorsWithBase`: ids of the connectors that can
  * be read through another address; each has a setting named after its id in capitals, for example `GATEHOUSE_CONNECTOR_BASE_GITHUB`.
  */
@@ -244,9 +239,8 @@ export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonl
   }
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(SCHEMA.shape, name) || baseSettings.has(name)) continue;
-    if (REFUSED.includes(name)) faults.push(`${name} is not supported by this version`);
     // Not a fault: an orchestrator sets its own names with this prefix if the service is called gatehouse.
-    else warnings.push(`${name} is not a setting`);
+    warnings.push(`${name} is not a setting`);
   }
   const connectorBases: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {

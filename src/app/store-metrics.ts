@@ -6,6 +6,7 @@ import { ENVIRONMENT_NAMES, ENVIRONMENTS } from '../state/table-names.ts';
 import type { Store } from '../state/open-store.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import { readVelocityStats } from '../velocity/stats.ts';
+import { type MarkCounter, StreamMarks } from '../velocity/stream-marks.ts';
 
 /** Metrics of the connections to the service's port. */
 export function connectionReadings(connections: ConnectionRoom | null): readonly Reading[] {
@@ -89,6 +90,33 @@ export function velocityReadings(memory: VelocityMemory): readonly Reading[] {
       kind: 'total',
       read: () => readVelocityStats(memory).refused,
     },
+  ];
+}
+
+/** Metrics of the events that nodes of a cluster exchange. */
+export function exchangeReadings({ marks }: VelocityMemory): readonly Reading[] {
+  const counters = new StreamMarks(marks);
+  const reading = (kind: 'level' | 'total', name: string, counter: MarkCounter, help: string): Reading => ({
+    name: `gatehouse_velocity_exchange_${name}`,
+    help,
+    kind,
+    read: () => counters.count(counter),
+  });
+  return [
+    reading('total', 'alone_total', 'alone', 'Events that were counted without all events of the other nodes.'),
+    reading('total', 'applied_total', 'applied', 'Events and outcomes of other nodes that this node has counted.'),
+    reading(
+      'total',
+      'entries_sent_total',
+      'entriesSent',
+      'Entries sent to the streams, one for each batch and customer.',
+    ),
+    reading('total', 'bytes_sent_total', 'bytesSent', 'Encrypted bytes sent to the streams.'),
+    reading('total', 'unreadable_total', 'unreadable', 'Entries of another version or another master key, left out.'),
+    reading('total', 'gaps_total', 'gaps', 'Streams whose entries were removed before this node had read them.'),
+    reading('total', 'dropped_total', 'dropped', 'Events and outcomes that other nodes will not get.'),
+    reading('level', 'waiting', 'waiting', 'Events and outcomes that wait for the store.'),
+    reading('level', 'unread_streams', 'unread', 'Streams of which the background reader has not reached the end.'),
   ];
 }
 

@@ -4,9 +4,9 @@ import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
 import { outcomeHandlers } from '../api/outcome-handlers.ts';
 import { FailedAuthentications } from '../decide/failed-authentications.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
+import { LocalOutcomes } from '../history/local-outcomes.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
-import { LocalVelocity } from '../velocity/local-velocity.ts';
 import { addressesOf } from './open-listener.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 
@@ -53,15 +53,10 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
 /** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
 export function outcomesOf(
   { installation, decisions }: ServiceParts,
-  { memory }: OpenVelocity,
+  { outcomes: memory }: OpenVelocity,
   endpoint: EndpointFactory,
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
-  return outcomeHandlers(endpoint, {
-    outcomes,
-    // Uses the same shared memory as the score workers, so changes are visible at once.
-    memory: new LocalVelocity(memory),
-    findDecision: (customer, requestId, nowMs) => decisions.find(customer, requestId, nowMs)?.record ?? null,
-  });
+  return outcomeHandlers(endpoint, new LocalOutcomes({ outcomes, decisions, memory }));
 }

@@ -4,10 +4,16 @@ import { readOpenApi } from '../kernel/programs.ts';
 import { createMetrics, type DecisionCounts, type Metrics } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
-import { type AssetStates, isDegraded, storeStatus } from './asset-states.ts';
+import { type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
 import { forRoles } from './roles.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { connectionReadings, decisionReadings, repairReading, velocityReadings } from './store-metrics.ts';
+import {
+  connectionReadings,
+  decisionReadings,
+  exchangeReadings,
+  repairReading,
+  velocityReadings,
+} from './store-metrics.ts';
 import type { DecideRole } from './wire-decide.ts';
 
 /** Health, readiness, metrics and the OpenAPI document: endpoints for operators, of every role. */
@@ -21,16 +27,19 @@ export interface OperationRole {
 }
 
 export function wireOperation(parts: ServiceParts, role: DecideRole | null, counts: DecisionCounts): OperationRole {
-  const { settings, journal, listener, deciding, log } = parts;
+  const { settings, journal, listener, deciding, cluster, log } = parts;
   const { roles } = settings;
   const recorder = role?.recorder ?? { storeFailedAtMs: Number.NEGATIVE_INFINITY };
   const assetStates = (): AssetStates => ({
     store: storeStatus(journal, recorder, parts.decisions, parts.installation.repairs),
     ...deciding?.layers.status(),
+    ...(parts.velocity?.exchange != null && { velocity: velocityStatus(parts.velocity.memory) }),
     ...forRoles(roles, ['deliver'], () => ({ webhooks: parts.dispatcher.status })),
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
     backups: parts.backups.status(),
+    ...(parts.installation.feed && { feed: parts.installation.feed.status() }),
+    ...(cluster && { cluster: cluster.status() }),
   });
   let isWarm = !settings.warmUp;
   let isStopping = false;
@@ -42,7 +51,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     degraded: () => isDegraded(assetStates()),
     starting: () => !isWarm,
     stopping: () => isStopping,
-    closed: () => journal.broken !== null,
+    closed: () => journal.broken !== null || cluster?.isClosed === true,
     openApi: staticFile({ contentType: 'application/json', isImmutable: false, load: readOpenApi }),
     metrics: metricsOf(parts, role, counts, assetStates),
     metricsToken: settings.metricsToken,
@@ -61,7 +70,18 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
 }
 
 function metricsOf(
-  { listener, keyCache, replay, velocity, decisions, installation, dispatcher, extractions, backups }: ServiceParts,
+  {
+    listener,
+    keyCache,
+    replay,
+    velocity,
+    decisions,
+    installation,
+    dispatcher,
+    extractions,
+    backups,
+    cluster,
+  }: ServiceParts,
   role: DecideRole | null,
   counts: DecisionCounts,
   assetStates: () => AssetStates,
@@ -77,11 +97,14 @@ function metricsOf(
       readings: [
         ...connectionReadings(listener.transport.connections),
         ...(velocity === null ? [] : velocityReadings(velocity.memory)),
+        ...(velocity?.exchange == null ? [] : exchangeReadings(velocity.memory)),
         ...decisionReadings(decisions, store),
         ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
         ...extractions.readings,
         ...backups.readings,
         repairReading(installation.repairs),
+        ...(installation.feed?.readings ?? []),
+        ...(cluster?.readings ?? []),
       ],
       layers: assetStates,
     },

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   models: async () => (await import('./commands/models-command.ts')).addModels,
   policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
   dashboard: async () => (await import('./commands/dashboard-command.ts')).addDashboard,
+  cluster: async () => (await import('./commands/cluster-command.ts')).addCluster,
   audit: async () => (await import('./commands/audit-command.ts')).addAudit,
   backup: async () => (await import('./commands/backup-command.ts')).addBackup,
   restore: async () => (await import('./commands/restore-command.ts')).addRestore,

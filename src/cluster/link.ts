@@ -1,16 +1,23 @@
 /**
  * The connection of one thread to the store that all nodes of a cluster share (Valkey or Redis, single or Cluster). The main thread has
- * one, each score worker has one, and each reader that waits for entries has one of its own.
+ * one, each score worker has one, and each reader that waits for entries has one of its own (`openWaitingLink`).
  */
 export interface Link {
-  /** False while the store does not answer: `send` then returns faults at once, without waiting. */
+  /** False while no primary of the store answers: `send` then returns faults at once, without waiting. */
   readonly isUp: boolean;
   /**
    * Sends all commands at once, so that those of one shard leave in one write, and returns one result for each, in the same order. Never
-   * rejects. A command without a reply when the deadline ends has a fault: whether the store executed it is unknown.
+   * rejects. A command without a reply when the deadline ends has a fault: whether the store executed it is unknown. Commands to a primary
+   * that does not answer have the fault `down` at once; those to other primaries are sent.
    */
   send(commands: readonly Command[], deadlineMs?: number): Promise<readonly Sent[]>;
   close(): Promise<void>;
+}
+
+/** A link that counts what it does, for metrics. */
+export interface MeasuredLink extends Link {
+  readonly counts: LinkCounts;
+  status(): LinkStatus;
 }
 
 export type Argument = string | Buffer;
@@ -23,13 +30,19 @@ export interface Command {
   readonly args: readonly Argument[];
 }
 
-export type Sent =
-  | { readonly kind: 'reply'; readonly reply: Reply }
-  /** `refused`: the store answered with an error and executed nothing. `unknown`: no answer. `down`: not sent. */
-  | { readonly kind: 'fault'; readonly what: 'refused' | 'unknown' | 'down'; readonly detail: string };
+export type Sent = { readonly kind: 'reply'; readonly reply: Reply } | SendFault;
+
+/** `refused`: the store answered with an error and executed nothing. `unknown`: no answer. `down`: not sent. */
+export interface SendFault {
+  readonly kind: 'fault';
+  readonly what: 'refused' | 'unknown' | 'down';
+  readonly detail: string;
+}
 
 /** Choice: some hundred times the usual round trip, and below what a caller of a decision notices. Source: contract, 20.5. */
 export const LINK_DEADLINE_MS = 25;
+/** Choice: longer than a reader blocks (`XREAD BLOCK` of up to 5 s). */
+export const WAITING_DEADLINE_MS = 10_000;
 
 /** Where the shared store is, and how to sign in there. */
 export interface ClusterAddress {
@@ -37,4 +50,32 @@ export interface ClusterAddress {
   readonly urls: readonly string[];
   readonly user: string | null;
   readonly password: string | null;
+}
+
+/** Totals since the link was opened. */
+export interface LinkCounts {
+  /** Calls of `send`, each one round trip, and the commands in them. */
+  readonly sends: number;
+  readonly commands: number;
+  /** Commands by fault. */
+  readonly faults: Readonly<Record<SendFault['what'], number>>;
+  /** Times that a primary was found not to answer any more. */
+  readonly opened: number;
+  /** Commands that a Cluster redirected to another primary. */
+  readonly redirected: number;
+  /** Round trips of `send` without fault, in buckets with the upper bounds `ROUND_TRIP_BOUNDS`, and one above all; their sum. */
+  readonly roundTrips: Float64Array;
+  readonly roundTripSeconds: number;
+}
+
+/** Upper bounds, seconds. */
+export const ROUND_TRIP_BOUNDS = [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 1] as const;
+
+export interface LinkStatus {
+  /** Primaries of the store; 0 as long as a Cluster has not been found. */
+  readonly stores: number;
+  /** Those that answer. */
+  readonly storesUp: number;
+  /** The last fault of each primary that does not answer. */
+  readonly details: readonly string[];
 }

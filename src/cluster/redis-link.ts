@@ -1,89 +1,213 @@
-import { createClient, createCluster, RESP_TYPES } from '@redis/client';
-import { type ClusterAddress, type Command, type Link, LINK_DEADLINE_MS, type Reply, type Sent } from './link.ts';
+import {
+  type ClusterAddress,
+  type Command,
+  LINK_DEADLINE_MS,
+  type LinkCounts,
+  type LinkStatus,
+  type MeasuredLink,
+  type Reply,
+  ROUND_TRIP_BOUNDS,
+  type SendFault,
+  type Sent,
+  WAITING_DEADLINE_MS,
+} from './link.ts';
+import { openRoutes, type Routes } from './store-routes.ts';
+import { readRedirect } from './hash-slots.ts';
+import type { StoreConnection } from './store-connection.ts';
 
-type SendOne = (command: Command) => Promise<unknown>;
+const LATE: SendFault = { kind: 'fault', what: 'unknown', detail: 'the store did not answer in time' };
+const UNKNOWN_STORE: SendFault = { kind: 'fault', what: 'down', detail: 'the primary of this key is not known yet' };
+/** Choice: one for a slot that moved, one for a slot that is moving, and one more. */
+const REDIRECTS_MAX = 3;
 
-/** Bulk strings as buffers: values are binary. */
-const OPTIONS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
-
-/** Opens a link and returns it at once; it is up as soon as the store answers. The client connects again by itself. */
-export async function openLink({ urls, user, password }: ClusterAddress): Promise<Link> {
-  const [url] = urls;
-  if (url === undefined) throw new Error('a cluster needs the address of a store');
-  const common = {
-    RESP: 2,
-    disableOfflineQueue: true,
-    ...(user !== null && { username: user }),
-    ...(password !== null && { password }),
-  } as const;
-  if (urls.length > 1) {
-    const cluster = createCluster({ rootNodes: urls.map((one) => ({ url: one })), defaults: common });
-    cluster.on('error', () => {});
-    await cluster.connect().catch(() => {});
-    const send: SendOne = ({ key, args }) => cluster.sendCommand(key, false, [...args], OPTIONS);
-    return new RedisLink(
-      send,
-      () => true,
-      () => Promise.resolve(cluster.destroy()),
-    );
-  }
-  const client = createClient({ ...common, url });
-  client.on('error', () => {});
-  await client.connect().catch(() => {});
-  const send: SendOne = ({ args }) => client.sendCommand([...args], OPTIONS);
-  return new RedisLink(
-    send,
-    () => client.isReady,
-    () => Promise.resolve(client.destroy()),
-  );
+/** Opens a link and returns it at once; it is up as soon as the store answers. Connects again by itself, without end. */
+export function openLink(address: ClusterAddress): MeasuredLink {
+  return new RedisLink(openRoutes(address), LINK_DEADLINE_MS);
 }
 
-class RedisLink implements Link {
-  readonly #send: SendOne;
-  readonly #isReady: () => boolean;
-  readonly close: () => Promise<void>;
+/**
+ * Opens a link for commands that block, such as `XREAD BLOCK` and `BLPOP`: it has connections of its own, because a blocked connection
+ * delays everything behind it. `send` waits for `WAITING_DEADLINE_MS`; block for less. Send one blocking command at a time.
+ */
+export function openWaitingLink(address: ClusterAddress): MeasuredLink {
+  return new RedisLink(openRoutes(address), WAITING_DEADLINE_MS);
+}
 
-  constructor(send: SendOne, isReady: () => boolean, close: () => Promise<void>) {
-    this.#send = send;
-    this.#isReady = isReady;
-    this.close = close;
+class RedisLink implements MeasuredLink {
+  readonly #routes: Routes;
+  readonly #deadlineMs: number;
+  readonly #faults = { refused: 0, unknown: 0, down: 0 };
+  readonly #roundTrips = new Float64Array(ROUND_TRIP_BOUNDS.length + 1);
+  #roundTripSeconds = 0;
+  #sends = 0;
+  #commands = 0;
+  #redirected = 0;
+
+  constructor(routes: Routes, deadlineMs: number) {
+    this.#routes = routes;
+    this.#deadlineMs = deadlineMs;
   }
 
   get isUp(): boolean {
-    return this.#isReady();
+    for (const { isUp } of this.#routes.stores) if (isUp) return true;
+    return false;
   }
 
-  send(commands: readonly Command[], deadlineMs = LINK_DEADLINE_MS): Promise<readonly Sent[]> {
+  get counts(): LinkCounts {
+    let opened = this.#routes.openedBefore;
+    for (const store of this.#routes.stores) opened += store.opened;
+    return {
+      sends: this.#sends,
+      commands: this.#commands,
+      faults: this.#faults,
+      opened,
+      redirected: this.#redirected,
+      roundTrips: this.#roundTrips,
+      roundTripSeconds: this.#roundTripSeconds,
+    };
+  }
+
+  status(): LinkStatus {
+    const stores = [...this.#routes.stores];
+    const isDown = stores.filter(({ isUp }) => !isUp);
+    return {
+      stores: stores.length,
+      storesUp: stores.length - isDown.length,
+      details: isDown.map(({ detail }) => detail),
+    };
+  }
+
+  send(commands: readonly Command[], deadlineMs = this.#deadlineMs): Promise<readonly Sent[]> {
+    if (commands.length === 0) return Promise.resolve([]);
+    this.#sends++;
+    this.#commands += commands.length;
     return new Promise((resolve) => {
-      const results: Sent[] = commands.map(() => ({
-        kind: 'fault',
-        what: 'unknown',
-        detail: 'the store did not answer in time',
-      }));
-      let open = commands.length;
-      const timer = setTimeout(() => resolve(results.slice()), deadlineMs);
-      const settle = (at: number, sent: Sent): void => {
-        results[at] = sent;
-        if (--open > 0) return;
-        clearTimeout(timer);
+      const trip = new RoundTrip(commands, (results) => {
+        this.#count(results, trip.startedAtMs);
         resolve(results);
-      };
-      for (const [at, command] of commands.entries()) {
-        this.#send(command).then(
-          (reply) => settle(at, { kind: 'reply', reply: reply as Reply }),
-          (error: unknown) => settle(at, faultOf(error)),
-        );
-      }
-      if (open === 0) {
-        clearTimeout(timer);
-        resolve(results);
-      }
+      });
+      for (let at = 0; at < commands.length; at++) this.#sendOne(trip, at, deadlineMs);
+      trip.arm(deadlineMs);
     });
+  }
+
+  close(): Promise<void> {
+    this.#routes.close();
+    return Promise.resolve();
+  }
+
+  #sendOne(trip: RoundTrip, at: number, deadlineMs: number): void {
+    const command = trip.commands[at];
+    if (command === undefined) return;
+    const store = this.#routes.find(command.key);
+    if (store === null) trip.settle(at, UNKNOWN_STORE);
+    else this.#sendTo(store, trip, at, deadlineMs, REDIRECTS_MAX, false);
+  }
+
+  #sendTo(
+    store: StoreConnection,
+    trip: RoundTrip,
+    at: number,
+    deadlineMs: number,
+    redirects: number,
+    isAsking: boolean,
+  ): void {
+    const args = trip.commands[at]?.args ?? [];
+    const settle = {
+      replied: (reply: Reply): void => trip.replied(at, reply),
+      failed: (fault: SendFault): void => {
+        const to = fault.what === 'refused' ? readRedirect(fault.detail) : null;
+        if (to === null || redirects === 0 || trip.isOver) {
+          trip.settle(at, fault);
+          return;
+        }
+        this.#redirected++;
+        const next = this.#routes.redirect(to, store);
+        this.#sendTo(next, trip, at, deadlineMs, redirects - 1, to.kind === 'ask');
+      },
+    };
+    trip.uses(at, store);
+    const unsent = isAsking ? store.sendAsking(args, deadlineMs, settle) : store.send(args, deadlineMs, settle);
+    if (unsent !== null) trip.settle(at, unsent);
+  }
+
+  #count(results: readonly Sent[], startedAtMs: number): void {
+    let isFaultless = true;
+    for (const result of results) {
+      if (result.kind === 'reply') continue;
+      this.#faults[result.what]++;
+      isFaultless = false;
+    }
+    if (!isFaultless) return;
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    this.#roundTripSeconds += seconds;
+    let at = 0;
+    while (at < ROUND_TRIP_BOUNDS.length && seconds > (ROUND_TRIP_BOUNDS[at] ?? 0)) at++;
+    this.#roundTrips[at] = (this.#roundTrips[at] ?? 0) + 1;
   }
 }
 
-function faultOf(error: unknown): Sent {
-  const detail = error instanceof Error ? error.message : String(error);
-  const what = error instanceof Error && error.constructor.name.endsWith('ErrorReply') ? 'refused' : 'unknown';
-  return { kind: 'fault', what, detail };
+/** The commands of one call of `send`, with one timer for all of them. */
+class RoundTrip {
+  readonly startedAtMs = performance.now();
+  readonly commands: readonly Command[];
+  readonly #results: (Sent | undefined)[];
+  readonly #stores: (StoreConnection | undefined)[];
+  readonly #resolve: (results: readonly Sent[]) => void;
+  #open: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(commands: readonly Command[], resolve: (results: readonly Sent[]) => void) {
+    this.commands = commands;
+    this.#open = commands.length;
+    this.#results = Array.from({ length: commands.length }, () => undefined);
+    this.#stores = Array.from({ length: commands.length }, () => undefined);
+    this.#resolve = resolve;
+  }
+
+  /** The results were returned. Replies that come later are dropped. */
+  get isOver(): boolean {
+    return this.#open === 0;
+  }
+
+  uses(at: number, store: StoreConnection): void {
+    this.#stores[at] = store;
+  }
+
+  replied(at: number, reply: Reply): void {
+    if (this.isOver) return;
+    this.#stores[at]?.onTime();
+    this.settle(at, { kind: 'reply', reply });
+  }
+
+  settle(at: number, sent: Sent): void {
+    if (this.isOver || this.#results[at] !== undefined) return;
+    this.#results[at] = sent;
+    if (--this.#open === 0) this.#finish();
+  }
+
+  /**
+   * Starts the deadline. When it has passed, replies that have already arrived are still read: after a pause of this thread its timers run
+   * before its sockets, and a store that answered in time must not count as late.
+   */
+  arm(deadlineMs: number): void {
+    if (!this.isOver) this.#timer = setTimeout(() => setImmediate(() => this.#expire()), deadlineMs);
+  }
+
+  #expire(): void {
+    if (this.isOver) return;
+    const late = new Set<StoreConnection>();
+    for (const [at, result] of this.#results.entries()) {
+      const store = this.#stores[at];
+      if (result === undefined && store !== undefined) late.add(store);
+    }
+    for (const store of late) store.late();
+    this.#open = 0;
+    this.#finish();
+  }
+
+  #finish(): void {
+    clearTimeout(this.#timer);
+    this.#resolve(this.#results.map((result) => result ?? LATE));
+  }
 }

@@ -95,7 +95,7 @@ export function reads(...more: readonly ProblemCode[]): readonly ProblemCode[] {
 
 /** Returns the problem codes of a write without a body, and `more`. */
 export function writes(...more: readonly ProblemCode[]): readonly ProblemCode[] {
-  return reads('insufficient_storage', ...more);
+  return reads('cluster_unavailable', 'insufficient_storage', ...more);
 }
 
 /** Returns the problem codes of a write with a validated body, and `more`. */

@@ -35,6 +35,11 @@ export const HEADERS = {
   'Set-Cookie': { description: 'The session cookie, or its removal', schema: z.string() },
   'Retry-After': { description: 'Seconds', schema: z.int().min(1) },
   'WWW-Authenticate': { schema: z.literal('Bearer') },
+  'X-SVC-Partial': {
+    id: 'Partial',
+    description: '1 if a node of the cluster that may have more did not answer; absent otherwise',
+    schema: z.literal('1'),
+  },
   'X-Next-Cursor': { description: 'With ndjson and csv: the next_cursor, if there is one', schema: z.string() },
 } as const satisfies Readonly<Record<string, HeaderSpec>>;
 

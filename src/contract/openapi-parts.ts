@@ -77,6 +77,7 @@ export const RESPONSE_NAMES: Readonly<Record<string, string>> = {
   internal_error: 'InternalError',
   method_not_allowed: 'MethodNotAllowed',
   insufficient_storage: 'InsufficientStorage',
+  cluster_unavailable: 'ClusterUnavailable',
 };
 
 /** Status → description of the problem response, instead of the list of its codes. */

@@ -64,6 +64,7 @@ export const PROBLEMS = {
   headers_too_large: [431, 'Request header fields too large'],
   internal_error: [500, 'Internal error'],
   queue_full: [503, 'Queue full'],
+  cluster_unavailable: [503, 'Cluster unavailable'],
   insufficient_storage: [507, 'Insufficient storage'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 

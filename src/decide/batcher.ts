@@ -103,7 +103,7 @@ export class Batcher<R, T> {
       const row = rows[i] ?? 0;
       const pending = admitted[i] ?? null;
       if (pending === null) this.#waiting.cancel(row);
-      else this.#waiting.enter(row, pending);
+      else this.#waiting.enter(row, pending, this.#options.flagsOf?.(pending));
     }
     this.#spareRows = rows;
     this.#pump();
@@ -215,6 +215,8 @@ export interface BatcherOptions<R, T> {
    * Neither throws nor rejects.
    */
   admit(arrived: readonly R[]): readonly (T | null)[] | Promise<readonly (T | null)[]>;
+  /** Flags that a request gets by its admission. */
+  flagsOf?(pending: T): number;
   onBatch(count: number): void;
   /**
    * Responds to these requests. The first one's answer is at index `from`, the others follow in order. With `failed` there are no answers.

@@ -11,7 +11,7 @@ import {
   QUEUE_PLACE_BYTES,
   TIMESTAMP_WINDOW_SECONDS,
 } from '../kernel/limits.ts';
-import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
+import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import { Batcher } from './batcher.ts';
 import type { DueDeliveries } from './due.ts';
@@ -83,6 +83,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     run: (task) => pool.run(own.first === 0 ? task : { ...task, frame: own.first + task.frame }),
     attend: () => pool.attend(),
     admit,
+    flagsOf: ({ isDegraded }) => (isDegraded === true ? REQUEST_DEGRADED : 0),
     onBatch: (count) => observer.batchLeft(count),
     onBatchFailed: (error) => observer.batchFailed(error),
     onAnswers: respond,

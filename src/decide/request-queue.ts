@@ -81,10 +81,11 @@ export class FairQueue<T> {
     return row;
   }
 
-  /** Queues a reserved row behind the others of its customer. */
-  enter(row: number, pending: T): void {
+  /** Queues a reserved row behind the others of its customer. Adds `flags` to those of its reservation. */
+  enter(row: number, pending: T, flags = 0): void {
     const lane = this.#reservedIn(row);
     this.#pending[row] = pending;
+    if (flags !== 0) this.#flags[row] = (this.#flags[row] ?? 0) | flags;
     this.#next[row] = NONE;
     if (lane.head === NONE) {
       lane.head = row;

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ListeningAddress } from '../egress/public-address.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { StoreFault } from '../state/durable.ts';
+import type { LiveNode } from '../state/shared-jobs.ts';
 import type { ExtractionId } from '../work/extraction-job.ts';
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { DomainLimits } from './domain-limits.ts';
@@ -22,6 +23,18 @@ export interface EngineThreadData {
   readonly recordsMax: number;
   /** False: jobs are stored, and wait until a server runs them. */
   readonly runsJobs: boolean;
+  /** The cluster whose jobs the thread shares; null or absent on a single node. */
+  readonly cluster?: EngineCluster | null;
+}
+
+/** The extraction thread's own way to the store that all nodes share. */
+export interface EngineCluster {
+  readonly urls: readonly string[];
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly node: string;
+  /** Encrypts what the shared store holds. */
+  readonly key: Uint8Array;
 }
 
 export interface EngineThreadTask {
@@ -32,6 +45,8 @@ export interface EngineThreadTask {
 export type EngineOrder =
   | { readonly kind: 'call'; readonly call: number; readonly write: EngineWrite }
   | { readonly kind: 'listening'; readonly addresses: readonly ListeningAddress[] }
+  /** The live nodes of a cluster. */
+  | { readonly kind: 'nodes'; readonly nodes: readonly LiveNode[] }
   /** Result of a `RowCall`. */
   | { readonly kind: 'returned'; readonly call: number; readonly value: unknown }
   /** A `RowCall` that failed in the store. */
@@ -43,7 +58,9 @@ export type EngineWrite =
   | { readonly kind: 'create'; readonly job: NewExtraction }
   | { readonly kind: 'cancel'; readonly customer: CustomerNumber; readonly id: ExtractionId }
   | { readonly kind: 'create_session'; readonly session: NewSession }
-  | { readonly kind: 'remove_session'; readonly customer: CustomerNumber; readonly id: string };
+  | { readonly kind: 'remove_session'; readonly customer: CustomerNumber; readonly id: string }
+  /** Resolves when reads see what other nodes of the cluster had written before. */
+  | { readonly kind: 'catch_up' };
 
 /** From the extraction thread. */
 export type EngineSignal =

@@ -4,6 +4,7 @@ import { Piscina } from 'piscina';
 import type { ListeningAddress } from '../egress/public-address.ts';
 import { Calls } from '../kernel/calls.ts';
 import { programUrl } from '../kernel/programs.ts';
+import type { LiveNode } from '../state/shared-jobs.ts';
 import type { EngineOrder, EngineSignal, EngineThreadData, EngineThreadTask, EngineWrite } from './engine-messages.ts';
 
 /** Choice: pause before the thread is started again after it has died. */
@@ -31,6 +32,7 @@ export class EngineThread {
   #port: MessagePort | null = null;
   #running: Promise<void> | null = null;
   #listening: readonly ListeningAddress[] | null = null;
+  #nodes: readonly LiveNode[] | null = null;
   #isFailing = false;
   #isStopping = false;
 
@@ -61,6 +63,11 @@ export class EngineThread {
   listens(addresses: readonly ListeningAddress[]): void {
     this.#listening = addresses;
     this.send({ kind: 'listening', addresses });
+  }
+
+  setNodes(nodes: readonly LiveNode[]): void {
+    this.#nodes = nodes;
+    this.send({ kind: 'nodes', nodes });
   }
 
   /** Resolves when the thread has written what had arrived and has ended. */
@@ -96,6 +103,7 @@ export class EngineThread {
     this.#port = port1;
     port1.on('message', (signal: EngineSignal) => this.#hear(signal, port1));
     if (this.#listening !== null) this.listens(this.#listening);
+    if (this.#nodes !== null) this.setNodes(this.#nodes);
     try {
       await threads.run({ port: port2 }, { transferList: [port2] });
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import { messageOf, type StoreFault } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
+import type { LiveNode } from '../state/shared-jobs.ts';
 import type { Extraction } from '../work/extraction-job.ts';
 import { hasEnded } from '../work/extraction-state.ts';
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
@@ -36,6 +37,10 @@ export interface Extractions {
    * Starts the extraction thread now if there is stored work that it runs, else with the first job. Batches for webhooks go through `rows`.
    */
   start(rows: DeliveryRows): void;
+  /** Resolves when reads see what other nodes of the cluster had written before; at once on a single node. */
+  caughtUp(): Promise<void>;
+  /** Sets the live nodes of the cluster, this one among them. */
+  setNodes(nodes: readonly LiveNode[]): void;
   /** Returns the destination of a job's batches while its delivery is pending; null for any other id. */
   endpointOf(id: string): JobEndpoint | null;
   /** Sets the addresses on which this service listens, which no job may reach. Nothing is fetched before the first call. */
@@ -170,8 +175,14 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
     start(given) {
       rows = given;
       for (const { customer, id } of store.extractions.pendingDeliveries()) refs.set(id, { customer, id });
-      if (data.runsJobs && !store.isEmpty()) thread.wake();
+      // A node of a cluster follows what the others do, whether it has work or not.
+      if (data.cluster || (data.runsJobs && !store.isEmpty())) thread.wake();
     },
+    async caughtUp() {
+      // While the thread starts again, reads are as old as its last write.
+      if (data.cluster) await thread.write({ kind: 'catch_up' }).catch(() => {});
+    },
+    setNodes: (nodes) => thread.setNodes(nodes),
     listens: (addresses) => thread.listens(addresses),
     async stop() {
       waiters.tellAll();

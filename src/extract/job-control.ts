@@ -70,7 +70,8 @@ export class JobControl implements JobWrites {
         idempotency: idempotency && {
           encryptionKey,
           request: { customer, key: idempotency.key, bodySha256: idempotency.bodySha256 },
-          answer: (made) => encodeFirst(made, idempotency.newSecret),
+          newSecret: idempotency.newSecret,
+          answer: encodeFirst,
         },
       },
       nowMs,

@@ -4,6 +4,7 @@ import type { Extraction } from '../work/extraction-job.ts';
 import type { DeliveryId, WebhookSecrets } from '../work/webhook.ts';
 import type { StoreFault, StoreWrite } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
+import type { Job } from '../state/extractions/job-row.ts';
 import { columnsOf } from './columns.ts';
 import type { Connector } from './connector.ts';
 import type { JobReading } from './job-reading.ts';
@@ -21,6 +22,8 @@ import type { Uploads } from './sinks/uploads.ts';
 
 export interface JobDeliveriesParts {
   readonly store: Pick<ExtractStore, 'extractions'>;
+  /** Returns whether this node runs the job; another one delivers its results then. */
+  owns(job: Pick<Job, 'number'>): boolean;
   readonly control: Pick<JobReading, 'find' | 'records' | 'deliverySecretsOf'>;
   readonly uploads: Uploads;
   readonly connectors: readonly Connector[];
@@ -36,7 +39,10 @@ export interface JobDeliveriesParts {
 export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries {
   const { store, control, uploads, connectors } = parts;
   const { extractions } = store;
-  const find = ({ customer, id }: JobRef): Extraction | null => control.find(customer, id);
+  const find = ({ customer, id }: JobRef): Extraction | null => {
+    const job = extractions.find(customer, id)?.job;
+    return job === undefined || !parts.owns(job) ? null : control.find(customer, id);
+  };
   const numberOf = ({ customer, id }: JobRef): number | null => extractions.find(customer, id)?.job.number ?? null;
   /** A missing job is not an error: the code that drives its delivery detects that by itself. */
   const write = async (ref: JobRef, change: (job: number) => Promise<StoreWrite<boolean>>): Promise<void> => {

@@ -1,4 +1,7 @@
 import { statfs } from 'node:fs/promises';
+import { unreachable } from '../kernel/brand.ts';
+import type { Job } from '../state/extractions/job-row.ts';
+import type { JobNews, LiveNode, SharedJobs } from '../state/shared-jobs.ts';
 import { hasEnded } from '../work/extraction-state.ts';
 import type { ExtractionId } from '../work/extraction-job.ts';
 import type { ExtractOrder, ExtractWorkerData } from './extract-messages.ts';
@@ -34,6 +37,8 @@ export interface JobEngineParts {
   readonly bounds?: Partial<SchedulerBounds>;
   /** False: jobs are stored and cancelled, and nothing is run, delivered or timed out. */
   readonly runsJobs?: boolean;
+  /** The jobs of a cluster; null or absent on a single node. */
+  readonly shared?: SharedJobs | null;
   readonly log: JobLog;
   /** Webhook batches of jobs go through it. */
   readonly deliveryLog: DeliveryLog;
@@ -52,6 +57,10 @@ export interface JobEngine {
   start(): Promise<void>;
   /** Sets the addresses on which this service listens, which no job may reach. Nothing is fetched before the first call. */
   listens(addresses: readonly ListeningAddress[]): void;
+  /** Resolves when reads see what other nodes had written before; at once on a single node. */
+  caughtUp(): Promise<void>;
+  /** Sets the live nodes of a cluster. */
+  setNodes(nodes: readonly LiveNode[]): void;
   /** Starts nothing more, writes what has arrived, and ends the workers. */
   stop(): Promise<void>;
 }
@@ -83,7 +92,9 @@ const yieldToEventLoop = (): Promise<void> => new Promise((done) => setImmediate
 
 /** Wires up the engine: the store's tables, the workers, the scheduler between them, and the customers' writes. */
 export function createJobEngine(parts: JobEngineParts): JobEngine {
-  const { store, encryptionKey, log, runsJobs = true } = parts;
+  const { encryptionKey, log, runsJobs = true, shared = null } = parts;
+  const store = shared?.store ?? parts.store;
+  const owns = (job: Pick<Job, 'number'>): boolean => shared?.owns(job.number) ?? true;
   const onStoreFault = (fault: StoreFault): void => parts.onStoreFault(fault);
   let deliveries: ResultDeliveries | null = null;
   const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
@@ -93,14 +104,16 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
   const uploads = new Uploads({ send, wakeWorkers });
   let listening: readonly ListeningAddress[] | null = null;
   const ended = (stored: StoredJob): void => {
-    logEnd(log, stored, store.failures);
+    if (owns(stored.job)) logEnd(log, stored, store.failures);
     parts.onEnded(stored.job.id);
-    if (stored.state.delivery === 'pending') deliveries?.add(stored.job);
+    if (stored.state.delivery === 'pending' && owns(stored.job)) deliveries?.add(stored.job);
   };
   const scheduler = new Scheduler({
     store,
     encryptionKey,
     polite: parts.polite,
+    sharedPoliteness: shared?.politeness ?? null,
+    owns,
     bounds: { ...SCHEDULER_BOUNDS, ...parts.bounds },
     runsJobs,
     carriesRest: ({ connector, operation }, stateJson) =>
@@ -125,6 +138,26 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
   // This thread's own commits are visible to its next read.
   const reads = new JobReading({ store, encryptionKey, nowMs, waitingUntilMs, refresh: () => {} });
   const janitor = new Janitor({ store, nowMs, yieldToEventLoop, onStoreFault });
+
+  /** Follows what other nodes do with the jobs of this one, and takes over theirs. */
+  const hear = (news: JobNews): void => {
+    switch (news.kind) {
+      case 'adopted':
+        log.info({ extraction: news.stored.job.id }, 'an extraction of another node is continued here');
+        if (!hasEnded(news.stored.state)) scheduler.adopt(news.stored);
+        else deliveries?.add(news.stored.job);
+        break;
+      case 'lost':
+        scheduler.release(news.job);
+        break;
+      case 'ended':
+        if (owns(news.stored.job)) scheduler.drop(news.stored.job);
+        ended(news.stored);
+        break;
+      default:
+        unreachable(news);
+    }
+  };
 
   /** Uses a running worker once it knows which addresses it must not reach. */
   const ready = (worker: number): void => {
@@ -160,10 +193,14 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
       figures: figuresOf(scheduler, store.extractions, deliveries?.size ?? 0),
       waiting: scheduler.waitingJobs(),
     }),
+    caughtUp: () => shared?.caughtUp() ?? Promise.resolve(),
+    setNodes: (nodes) => shared?.setNodes(nodes),
     async start() {
+      await shared?.follow();
       if (runsJobs) {
         deliveries = createJobDeliveries({
           store,
+          owns,
           control: reads,
           uploads,
           connectors: parts.connectors,
@@ -174,10 +211,11 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
           yieldToEventLoop,
           onStoreFault,
         });
-        addPending(deliveries, store);
       }
       await lookAtDisk(parts, scheduler);
+      if (deliveries !== null) addPending(deliveries, store);
       scheduler.resume();
+      shared?.onNews(hear);
       timers.push(
         setInterval(() => scheduler.tick(), TICK_MS),
         setInterval(() => void janitor.run(), JANITOR_MS),
@@ -198,6 +236,7 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
       await (await pool.closed())?.close();
       uploads.stop();
       await stopped;
+      await shared?.close();
     },
   };
 }

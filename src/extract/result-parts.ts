@@ -4,6 +4,7 @@ import type { ExtractFailure, ExtractResult } from './extract-messages.ts';
 import type { JobFacts, StepOutcome } from '../state/extractions/apply-results.ts';
 import type { FoundRange } from '../state/extractions/row-keys.ts';
 import type { Result } from '../state/extraction-table.ts';
+import type { ContentChange } from '../state/session-table.ts';
 import { withCookieChanges } from './fetch/session-cookies.ts';
 import type { Lease } from './job-run.ts';
 
@@ -73,12 +74,14 @@ function sessionOf(
   { encryptionKey, nowMs }: { readonly encryptionKey: Uint8Array; readonly nowMs: number },
 ): Result['session'] {
   if (changes === null) return null;
-  return {
-    encryptionKey,
-    change(content) {
-      const changed = withCookieChanges(content.toString('utf8'), changes, nowMs);
-      return changed === null ? null : Buffer.from(changed);
-    },
+  return { encryptionKey, changesJson: changes, atMs: nowMs, change: sessionChange(changes, nowMs) };
+}
+
+/** Returns the change of a session's content that a step's changes to its cookies make. */
+export function sessionChange(changesJson: string, atMs: number): ContentChange {
+  return (content) => {
+    const changed = withCookieChanges(content.toString('utf8'), changesJson, atMs);
+    return changed === null ? null : Buffer.from(changed);
   };
 }
 

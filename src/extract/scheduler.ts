@@ -2,11 +2,12 @@ import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
 import { FairQueue } from '../kernel/fair-queue.ts';
 import type { ExtractionId, FailureEntry } from '../work/extraction-job.ts';
 import { type ExtractionState, type Failure, hasEnded } from '../work/extraction-state.ts';
+import type { SharedPoliteness } from '../ports/politeness.ts';
 import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } from './extract-messages.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import type { Job } from '../state/extractions/job-row.ts';
-import type { Applied } from '../state/extraction-table.ts';
+import type { Applied, StoredJob } from '../state/extraction-table.ts';
 import { ExtractionCounts } from './counts.ts';
 import { JobQueue, type QueueBounds } from './job-queue.ts';
 import { JobRun, type Lease } from './job-run.ts';
@@ -46,9 +47,13 @@ export interface SchedulerParts {
   /** Key that encrypts and decrypts sessions. */
   readonly encryptionKey: Uint8Array;
   readonly polite: DomainLimits;
+  /** The limits per domain that all nodes keep together; null or absent on a single node. */
+  readonly sharedPoliteness?: SharedPoliteness | null;
   readonly bounds: SchedulerBounds;
   /** False: jobs are queued and none is begun. */
   readonly runsJobs?: boolean;
+  /** Returns whether this node runs the job; by default it runs all. */
+  readonly owns?: (job: Job) => boolean;
   /** Returns whether an unknown remainder of a list is lost when the step fails. */
   carriesRest(job: Job, stateJson: string): boolean;
   /** Real time, Unix ms. */
@@ -98,6 +103,7 @@ export class Scheduler {
     this.#leases = new LeaseBook(parts.bounds);
     this.gate = new DomainLimiter({
       settings: parts.polite,
+      shared: parts.sharedPoliteness ?? null,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
       grant: (worker, permits) => void parts.send(worker, { kind: 'permitted', permits }),
@@ -148,18 +154,40 @@ export class Scheduler {
 
   /** Loads the jobs of the previous run from the store: running jobs continue, and queued ones are queued again. */
   resume(): void {
-    for (const { job, state } of this.#parts.store.extractions.open()) {
-      this.#parts.wakeWorkers();
-      if (state.status === 'queued') this.queue.add(job.customer, job.number, job);
-      else if (!hasEnded(state)) {
-        this.queue.began(job.customer);
-        this.#run(job, state);
-      }
-    }
+    for (const stored of this.#parts.store.extractions.open()) if (this.#owns(stored.job)) this.#load(stored);
     this.pump();
   }
 
+  /** Continues a job that another node ran. */
+  adopt(stored: StoredJob): void {
+    if (this.#runs.has(stored.job.number)) return;
+    this.#load(stored);
+    this.pump();
+  }
+
+  /** Removes a job that another node runs from now on, or that is no longer stored here. */
+  release(number: number): void {
+    this.queue.remove(number);
+    const run = this.#runs.get(number);
+    if (run !== undefined) this.#forget(run);
+    this.pump();
+  }
+
+  #load({ job, state }: StoredJob): void {
+    this.#parts.wakeWorkers();
+    if (state.status === 'queued') this.queue.add(job.customer, job.number, job);
+    else if (!hasEnded(state)) {
+      this.queue.began(job.customer);
+      this.#run(job, state);
+    }
+  }
+
+  #owns(job: Job): boolean {
+    return this.#parts.owns?.(job) ?? true;
+  }
+
   enqueue(job: Job): void {
+    if (!this.#owns(job)) return;
     this.#parts.wakeWorkers();
     this.queue.add(job.customer, job.number, job);
     this.pump();

@@ -43,6 +43,9 @@ export async function serveEngine(port: MessagePort, open: (links: EngineLinks) 
         case 'listening':
           engine.listens(order.addresses);
           break;
+        case 'nodes':
+          engine.setNodes(order.nodes);
+          break;
         case 'returned':
           calls.returned(order.call, order.value);
           break;
@@ -74,7 +77,8 @@ export async function serveEngine(port: MessagePort, open: (links: EngineLinks) 
 }
 
 /** Performs a write. A rejection is a defect of the engine and ends the thread. */
-function write({ writes }: JobEngine, asked: EngineWrite): Promise<unknown> {
+function write(engine: JobEngine, asked: EngineWrite): Promise<unknown> {
+  const { writes } = engine;
   switch (asked.kind) {
     case 'create':
       return writes.create(asked.job);
@@ -84,6 +88,8 @@ function write({ writes }: JobEngine, asked: EngineWrite): Promise<unknown> {
       return writes.sessions.create(asked.session);
     case 'remove_session':
       return writes.sessions.remove(asked.customer, asked.id);
+    case 'catch_up':
+      return engine.caughtUp();
     default:
       return unreachable(asked);
   }

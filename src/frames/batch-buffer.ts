@@ -36,6 +36,8 @@ export const REQUEST_PUBLIC_KEY = 1;
 export const REQUEST_WARM_UP = 2;
 /** A simulation: it sees the history of its subjects and adds nothing to it. */
 export const REQUEST_SIMULATION = 4;
+/** It was admitted without the store that the nodes of a cluster share. */
+export const REQUEST_DEGRADED = 8;
 
 /** Flags of an answer. */
 export const ANSWER_SHADOW_ROUTED = 1;

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { BatchBuffer } from './batch-buffer.ts';
 import type { AssetSet } from '../assets/asset-messages.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
+import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { PolicySeed } from '../assets/policy-messages.ts';
 
 /**
@@ -17,6 +17,8 @@ export interface ScoreWorkerData {
   readonly policies: PolicySeed;
   /** Shared by all workers. */
   readonly velocity: VelocityMemory;
+  /** Null on a node that works alone. */
+  readonly exchange: ExchangeSeed | null;
   readonly keys: RecordKeys;
 }
 

@@ -1,13 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { History } from '../ports/decision-history.ts';
 import { DECISION_BLOCK_BYTES_MAX, DECISION_PRUNE_BLOCKS_MAX, STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
 import { ARRIVAL_SPAN_MAX, type Block, decodeKey, ROW_HEAD_BYTES, type Stream } from './decision-log/block.ts';
 import { BlockReader } from './decision-log/block-reader.ts';
 import { BlockWriter } from './decision-log/block-writer.ts';
 import { Buffers } from './decision-log/buffers.ts';
 import { findIn, findSealed, type Located, timeOfId } from './decision-log/find-row.ts';
+import type { Place } from './decision-log/order.ts';
 import { searchFingerprints } from './decision-log/fingerprints.ts';
 import { LinkIndex } from './decision-log/link-index.ts';
 import { DECISION_LOG_BOUNDS, type DecisionLogBounds } from './decision-log/log-bounds.ts';
@@ -16,6 +16,7 @@ import {
   endedAt,
   type FingerprintOutcome,
   type FingerprintQuery,
+  type RawOutcome,
   type ScanOutcome,
   type ScanQuery,
   type SearchOutcome,
@@ -26,7 +27,8 @@ import { unpackRecord } from './decision-log/match.ts';
 import { readRecordHead } from './decision-log/record-head.ts';
 import { type RowPlace, type RowScanner, scanRows } from './decision-log/scan.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import { type LoggedDecision, searchRows } from './decision-log/search.ts';
+import { type LoggedDecision, type RawPage, type RawRow, searchRows, unpackPage } from './decision-log/search.ts';
+import type { DecisionReader } from './decision-reader.ts';
 import { SearchSlots } from './decision-log/search-slots.ts';
 import { Slices, Turns } from '../state/turns.ts';
 import { SUM_BYTES } from '../state/value.ts';
@@ -66,7 +68,7 @@ export interface DecisionLogStats {
  * Main thread only. Measured (bench/micro): 240 bytes per decision; handing 10,000 of them over for writing takes 0.14 ms; searching
  * 100,000 rows takes 27 ms, in slices of at most a millisecond.
  */
-export class DecisionLog implements History {
+export class DecisionLog implements DecisionReader {
   readonly #bounds: DecisionLogBounds;
   readonly #freeBytes: () => Promise<number | null>;
   readonly #index = new LogIndex();
@@ -170,9 +172,18 @@ export class DecisionLog implements History {
     return this.#locate(customer, requestId, nowMs)?.found ?? null;
   }
 
-  /** Returns the number that orders the decision by when it was logged; null as for `find`. */
-  arrivalOf(customer: CustomerNumber, requestId: string, nowMs: number): number | null {
-    return this.#locate(customer, requestId, nowMs)?.arrival ?? null;
+  /** Returns the same with the bytes of its record. */
+  findRaw(customer: CustomerNumber, requestId: string, nowMs: number): RawRow | null {
+    const located = this.#locate(customer, requestId, nowMs);
+    if (located === null) return null;
+    const { found, arrival, bytes } = located;
+    return { occurredAtMs: found.record.occurredAtMs, arrival, latencyMs: found.latencyMs, record: bytes };
+  }
+
+  /** Returns the position of the decision; null as for `find`. */
+  positionOf(customer: CustomerNumber, requestId: string, nowMs: number): Place | null {
+    const located = this.#locate(customer, requestId, nowMs);
+    return located && { occurredAtMs: located.found.record.occurredAtMs, arrival: located.arrival };
   }
 
   #locate(customer: CustomerNumber, requestId: string, nowMs: number): Located | null {
@@ -199,20 +210,31 @@ export class DecisionLog implements History {
    */
   async search(customer: CustomerNumber, query: SearchQuery): Promise<SearchOutcome> {
     return this.#admitted(customer, async (log, slices) => {
-      const wanted = wantedBy(
-        query,
-        // An ALLOW of observe mode is in the stream of flagged decisions.
-        query.decision === null || query.decision === 'ALLOW' ? [0, 1] : [1],
-        this.#nextArrival,
-      );
-      // Few blocks are newer than a known decision, so they are read without the index.
-      const isIndexed = wanted.links.length > 0 && wanted.afterArrival === 0;
-      const select = isIndexed ? this.#links?.select(customer, wanted.links, slices) : undefined;
-      const only = (await select)?.(log) ?? null;
-      const { scanRowsMax } = this.#bounds;
-      const page = await searchRows(log, { ...wanted, only }, query.limit, scanRowsMax, this.#reader, slices);
-      return { kind: 'page', ...page };
+      const page = await this.#searchIn(customer, log, query, slices);
+      return { kind: 'page', ...(await unpackPage(page, this.#reader, slices)) };
     });
+  }
+
+  /** Returns the same page with the bytes of its records. */
+  async searchRaw(customer: CustomerNumber, query: SearchQuery): Promise<RawOutcome> {
+    return this.#admitted(customer, async (log, slices) => {
+      return { kind: 'page', ...(await this.#searchIn(customer, log, query, slices)) };
+    });
+  }
+
+  async #searchIn(customer: CustomerNumber, log: CustomerLog, query: SearchQuery, slices: Slices): Promise<RawPage> {
+    const wanted = wantedBy(
+      query,
+      // An ALLOW of observe mode is in the stream of flagged decisions.
+      query.decision === null || query.decision === 'ALLOW' ? [0, 1] : [1],
+      this.#nextArrival,
+    );
+    // Few blocks are newer than a known decision, so they are read without the index.
+    const isIndexed = wanted.links.length > 0 && wanted.afterArrival === 0;
+    const select = isIndexed ? this.#links?.select(customer, wanted.links, slices) : undefined;
+    const only = (await select)?.(log) ?? null;
+    const { scanRowsMax } = this.#bounds;
+    return searchRows(log, { ...wanted, only }, query.limit, scanRowsMax, this.#reader, slices);
   }
 
   /**
@@ -231,16 +253,16 @@ export class DecisionLog implements History {
   /** Passes the customer's newest decisions of a time to a visitor, `rowsMax` or up to a block more. */
   async scan(customer: CustomerNumber, query: ScanQuery, visit: RowScanner): Promise<ScanOutcome> {
     return this.#admitted(customer, async (log, slices) => {
-      const { sinceMs, untilMs, nowMs, rowsMax } = query;
-      const all = { decision: null, text: null, after: null, limit: 1, nowMs, filter: { sinceMs, untilMs } };
-      const wanted = wantedBy(all, [0, 1], this.#nextArrival);
+      const { sinceMs, untilMs, nowMs, rowsMax, decision = null, text = null, isFlaggedOnly = false } = query;
+      const all = { decision, text, after: null, limit: 1, nowMs, filter: { sinceMs, untilMs } };
+      const wanted = wantedBy(all, isFlaggedOnly ? [1] : [0, 1], this.#nextArrival);
       return { kind: 'scanned', ...(await scanRows(log, wanted, rowsMax, this.#reader, slices, visit)) };
     });
   }
 
   /** Returns the row at a place that a scan passed; null if its block was removed since. */
   readAt({ block, at, end }: RowPlace): DecisionRecord | null {
-    const bytes = this.#reader.bytesOf(block);
+    const bytes = Buffer.isBuffer(block) ? block : this.#reader.bytesOf(block);
     return bytes === null ? null : unpackRecord(bytes, at, end);
   }
 

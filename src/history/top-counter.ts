@@ -1,10 +1,10 @@
+import { HashIndex } from '../kernel/hash-index.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { codeOfKind, isEntityCode, type LinkCode, visitLinks } from '../risk/link-tail.ts';
-import { LINK_HASH_BYTES } from '../risk/decision-links.ts';
+import type { Slices } from '../state/turns.ts';
 import type { RawRecord } from './decision-log/raw-record.ts';
 import type { RowPlace } from './decision-log/scan.ts';
-import { SplitSet } from '../kernel/split-set.ts';
-import type { Slices } from '../state/turns.ts';
+import { SubjectRows, WORD } from './subject-rows.ts';
 
 /** What is counted of each subject: its decisions, the flagged ones, or the distinct links of a kind on them. */
 export const TOP_COUNTS = [
@@ -28,115 +28,174 @@ const COUNTED_KINDS: Readonly<Partial<Record<TopCount, string>>> = {
 };
 
 export interface TopSubject {
-  /** The bytes of the link's hash as text; the value itself for a country, an event type or a reason. */
+  /** The link's hash, 16 lower-case hex digits; the value itself for a country, an event type or a reason. */
   readonly key: string;
-  /** A decision of the subject. */
-  readonly place: RowPlace;
-  count: number;
-  decisions: number;
-  challenged: number;
-  blocked: number;
+  /** A decision of the subject; null if it is not known. */
+  readonly place: RowPlace | null;
+  readonly count: number;
+  readonly decisions: number;
+  readonly challenged: number;
+  readonly blocked: number;
   /** Index in `DECISIONS`. */
-  worst: number;
-  lastSeenMs: number;
+  readonly worst: number;
+  readonly lastSeenMs: number;
 }
 
-interface Growing extends TopSubject {
-  readonly distinct: SplitSet | null;
+interface Ranked {
+  readonly subject: number;
+  readonly count: number;
+  readonly lastSeenMs: number;
 }
 
-/**
- * Choice: 20,000 decisions with 8 identities each have 2,500 in each map.
- * Measured: the longest turn of the event loop for these is 4.2 ms; with one map that was sorted at the end it was 20 ms.
- */
-const SUBJECT_MAPS = 64;
+/** Choice: event types are the customer's own, so there may be one for each decision; no map of them becomes large. */
+const TEXT_MAPS = 64;
+const TEXT_SUBJECTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
+/** Choice: subjects between two looks at the clock. */
+const CLOCK_SUBJECTS = 256;
 const FLAGGED_MIN = 1;
 const CHALLENGED = DECISIONS.indexOf('SOFT_CHALLENGE');
 const BLOCKED = DECISIONS.indexOf('BLOCK');
 
-/** Counts decisions by a subject: a kind of link, `identity`, `country`, `event_type` or `reason`. */
+/**
+ * Counts decisions by a subject: a kind of link, `identity`, `country`, `event_type` or `reason`. 20,000 decisions with 8 identities each
+ * have 160,000 subjects and 1,280,000 pairs, which is why everything that grows with them is in parts outside of the heap.
+ */
 export class TopCounter {
   readonly #by: string;
   readonly #count: TopCount;
   readonly #subject: LinkCode;
   readonly #counted: LinkCode | null;
-  /** By the first character of the key: a large map would stall the event loop whenever it grows. Hashes spread evenly. */
-  readonly #subjects: readonly Map<string, Growing>[] = Array.from({ length: SUBJECT_MAPS }, () => new Map());
-  /** Keys of the present row. */
-  readonly #own: string[] = [];
-  readonly #others: string[] = [];
+  readonly #isText: boolean;
+  readonly #hashes = new HashIndex();
+  readonly #pairs = new HashIndex();
+  readonly #texts: readonly Map<string, number>[] = Array.from({ length: TEXT_MAPS }, () => new Map<string, number>());
+  /** Texts of the subjects that have one. */
+  readonly #keys: string[] = [];
+  readonly #rows = new SubjectRows();
+  #size = 0;
+  /** Numbers of the present row's subjects, and the halves of the hashes that are counted. */
+  readonly #own: number[] = [];
+  readonly #others: number[] = [];
 
   constructor(by: string, count: TopCount) {
     this.#by = by;
     this.#count = count;
     this.#subject = codeOfKind(by);
+    this.#isText = TEXT_SUBJECTS.has(by);
     const kind = COUNTED_KINDS[count];
     this.#counted = kind === undefined ? null : codeOfKind(kind);
   }
 
   add(record: RawRecord, bytes: Buffer, place: RowPlace, occurredAtMs: number): void {
     const own = this.#own;
-    const others = this.#others;
     own.length = 0;
-    others.length = 0;
-    this.#readKeys(record, bytes, place.end);
+    this.#others.length = 0;
+    if (this.#isText) this.#readTexts(record, place);
+    if (!this.#isText || (this.#counted !== null && own.length > 0)) this.#readLinks(record, bytes, place);
     const decision = DECISIONS.indexOf(record.effective);
-    for (const key of own) this.#addTo(key, place, decision, occurredAtMs, others);
+    for (const subject of own) this.#addTo(subject, decision, occurredAtMs);
   }
 
   /** Returns the subjects with the largest count, the most recent first among equals, in slices. */
   async top(subjectsMax: number, slices: Slices): Promise<readonly TopSubject[]> {
-    const best: TopSubject[] = [];
-    for (const subjects of this.#subjects) {
-      for (const one of subjects.values()) {
-        if (one.distinct !== null) one.count = one.distinct.size;
-        else if (this.#count === 'decisions') one.count = one.decisions;
-        if (one.count > 0) insert(best, one, subjectsMax);
-      }
-      if (slices.isOver) await slices.begin();
+    const best: Ranked[] = [];
+    for (let subject = 0; subject < this.#size; subject++) {
+      const count = this.#countOf(subject);
+      if (count > 0) insert(best, { subject, count, lastSeenMs: this.#rows.lastSeenMsOf(subject) }, subjectsMax);
+      if (subject % CLOCK_SUBJECTS === 0 && slices.isOver) await slices.begin();
     }
-    return best;
+    return best.map((one) => this.#show(one));
   }
 
-  #readKeys(record: RawRecord, bytes: Buffer, end: number): void {
-    const own = this.#own;
-    if (this.#by === 'country') own.push(record.country ?? '');
-    else if (this.#by === 'event_type') own.push(record.eventType);
-    else if (this.#by === 'reason') record.contributions((code) => own.push(code));
-    const isLink = own.length === 0 && this.#by !== 'reason';
-    if (own[0] === '') own.length = 0;
-    const from = isLink || this.#counted !== null ? record.linksAt() : -1;
+  #readTexts(record: RawRecord, place: RowPlace): void {
+    if (this.#by === 'reason') record.contributions((code) => this.#own.push(this.#textSubject(code, place)));
+    else {
+      const text = this.#by === 'country' ? (record.country ?? '') : record.eventType;
+      if (text !== '') this.#own.push(this.#textSubject(text, place));
+    }
+  }
+
+  #readLinks(record: RawRecord, bytes: Buffer, place: RowPlace): void {
+    const from = record.linksAt();
     if (from === -1) return;
-    visitLinks(bytes, from, end, (code, name, hashAt) => {
-      const isOwn = isLink && isKind(this.#subject, this.#by, code, name);
+    visitLinks(bytes, from, place.end, (code, name, hashAt) => {
+      const isOwn = !this.#isText && isKind(this.#subject, this.#by, code, name);
       const isOther = this.#counted !== null && isKind(this.#counted, COUNTED_KINDS[this.#count] ?? '', code, name);
       if (!isOwn && !isOther) return;
-      const hash = bytes.latin1Slice(hashAt, hashAt + LINK_HASH_BYTES);
-      if (isOwn) own.push(hash);
-      if (isOther) this.#others.push(hash);
+      const high = bytes.readUInt32BE(hashAt);
+      const low = bytes.readUInt32BE(hashAt + 4);
+      if (isOwn) this.#own.push(this.#hashSubject(high, low, place));
+      if (isOther) this.#others.push(high, low);
     });
   }
 
-  #addTo(key: string, place: RowPlace, decision: number, occurredAtMs: number, others: readonly string[]): void {
-    const subjects = this.#subjects[(key.codePointAt(0) ?? 0) % SUBJECT_MAPS] ?? new Map<string, Growing>();
-    let one = subjects.get(key);
-    if (one === undefined) {
-      const distinct = this.#counted === null ? null : new SplitSet();
-      one = { key, place, distinct, count: 0, decisions: 0, challenged: 0, blocked: 0, worst: 0, lastSeenMs: 0 };
-      subjects.set(key, one);
+  #hashSubject(high: number, low: number, place: RowPlace): number {
+    const subject = this.#hashes.add(high, low);
+    return subject < this.#size ? subject : this.#newSubject(place, high, low);
+  }
+
+  #textSubject(text: string, place: RowPlace): number {
+    const map = this.#texts[(text.codePointAt(0) ?? 0) % TEXT_MAPS];
+    const known = map?.get(text);
+    if (known !== undefined) return known;
+    map?.set(text, this.#size);
+    this.#keys.push(text);
+    return this.#newSubject(place, 0, 0);
+  }
+
+  #newSubject(place: RowPlace, high: number, low: number): number {
+    this.#rows.add(this.#size, place, high, low);
+    return this.#size++;
+  }
+
+  #addTo(subject: number, decision: number, occurredAtMs: number): void {
+    const { words, start } = this.#rows.of(subject);
+    countUp(words, start + WORD.decisions);
+    if (decision >= FLAGGED_MIN) countUp(words, start + WORD.flagged);
+    if (decision === CHALLENGED) countUp(words, start + WORD.challenged);
+    if (decision === BLOCKED) countUp(words, start + WORD.blocked);
+    if (decision > (words[start + WORD.worst] ?? 0)) words[start + WORD.worst] = decision;
+    this.#rows.saw(subject, occurredAtMs);
+    const others = this.#others;
+    for (let at = 0; at < others.length; at += 2) {
+      if (this.#isNewPair(subject, others[at] ?? 0, others[at + 1] ?? 0)) countUp(words, start + WORD.distinct);
     }
-    one.decisions++;
-    if (decision === CHALLENGED) one.challenged++;
-    if (decision === BLOCKED) one.blocked++;
-    if (this.#count === 'flagged' && decision >= FLAGGED_MIN) one.count++;
-    one.worst = Math.max(one.worst, decision);
-    one.lastSeenMs = Math.max(one.lastSeenMs, occurredAtMs);
-    for (const other of others) one.distinct?.add(other);
+  }
+
+  /** A pair of a subject and a hash is a hash again: two pairs are equal by chance as rarely as two hashes. */
+  #isNewPair(subject: number, high: number, low: number): boolean {
+    const before = this.#pairs.size;
+    this.#pairs.add((high ^ mixed(subject, 0x85ebca6b)) >>> 0, (low ^ mixed(subject, 0xc2b2ae35)) >>> 0);
+    return this.#pairs.size > before;
+  }
+
+  #countOf(subject: number): number {
+    const { words, start } = this.#rows.of(subject);
+    const word = this.#count === 'decisions' || this.#count === 'flagged' ? WORD[this.#count] : WORD.distinct;
+    return words[start + word] ?? 0;
+  }
+
+  #show({ subject, count, lastSeenMs }: Ranked): TopSubject {
+    const { words, start } = this.#rows.of(subject);
+    return {
+      key: this.#isText ? (this.#keys[subject] ?? '') : this.#rows.hashOf(subject),
+      place: this.#rows.placeOf(subject),
+      count,
+      decisions: words[start + WORD.decisions] ?? 0,
+      challenged: words[start + WORD.challenged] ?? 0,
+      blocked: words[start + WORD.blocked] ?? 0,
+      worst: words[start + WORD.worst] ?? 0,
+      lastSeenMs,
+    };
   }
 }
 
+function countUp(words: Uint32Array, at: number): void {
+  words[at] = (words[at] ?? 0) + 1;
+}
+
 /** Inserts a subject into those found so far, which are in order; drops the last one if there are too many. */
-function insert(best: TopSubject[], one: TopSubject, subjectsMax: number): void {
+function insert(best: Ranked[], one: Ranked, subjectsMax: number): void {
   let at = best.length;
   while (at > 0 && compare(best[at - 1] ?? one, one) > 0) at--;
   if (at >= subjectsMax) return;
@@ -144,11 +203,19 @@ function insert(best: TopSubject[], one: TopSubject, subjectsMax: number): void 
   if (best.length > subjectsMax) best.pop();
 }
 
-function compare(a: TopSubject, b: TopSubject): number {
+function compare(a: Ranked, b: Ranked): number {
   return b.count - a.count || b.lastSeenMs - a.lastSeenMs;
 }
 
 function isKind(wanted: LinkCode, kind: string, code: number, name: string): boolean {
   if (kind === 'identity') return isEntityCode(code);
   return wanted.code === code && wanted.name === name;
+}
+
+/** Spreads a small number over 32 bits, with the multipliers of MurmurHash3's last step. */
+function mixed(value: number, multiplier: number): number {
+  let hash = Math.imul(value + 1, multiplier);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
 }

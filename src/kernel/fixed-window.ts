@@ -5,6 +5,11 @@ export class FixedWindow {
   #startSeconds = -1;
 
   /** Unix seconds. */
+  get startSeconds(): number {
+    return this.#startSeconds;
+  }
+
+  /** Unix seconds. */
   get endSeconds(): number {
     return this.#startSeconds + RATE_WINDOW_SECONDS;
   }

@@ -53,8 +53,11 @@ export const FILE_FORMATS = {
   revocations: { path: 'revoked-keys.log', version: 2 },
   /** The last byte of each block's magic, as a digit. */
   journal: { path: 'hot/replay/replay-*.log', version: 1 },
-  /** A word of the head: the layout of the velocity table. Versions 1 and 2 were never released; they are quarantined. */
-  velocity: { path: 'hot/velocity/velocity.snapshot', version: 3 },
+  /**
+   * A word of the head: the layout of the velocity table. Versions 1 and 2 were never released; they are quarantined. Version 4 adds how
+   * far a node has read the events of other nodes.
+   */
+  velocity: { path: 'hot/velocity/velocity.snapshot', version: 4 },
 } as const satisfies Readonly<Record<string, FileFormat>>;
 
 /** Version of what was written before versions were recorded. */

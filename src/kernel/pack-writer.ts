@@ -38,6 +38,22 @@ export class PackWriter {
     this.bytes[this.end++] = 0xc0;
   }
 
+  /** Writes an integer between -2^31 and 2^32 - 1 in up to 5 bytes, any other number in 9. */
+  compact(value: number): void {
+    const { bytes } = this;
+    if (Object.is(value, -0) || !Number.isInteger(value) || value < -(2 ** 31) || value >= 2 ** 32)
+      return this.number(value);
+    if (value >= -32 && value < 128) return this.small(value);
+    if (value >= 0 && value < 65_536) {
+      bytes[this.end++] = 0xcd;
+      bytes[this.end++] = value >>> 8;
+      bytes[this.end++] = value & 0xff;
+      return;
+    }
+    bytes[this.end++] = value < 0 ? 0xd2 : 0xce;
+    this.end = bytes.writeInt32BE(value | 0, this.end);
+  }
+
   /** Writes any number. */
   number(value: number): void {
     this.bytes[this.end++] = 0xcb;

@@ -1,5 +1,6 @@
 import type { Admission, AdmissionRequest, AdmittedId, RateWindowName, Verdict } from '../ports/admission.ts';
-import { OVER_RATE, RateWindow, visitorShare } from './rate-window.ts';
+import { visitorShare } from '../kernel/capacity-share.ts';
+import { OVER_RATE, RateWindow } from './rate-window.ts';
 import type { ReplayGuard } from './replay-guard.ts';
 
 /** The journal, from which a start reads the ids back. */

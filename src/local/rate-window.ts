@@ -1,5 +1,5 @@
+import { visitorShare } from '../kernel/capacity-share.ts';
 import { FixedWindow } from '../kernel/fixed-window.ts';
-import { RATE_VISITOR_MIN, RATE_VISITOR_SHARE } from '../kernel/limits.ts';
 import { VisitorCounts } from './visitor-counts.ts';
 
 /** Returned instead of what remains when a request is over its rate. */
@@ -51,9 +51,4 @@ export class RateWindow {
     next.set(this.#perKey);
     this.#perKey = next;
   }
-}
-
-/** Returns the share of a public key's allowance that one source may use. */
-export function visitorShare(allowance: number): number {
-  return Math.min(allowance, Math.max(RATE_VISITOR_MIN, Math.ceil(allowance * RATE_VISITOR_SHARE)));
 }

@@ -57,6 +57,8 @@ export interface Admitted<T> extends RateState {
   readonly request: T;
   /** Null for a request without an id. */
   readonly id: AdmittedId | null;
+  /** Whether this node decided alone, because the store that it shares with others did not answer; absent if not. */
+  readonly isDegraded?: boolean;
 }
 
 export interface Refused<T> extends RateState {

@@ -13,9 +13,19 @@ export interface History {
   /** Keeps a decision; copies `record`. On the hot path. `isFlagged`: an ALLOW that is kept as long as the other decisions. */
   append(customer: CustomerNumber, record: Uint8Array, latencyMs: number, isFlagged?: boolean): void;
   /** Returns the decision with that id; null if it belongs to another customer or has expired. */
-  find(customer: CustomerNumber, requestId: string, nowMs: number): KeptDecision | null | Promise<KeptDecision | null>;
+  find(
+    customer: CustomerNumber,
+    requestId: string,
+    nowMs: number,
+    coverage?: Coverage,
+  ): KeptDecision | null | Promise<KeptDecision | null>;
   /** Returns a page of decisions, newest first. It may be short, or empty, although there is a next one. */
   search(customer: CustomerNumber, query: HistoryQuery): Promise<HistoryPage>;
+}
+
+/** Belongs to one call: an adapter sets `isPartial` if a node that may have more to show did not answer. */
+export interface Coverage {
+  isPartial: boolean;
 }
 
 export interface KeptDecision {
@@ -24,10 +34,13 @@ export interface KeptDecision {
   readonly latencyMs: number;
 }
 
-/** A position in the order of a customer's decisions: by time, then by arrival. */
+/** A position in the order of a customer's decisions: by time, then by source, then by arrival. The three are unique. */
 export interface Position {
   readonly occurredAtMs: number;
+  /** Order of arrival at the source. */
   readonly arrival: number;
+  /** Number of the node that has the decision, a safe integer; absent on a single node. */
+  readonly source?: number;
 }
 
 export interface HistoryQuery {
@@ -41,6 +54,7 @@ export interface HistoryQuery {
   readonly limit: number;
   readonly nowMs: number;
   readonly filter?: Partial<HistoryFilter>;
+  readonly coverage?: Coverage;
 }
 
 /** All given criteria apply together. */
@@ -55,6 +69,8 @@ export interface HistoryFilter {
   readonly scoreMax: number | null;
   /** The decision has all of these links. */
   readonly links: readonly SoughtLink[];
+  /** Decisions that were logged after this one; those of other sources by their time. */
+  readonly loggedAfter: Position | null;
 }
 
 export interface SoughtLink {
@@ -78,6 +94,7 @@ export interface HistoryStats<Slices> {
     toSeconds: number,
     stepSeconds: number,
     slices: Slices,
+    coverage?: Coverage,
   ): Promise<readonly HistoryStatsPoint[]>;
 }
 

@@ -16,8 +16,11 @@ export interface Velocity {
 
 /** The same store, for outcomes that are reported later. */
 export interface OutcomeMemory {
-  /** Replaces the previous outcome, and reverts or confirms what the event added about its entities. */
-  settle(settled: SettledEvent): void;
+  /**
+   * Replaces the previous outcome, and reverts or confirms what the event added about its entities: at once for this node. A promise
+   * resolves when all nodes can know it, and never rejects.
+   */
+  settle(settled: SettledEvent): void | Promise<void>;
 }
 
 /** A decision whose outcome is reported. */

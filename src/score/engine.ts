@@ -25,6 +25,7 @@ import {
   ANSWER_TRUSTED,
   type AnswerWriter,
   type BatchReader,
+  REQUEST_DEGRADED,
   REQUEST_PUBLIC_KEY,
   REQUEST_SIMULATION,
   REQUEST_WARM_UP,
@@ -133,7 +134,8 @@ export class Engine {
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
     for (const one of scored) {
       try {
-        this.#answer(answers, one, flags);
+        const isDegraded = (one.meta.flags & REQUEST_DEGRADED) !== 0;
+        this.#answer(answers, one, isDegraded ? flags | ANSWER_DEGRADED : flags);
       } catch (error) {
         answerFailed(answers, one.at, error);
       }

@@ -21,7 +21,8 @@ export class Counters {
     const key = keyOf(name);
     const value = Buffer.allocUnsafe(8);
     value.writeDoubleBE(next);
-    void this.#table.put(key, withSum(key, value));
+    // Inside a batch, the promise rejects with the same error as the batch.
+    Promise.resolve(this.#table.put(key, withSum(key, value))).catch(() => {});
     return next;
   }
 }

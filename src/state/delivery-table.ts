@@ -145,6 +145,25 @@ export class Deliveries {
     return answerOf(await this.#queue.add(updates.map((update) => ({ kind: 'update', update }))));
   }
 
+  /** Removes pending rows that another node of a cluster has taken over. Rows that have ended stay. */
+  async removePending(
+    rows: readonly { readonly customer: CustomerNumber; readonly id: DeliveryId }[],
+  ): Promise<StoreWrite<null>> {
+    await this.#queue.settled();
+    return this.#write(() => {
+      for (const { customer, id } of rows) {
+        const key = deliveryKey(customer, id);
+        const stored = key === null ? undefined : this.#table.getBinary(key);
+        if (key === null || stored === undefined || !isPending(stored)) continue;
+        const place = pendingKeyOf(key, stored);
+        void this.#table.remove(key);
+        void this.#index.remove(place);
+        this.#counts().add(place, customer, -1);
+      }
+      return null;
+    });
+  }
+
   /** Resolves when everything passed to `insert` and `apply` before this call can be read or was refused. */
   settled(): Promise<void> {
     return this.#queue.settled();

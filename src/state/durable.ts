@@ -27,7 +27,7 @@ export type StoreFaultCode =
   | 'store_full'
   | 'store_unusable'
   | 'store_lost'
-  /** The server ended while it applied a change of the command line; whether it was made is unknown. */
+  /** The server or the cluster's store did not confirm the change in time; whether it was made is unknown. */
   | 'change_unconfirmed'
   | 'simulated_time_mismatch'
   | 'data_dir_unusable'
@@ -41,7 +41,13 @@ export type StoreFaultCode =
   | 'restore_refused'
   | 'restore_failed'
   /** A restore into the data directory was killed; it must be repeated. */
-  | 'restore_incomplete';
+  | 'restore_incomplete'
+  /** The data directory belongs to a cluster, whose changes only its server makes. */
+  | 'cluster_member'
+  /** The store of the cluster does not answer, or this node does not apply changes at the moment. Nothing was changed. */
+  | 'cluster_unavailable'
+  /** The data directory and the cluster do not belong together. */
+  | 'cluster_refused';
 
 export type StoreWrite<T> = { readonly kind: 'ok'; readonly value: T } | StoreFault;
 
@@ -112,6 +118,45 @@ export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: (
     return await refused(root, error);
   }
   return inTime(root, committing);
+}
+
+/** Two moments of one write. */
+export interface Written<T> {
+  /** Every reader sees it and a crash of the process does not undo it. */
+  readonly visible: Promise<StoreWrite<T>>;
+  /** It is on the disk. */
+  readonly durable: Promise<StoreWrite<T>>;
+}
+
+/** Like `committed` and `durably` at once. `start` begins one transaction or batch of `root`. */
+export function writtenInSteps<T>(root: RootDatabase<Buffer, Buffer>, start: () => Promise<T>): Written<T> {
+  const lack = lackOfRoom(root);
+  if (lack !== null) return refusedAtOnce(fault('store_full', lack));
+  let committing: Promise<T>;
+  let flushed: Promise<unknown>;
+  try {
+    committing = start();
+    // Read in the same turn of the event loop: later it would belong to a later transaction.
+    flushed = root.flushed.then(() => true);
+  } catch (error) {
+    return refusedAtOnce(refused(root, error));
+  }
+  flushed.catch(() => {});
+  const visible = inTime(root, committing);
+  const durable = visible.then((write) =>
+    write.kind === 'fault'
+      ? write
+      : inTime(
+          root,
+          flushed.then(() => write.value),
+        ),
+  );
+  return { visible, durable };
+}
+
+function refusedAtOnce(why: StoreFault | Promise<StoreFault>): Written<never> {
+  const refusal = Promise.resolve(why);
+  return { visible: refusal, durable: refusal };
 }
 
 /** Returns the result of a write; `store_stuck` if there is none within `STORE_WRITE_MS_MAX` of this process's running time. */

@@ -346,11 +346,18 @@ async function settleCopy(
   return null;
 }
 
-/** Re-applies to a restored store what must not be undone: counters advance, and keys revoked since are revoked. */
+/**
+ * Re-applies to a restored store what must not be undone: counters advance, and keys revoked since are revoked. A node of a cluster gets
+ * both from the changes after its position, and must not make changes that the other nodes do not make.
+ */
 async function settleStore(folder: string, revoked: Revocations, nowMs: number): Promise<StoreFault | null> {
   const opened = openStore({ dataDir: folder, readOnly: false });
   if (opened.kind === 'fault') return opened;
   const { store } = opened;
+  if ((store.positions?.read() ?? null) !== null) {
+    await store.close();
+    return null;
+  }
   const leapt = await durably(store.state, () => {
     for (const name of LEAPING) store.counters.rise(name, COUNTER_LEAP);
   });

@@ -4,22 +4,25 @@ import { openEnvironment, table } from './environment.ts';
 import { ExtractionDeliveries } from './extractions/upload-table.ts';
 import { ExtractionRecords } from './extractions/record-table.ts';
 import { ExtractionSteps } from './extractions/step-table.ts';
-import { type ExtractionBounds, Extractions } from './extraction-table.ts';
+import { type ExtractionBounds, type ExtractionJobs, Extractions } from './extraction-table.ts';
 import { Failures } from './failure-table.ts';
 import { Idempotency } from './idempotency-table.ts';
-import { Sessions } from './session-table.ts';
+import { Sessions, type SessionStore } from './session-table.ts';
+import { JobOwners } from './extractions/owner-table.ts';
 import type { TableName } from './table-names.ts';
 import { RowCounters } from './row-counters.ts';
 
 /** The contents of `extract/`. */
 export interface ExtractStore {
   readonly root: RootDatabase<Buffer, Buffer>;
-  readonly extractions: Extractions;
+  readonly extractions: ExtractionJobs;
   readonly steps: ExtractionSteps;
   readonly records: ExtractionRecords;
-  readonly sessions: Sessions;
+  readonly sessions: SessionStore;
   readonly failures: Failures;
   readonly idempotency: Idempotency;
+  readonly owners: JobOwners;
+  readonly counters: Counters;
   /** Returns whether there is nothing to run, to deliver or to remove. */
   isEmpty(): boolean;
 }
@@ -41,6 +44,8 @@ export function createExtractStore(
   const sessions = new Sessions(root, open('sessions'));
   const failures = new Failures(open('failures'));
   const idempotency = new Idempotency(root, open('idempotency'), new RowCounters(open('extract-tallies')));
+  const owners = new JobOwners(open('jobs-owners'));
+  const counters = new Counters(open('extract-meta'));
   const extractions = new Extractions(
     root,
     {
@@ -50,10 +55,10 @@ export function createExtractStore(
       ended: open('jobs-ended'),
       cleanup: open('jobs-cleanup'),
     },
-    { counters: new Counters(open('extract-meta')), steps, records, deliveries, failures, idempotency, sessions },
+    { counters, steps, records, deliveries, failures, idempotency, sessions, owners },
     bounds,
   );
   const kept = (['jobs', 'jobs-cleanup', 'sessions', 'idempotency'] as const).map(open);
   const isEmpty = (): boolean => kept.every((rows) => rows.getKeysCount({ limit: 1 }) === 0);
-  return { root, extractions, steps, records, sessions, failures, idempotency, isEmpty };
+  return { root, extractions, steps, records, sessions, failures, idempotency, owners, counters, isEmpty };
 }

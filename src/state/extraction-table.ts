@@ -16,6 +16,7 @@ import type { Counters } from './counters.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { applyPart, type JobFacts, type StepPart } from './extractions/apply-results.ts';
 import { decodeJob, encodeJob, extractionOf, type Job, jobKey } from './extractions/job-row.ts';
+import type { JobOwner, JobOwners } from './extractions/owner-table.ts';
 import type { JobNumber } from './extractions/row-keys.ts';
 import { type EndedJob, LOOKED_AT_MAX, Retention, type RetentionBounds } from './extractions/retention.ts';
 import { decodeState, encodeState } from './extractions/state-row.ts';
@@ -45,6 +46,7 @@ export interface ExtractionParts {
   readonly failures: Failures;
   readonly idempotency: Idempotency;
   readonly sessions: Sessions;
+  readonly owners: JobOwners;
 }
 
 export interface ExtractionBounds extends CollectBounds, RetentionBounds {
@@ -85,8 +87,13 @@ export interface NewJob {
   readonly idempotency: {
     readonly encryptionKey: Uint8Array;
     readonly request: IdempotentKey;
-    answer(job: Extraction): Uint8Array;
+    /** The secret that only the first response shows; null if there is none. */
+    readonly newSecret: string | null;
+    /** Returns the first response. The same function on all nodes of a cluster. */
+    answer(job: Extraction, newSecret: string | null): Uint8Array;
   } | null;
+  /** The number that all nodes of a cluster give the job, and the node that runs it; absent on a single node. */
+  readonly shared?: { readonly number: number; readonly owner: JobOwner };
 }
 
 export type JobCreated =
@@ -98,7 +105,13 @@ export type JobCreated =
 /** A part with what is to be written in the same transaction. */
 export interface Result extends StepPart {
   /** The step's changes to the session; null if none. */
-  readonly session: { readonly encryptionKey: Uint8Array; readonly change: ContentChange } | null;
+  readonly session: {
+    readonly encryptionKey: Uint8Array;
+    /** The changes as text, from which every node makes `change`. */
+    readonly changesJson: string;
+    readonly atMs: number;
+    readonly change: ContentChange;
+  } | null;
 }
 
 export interface Applied {
@@ -163,7 +176,7 @@ export class Extractions {
     return recordsMaxOf(job, this.#bounds);
   }
 
-  create({ job: given, steps, idempotency }: NewJob, nowMs: number): Promise<StoreWrite<JobCreated>> {
+  create({ job: given, steps, idempotency, shared }: NewJob, nowMs: number): Promise<StoreWrite<JobCreated>> {
     return durably(this.#root, () => {
       const { request, encryptionKey } = idempotency ?? {};
       if (request !== undefined && encryptionKey !== undefined) {
@@ -171,9 +184,10 @@ export class Extractions {
         if (found.kind !== 'new') return found;
         if (!this.#parts.idempotency.hasRoom(request)) return { kind: 'limit_reached' };
       }
-      const job: Job = { ...given, number: this.#parts.counters.rise('jobNumbers') };
+      const job: Job = { ...given, number: this.#numberOf(shared?.number) };
       const key = jobKey(job.customer, job.id);
       if (key === null) throw new Error('a job needs an id of its own');
+      if (shared !== undefined) this.#parts.owners.put(job.number, shared.owner);
       void this.#tables.jobs.put(key, withSum(key, encodeJob(job)));
       const place = u32Key(job.number);
       void this.#tables.open.put(place, withSum(place, key));
@@ -182,11 +196,20 @@ export class Extractions {
       const state = { ...queuedState(), nextStep: found, openSteps: found, isWide: found > 1 };
       this.#putState(job.number, state);
       if (idempotency !== null) {
-        const answer = idempotency.answer(extractionOf(job, state));
+        const answer = idempotency.answer(extractionOf(job, state), idempotency.newSecret);
         this.#parts.idempotency.put(idempotency.encryptionKey, idempotency.request, answer, nowMs);
       }
       return { kind: 'created', stored: { job, state } };
     });
+  }
+
+  /** Returns the given number, or the next one. */
+  #numberOf(given: number | undefined): JobNumber {
+    const { counters } = this.#parts;
+    if (given === undefined) return counters.rise('jobNumbers');
+    const over = given - counters.get('jobNumbers');
+    if (over > 0) counters.rise('jobNumbers', over);
+    return given;
   }
 
   find(customer: CustomerNumber, id: ExtractionId): StoredJob | null {
@@ -233,6 +256,29 @@ export class Extractions {
       const stored = this.#read(Buffer.from(withoutSum(value)));
       if (stored !== null) yield stored;
     }
+  }
+
+  /** Returns a job that has not ended by its number. */
+  openJob(job: JobNumber): StoredJob | null {
+    const value = this.#tables.open.getBinary(u32Key(job));
+    return value === undefined ? null : this.#read(Buffer.from(withoutSum(value)));
+  }
+
+  /**
+   * Removes all jobs that have not ended, because parts of their results are missing here. Resolves to their numbers. Their other rows are
+   * removed by `clean`.
+   */
+  discardOpen(): Promise<StoreWrite<readonly JobNumber[]>> {
+    return this.#write(committed, () => {
+      const open = [...this.open()];
+      for (const { job } of open) {
+        const key = jobKey(job.customer, job.id);
+        if (key !== null) void this.#tables.jobs.remove(key);
+        void this.#tables.open.remove(u32Key(job.number));
+        this.#removeRest(job);
+      }
+      return open.map(({ job }) => job.number);
+    });
   }
 
   /** Starts queued jobs. */
@@ -359,11 +405,16 @@ export class Extractions {
     const stored = key === null ? null : this.#read(key);
     this.#retention.remove(ended);
     if (key === null || stored === null) return;
-    this.#parts.failures.remove(stored.job.requestId);
     void this.#tables.jobs.remove(key);
-    void this.#tables.states.remove(u32Key(ended.number));
-    this.#parts.deliveries.remove(ended.number);
-    this.#markForCleaning(ended.number, CLEAN_ALL);
+    this.#removeRest(stored.job);
+  }
+
+  #removeRest({ number, requestId }: Pick<Job, 'number' | 'requestId'>): void {
+    this.#parts.failures.remove(requestId);
+    void this.#tables.states.remove(u32Key(number));
+    this.#parts.deliveries.remove(number);
+    this.#parts.owners.remove(number);
+    this.#markForCleaning(number, CLEAN_ALL);
   }
 
   #crowdedOut(): readonly EndedJob[] {
@@ -437,6 +488,9 @@ export class Extractions {
     return written;
   }
 }
+
+/** What code outside the store sees of the table: in a cluster, writes go through the log of all nodes. */
+export type ExtractionJobs = Pick<Extractions, keyof Extractions>;
 
 /** Choice: jobs cleaned per call; most leave a few rows. */
 const CLEAN_JOBS_MAX = 100;

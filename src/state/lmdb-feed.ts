@@ -5,13 +5,23 @@ import { reserveRecord } from './apply/audit-record.ts';
 import { batchEntry, type BatchOutcome, countNew, prepareBatchInSlices } from './apply/lists.ts';
 import type { Change, ChangeOf, OutcomeOf, StateFeed } from './changes.ts';
 import { committed, durably, durablyTogether, fault, messageOf, type StoreFault, type StoreWrite } from './durable.ts';
+import type { FeedPositions } from './feed-position.ts';
 import type { RevocationFile } from './revocations.ts';
 import { STATE_BOUNDS, type StateBounds, type StateTables } from './state-tables.ts';
+import type { Turns } from './turns.ts';
 
-export interface LmdbFeedParts {
+/** What a change feed is made of. */
+export interface FeedParts {
   readonly root: RootDatabase<Buffer, Buffer>;
   readonly tables: StateTables;
   readonly revocations: RevocationFile;
+  /** Null when opened read-only. */
+  readonly positions: FeedPositions | null;
+  readonly turns: Turns;
+}
+
+export interface LmdbFeedParts extends Pick<FeedParts, 'root' | 'tables' | 'revocations'> {
+  readonly positions?: FeedPositions | null;
   readonly bounds?: Partial<StateBounds>;
 }
 
@@ -25,10 +35,13 @@ export class LmdbFeed implements StateFeed {
   readonly #parts: LmdbFeedParts;
   readonly #bounds: StateBounds;
   readonly #listeners = new Set<Listener>();
+  /** Changes that only this node made would make its data differ from that of its cluster. */
+  readonly #isMember: boolean;
 
   constructor(parts: LmdbFeedParts) {
     this.#parts = parts;
     this.#bounds = { ...STATE_BOUNDS, ...parts.bounds };
+    this.#isMember = (parts.positions?.read() ?? null) !== null;
   }
 
   async commit<One extends Change>(
@@ -36,6 +49,7 @@ export class LmdbFeed implements StateFeed {
     origin: Origin,
     options: CommitOptions = {},
   ): Promise<StoreWrite<OutcomeOf<One['kind']>>> {
+    if (this.#isMember) return memberFault();
     const unready = this.#prepare(change, origin);
     if (unready !== null) return unready;
     const written = await this.#write(change, origin, options);
@@ -114,4 +128,11 @@ export class LmdbFeed implements StateFeed {
     }
     return written;
   }
+}
+
+function memberFault(): StoreFault {
+  return fault(
+    'cluster_member',
+    'the data directory belongs to a cluster; start its server, or make it work alone with `gatehouse cluster leave`',
+  );
 }

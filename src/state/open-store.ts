@@ -2,7 +2,8 @@ import type { Database, RootDatabase } from 'lmdb';
 import { Audit } from './audit-table.ts';
 import { ApiKeys } from './key-table.ts';
 import type { StateFeed } from './changes.ts';
-import { LmdbFeed } from './lmdb-feed.ts';
+import { type FeedParts, LmdbFeed } from './lmdb-feed.ts';
+import { FeedPositions } from './feed-position.ts';
 import { SightingReports } from './sighting-reports.ts';
 import type { StateTables } from './state-tables.ts';
 import { Counters } from './counters.ts';
@@ -29,6 +30,8 @@ export interface StoreOptions {
   readonly dataDir: string;
   /** Read-only opens only `state`, which must exist: for score workers. */
   readonly readOnly: boolean;
+  /** Makes the change feed; without it, the one of an installation that works alone. */
+  readonly feed?: (parts: FeedParts) => StateFeed;
 }
 
 export interface Store extends Omit<StateTables, 'rowCounters'> {
@@ -36,6 +39,8 @@ export interface Store extends Omit<StateTables, 'rowCounters'> {
   /** The only way to write `tables`. */
   readonly changes: StateFeed;
   readonly revocations: RevocationFile;
+  /** The position in the changes of a cluster; null when opened read-only. */
+  readonly positions: FeedPositions | null;
   readonly sightingReports: SightingReports;
   readonly dataDir: string;
   readonly sightingQueue: SightingQueue;
@@ -99,13 +104,15 @@ export function openStore(options: StoreOptions): StoreOpened {
       webhooks: new Webhooks(table(state, 'webhooks')),
     };
     const revocations = new RevocationFile(options.dataDir);
-    const changes = new LmdbFeed({ root: state, tables, revocations });
+    const positions = options.readOnly ? null : new FeedPositions(table(state, 'feed'));
+    const turns = new Turns();
+    const makeFeed = options.feed ?? ((parts: FeedParts): StateFeed => new LmdbFeed(parts));
+    const changes = makeFeed({ root: state, tables, revocations, positions, turns });
     const sightingReports = new SightingReports(changes);
     const sightingQueue = new SightingQueue(sightingReports);
     const { shadowReviews } = tables;
     const feedback = new Feedback({ changes, shadowReviews, sightingQueue, sightingReports });
     const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
-    const turns = new Turns();
     const deliveries = new Deliveries(state, deliveryTables, rowCounters, counters, undefined, turns);
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     if (hot !== null) table(hot, 'hot-meta');
@@ -123,6 +130,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       tables,
       changes,
       revocations,
+      positions,
       sightingReports,
       sightingQueue,
       feedback,

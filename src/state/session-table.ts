@@ -132,6 +132,9 @@ export class Sessions {
   }
 }
 
+/** What code outside the store sees of the table: in a cluster, writes go through the log of all nodes. */
+export type SessionStore = Pick<Sessions, keyof Sessions>;
+
 /** Maps a session's content to its new content; null leaves it unchanged. */
 export type ContentChange = (content: Buffer) => Uint8Array | null;
 

@@ -22,6 +22,7 @@
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
  * | state       | `audit`        | customer number, u32 (0: no customer); ms, u48; number, u40; 1 for an account, 0 for content, u8 (4+6+5+1) | version u8, msgpack [entry] (`audit-table.ts`) | server, CLI | server, CLI |
+ * | state       | `feed`         | 1, u8 (1)                                | msgpack [cluster, number, token, loading]; only on a node of a cluster | server | server, CLI   |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
  * | hot         | `decision-links` | customer number, u32; stream, u8; first arrival, u48; part, u8 (12) | links and the blocks that have them (`decision-log/link-segment.ts`) | server | server |
@@ -33,6 +34,7 @@
  * | extract     | `job-states`   | job number, u32 (4)                      | the job's variable fields, of a fixed length (`extractions/state-row.ts`) | server  | server                 |
  * | extract     | `jobs-open`    | job number, u32 (4)                      | customer number, u32; job id (4+16)                     | server       | server                 |
  * | extract     | `jobs-ended`   | expiry, ms u48; job number, u32 (6+4)    | customer number, u32; job id; bytes of its records, f64 (4+16+8) | server | server              |
+ * | extract     | `jobs-owners`  | job number, u32 (4)                      | token, u32; id of the node of a cluster that runs the job | server     | server                 |
  * | extract     | `jobs-cleanup` | job number, u32 (4)                      | u8: 1 = rows that only running jobs need, 2 = records too | server       | server                 |
  * | extract     | `jobs-deliveries` | job number, u32 (4)                   | customer number, u32; job id (4+16); progress of its delivery, JSON | server | server            |
  * | extract     | `steps`        | job number, u32; step number, u48 (4+6)  | length of its key, u16; its key; its state as JSON      | server       | server                 |
@@ -66,6 +68,7 @@ export const TABLES = [
   { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'state', name: 'tallies', keyBytes: 5 },
   { environment: 'state', name: 'audit', keyBytes: 16 },
+  { environment: 'state', name: 'feed', keyBytes: 1 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
   { environment: 'hot', name: 'decision-links', keyBytes: 12 },
@@ -79,6 +82,7 @@ export const TABLES = [
   { environment: 'extract', name: 'jobs-ended', keyBytes: 10 },
   { environment: 'extract', name: 'jobs-cleanup', keyBytes: 4 },
   { environment: 'extract', name: 'jobs-deliveries', keyBytes: 4 },
+  { environment: 'extract', name: 'jobs-owners', keyBytes: 4 },
   { environment: 'extract', name: 'steps', keyBytes: 10 },
   { environment: 'extract', name: 'step-keys', keyBytes: 20 },
   { environment: 'extract', name: 'record-keys', keyBytes: 20 },
@@ -126,8 +130,9 @@ export type TableName = (typeof TABLES)[number]['name'];
 export const TABLES_MAX = 32;
 
 /**
- * The counters of `meta`, and `jobNumbers` of `extract-meta`, by key. They only increase. `keysVersion` increases with every change of
- * `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store.
+ * The counters of `meta`, and `jobNumbers` and `jobLog` of `extract-meta`, by key. They only increase. `keysVersion` increases with
+ * every change of `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store; `jobLog` is
+ * the position in a cluster's log of jobs up to which `extract` contains everything.
  */
 export const COUNTERS = {
   customers: 1,
@@ -136,6 +141,7 @@ export const COUNTERS = {
   dueStored: 4,
   jobNumbers: 5,
   auditEntries: 6,
+  jobLog: 7,
 } as const;
 export type CounterName = keyof typeof COUNTERS;
 

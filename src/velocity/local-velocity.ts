@@ -48,6 +48,9 @@ import { Warmer } from './warmer.ts';
  * Times before 3 January 1970 are not supported. Measured: 2.2 µs a usual event in cache, 4 µs in a full table of 256 MB, in batches of 16
  * (two cores shared with others); 300,000 unknown identities a day fit into 256 MB, of 1,000,000 every other record is evicted early.
  *
+ * Events may come out of order by up to 5 s, from nodes whose clocks differ: an event ahead of the present one counts as one of this
+ * moment.
+ *
  * Direction of failure: open. An unavailable record only drops its part of the history; without the session's record the event gets null.
  */
 export class LocalVelocity implements Velocity, OutcomeMemory {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { VELOCITY_BYTES_MAX } from '../kernel/limits.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_MAGIC, HEAD_VERSION, HEAD_WORDS, LAYOUT_VERSION, MAGIC } from './layout.ts';
+import { createMarksMemory } from './stream-marks.ts';
 
 /** Shared by all threads; created once, by the main thread. */
 export interface VelocityMemory {
@@ -8,6 +9,20 @@ export interface VelocityMemory {
   readonly words: SharedArrayBuffer;
   /** At least 16 secret bytes: without them nobody can choose names that fall into one group. */
   readonly hashKey: Uint8Array;
+  /** How far the table contains the events of other nodes (`stream-marks.ts`). */
+  readonly marks: SharedArrayBuffer;
+}
+
+/** What a thread needs to exchange events with other nodes. */
+export interface ExchangeSeed {
+  /** Where the store of the cluster is (`ClusterAddress`). */
+  readonly address: {
+    readonly urls: readonly string[];
+    readonly user: string | null;
+    readonly password: string | null;
+  };
+  /** For the events in the store; the same on all nodes. */
+  readonly valuesKey: Uint8Array;
 }
 
 /** Creates an empty table of at most `bytesMax` bytes. Throws a RangeError if not even one group fits, or if the hash key is too short. */
@@ -21,7 +36,7 @@ export function createVelocityMemory(bytesMax: number, hashKey: Uint8Array): Vel
   head[HEAD_MAGIC] = MAGIC;
   head[HEAD_VERSION] = LAYOUT_VERSION;
   head[HEAD_GROUPS] = groups;
-  return { words: buffer, hashKey };
+  return { words: buffer, hashKey, marks: createMarksMemory() };
 }
 
 /** Choice: the smallest page size of the supported systems. */

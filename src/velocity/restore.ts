@@ -12,6 +12,7 @@ import {
 } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
 import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
+import { StreamMarks } from './stream-marks.ts';
 import { Table } from './table.ts';
 
 /** Puts the records of a snapshot back into an empty table of any size. Nothing else may use the table meanwhile. */
@@ -19,10 +20,12 @@ export class Restorer {
   records = 0;
   skipped = 0;
   readonly #table: Table;
+  readonly #marks: StreamMarks;
   readonly #nowSeconds: number;
 
   constructor(memory: VelocityMemory, nowSeconds: number) {
     this.#table = new Table(memory);
+    this.#marks = new StreamMarks(memory.marks);
     this.#nowSeconds = nowSeconds;
   }
 
@@ -42,8 +45,14 @@ export class Restorer {
     words[HEAD_USED] = this.records;
   }
 
+  /** Takes over how far the records contain the events of other nodes. */
+  addMarks(bytes: Uint8Array): void {
+    this.#marks.restore(bytes);
+  }
+
   /** Empties the table after a corrupt snapshot. */
   clear(): void {
+    this.#marks.clear();
     // Memory that was never written to has not been allocated by the system.
     if (this.records + this.skipped === 0) return;
     const { words } = this.#table;

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { LAYOUT_VERSION, RECORD_WORDS } from './layout.ts';
+import { MARKS_BYTES } from './stream-marks.ts';
 
 /**
  * File format of a snapshot of the table; all numbers are unsigned 32-bit, little-endian.
@@ -8,6 +9,8 @@ import { LAYOUT_VERSION, RECORD_WORDS } from './layout.ts';
  *   head    magic   format   layout   hash key's check (two)   saved at, Unix seconds   CRC-32 of these 24 bytes
  *   block   magic   bytes of the payload   CRC-32 of the payload   payload: records of 35 words: tag, state, the record's 32,
  *           owner (`shares.ts`)
+ *   marks   magic   bytes of the payload   CRC-32 of the payload   payload: how far the records contain the events of other nodes
+ *           (`stream-marks.ts`); since version 4, after the blocks
  *   end     magic   records in all   CRC-32 of these 8 bytes
  *
  * Records are meaningless under another hash key, so the head identifies the key.
@@ -21,8 +24,11 @@ export const BLOCK_BYTES_MAX = BLOCK_ENTRIES_MAX * ENTRY_WORDS * 4;
 
 const MAGIC_HEAD = 0x53564847; // "GHVS"
 const MAGIC_BLOCK = 0x42564847; // "GHVB"
+const MAGIC_MARKS = 0x4d564847; // "GHVM"
 const MAGIC_END = 0x45564847; // "GHVE"
 const FORMAT = 1;
+/** Version 3 has the same records, and no marks. */
+const VERSION_MIN = 3;
 
 export function headOf(hashKey: Uint8Array, savedAtSeconds: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
@@ -52,7 +58,8 @@ export function readHead(head: Buffer, hashKey: Uint8Array): HeadRead {
   if (head.length < HEAD_BYTES) return refused('it ends within its header');
   if (head.readUInt32LE(0) !== MAGIC_HEAD) return refused('it is not a snapshot');
   if (head.readUInt32LE(24) !== crc32(head.subarray(0, 24))) return refused('its header is corrupt');
-  if (head.readUInt32LE(4) !== FORMAT || head.readUInt32LE(8) !== LAYOUT_VERSION)
+  const version = head.readUInt32LE(8);
+  if (head.readUInt32LE(4) !== FORMAT || version < VERSION_MIN || version > LAYOUT_VERSION)
     return refused('another version of the service made it');
   if (!head.subarray(12, 20).equals(keyCheck(hashKey))) return refused('it was made with another hash key');
   return { kind: 'head', savedAtSeconds: head.readUInt32LE(20) };
@@ -68,8 +75,19 @@ function keyCheck(hashKey: Uint8Array): Buffer {
 
 /** Writes the head of a block in front of its payload, in the same buffer. */
 export function sealBlock(block: Buffer): void {
+  sealPart(block, MAGIC_BLOCK);
+}
+
+/** Returns the part with the marks. */
+export function marksPart(marks: Uint8Array): Buffer {
+  const part = Buffer.concat([Buffer.alloc(BLOCK_HEAD_BYTES), marks]);
+  sealPart(part, MAGIC_MARKS);
+  return part;
+}
+
+function sealPart(block: Buffer, magic: number): void {
   const payload = block.subarray(BLOCK_HEAD_BYTES);
-  block.writeUInt32LE(MAGIC_BLOCK, 0);
+  block.writeUInt32LE(magic, 0);
   block.writeUInt32LE(payload.length, 4);
   block.writeUInt32LE(crc32(payload), 8);
 }
@@ -83,17 +101,18 @@ export function endOf(records: number): Buffer {
 }
 
 export type PartRead =
-  | { readonly kind: 'block'; readonly bytes: number; readonly crc: number }
+  | { readonly kind: 'block' | 'marks'; readonly bytes: number; readonly crc: number }
   | { readonly kind: 'end'; readonly records: number }
   | { readonly kind: 'damaged' };
 
-/** Reads the head of a block, or the end. */
+/** Reads the head of a block or of the marks, or the end. */
 export function readPart(head: Buffer): PartRead {
   if (head.length < BLOCK_HEAD_BYTES) return { kind: 'damaged' };
   const magic = head.readUInt32LE(0);
   const value = head.readUInt32LE(4);
   const crc = head.readUInt32LE(8);
   if (magic === MAGIC_END && crc === crc32(head.subarray(0, 8))) return { kind: 'end', records: value };
+  if (magic === MAGIC_MARKS && value === MARKS_BYTES) return { kind: 'marks', bytes: value, crc };
   const isBlock = magic === MAGIC_BLOCK && value <= BLOCK_BYTES_MAX && value % (ENTRY_WORDS * 4) === 0;
   return isBlock ? { kind: 'block', bytes: value, crc } : { kind: 'damaged' };
 }

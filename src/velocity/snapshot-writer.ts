@@ -13,8 +13,10 @@ import {
   ENTRY_WORDS,
   endOf,
   headOf,
+  marksPart,
   sealBlock,
 } from './snapshot-format.ts';
+import { StreamMarks } from './stream-marks.ts';
 
 export type SnapshotSaved =
   | { readonly kind: 'saved'; readonly records: number; readonly bytes: number }
@@ -30,6 +32,9 @@ const COPIES_MAX = 3;
  * changed while it was copied is copied again, up to three times. After that it may hold one event more in one counter than in another. If
  * a location was written during all three copies, it may hold the coordinates of one location with the time of another. Every word is
  * complete and meaningful by itself.
+ *
+ * The marks of other nodes' events are copied last, so a restart applies no event a second time. What came while the table was copied may
+ * be missing in records that were copied before; when workers have stopped before, nothing is.
  *
  * The file is renamed to its final name only when it is complete. Measured: 1,000,000 records (140 MB) in 1.0 s.
  */
@@ -101,6 +106,7 @@ export class SnapshotWriter {
     }
     if (count > 0) await this.#flush(file, count);
     records += count;
+    await file.write(marksPart(new StreamMarks(this.#memory.marks).save()));
     await file.write(endOf(records));
     await file.datasync();
     const { size } = await file.stat();

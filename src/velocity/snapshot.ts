@@ -114,6 +114,10 @@ function readBlocks(descriptor: number, restorer: Restorer): boolean {
     if (part.kind === 'end') return part.records === records && readBytes(descriptor, head).length === 0;
     const payload = readBytes(descriptor, bytes.subarray(0, part.bytes));
     if (payload.length < part.bytes || crc32(payload) !== part.crc) return false;
+    if (part.kind === 'marks') {
+      restorer.addMarks(payload);
+      continue;
+    }
     for (let at = 0; at < part.bytes / 4; at += ENTRY_WORDS) restorer.add(words, at);
     records += part.bytes / 4 / ENTRY_WORDS;
   }

@@ -1,16 +1,22 @@
 import { Worker } from 'node:worker_threads';
 import { programUrl } from '../kernel/programs.ts';
-import { touchPages, type VelocityMemory } from './memory.ts';
+import { type ExchangeSeed, touchPages, type VelocityMemory } from './memory.ts';
 import { type SnapshotSaved, SnapshotWriter } from './snapshot-writer.ts';
 
 /**
  * Maintenance of the whole velocity table: touching all its pages after a start, and writing its snapshots. A table of 256 MB takes 0.7 s
  * to touch, and a million records 1 s to save. In slices on the main thread each slice would delay the decisions behind it, so a background
- * thread does both.
+ * thread does both. On a node of a cluster it also follows the events of other nodes, from its first order on.
  */
 export interface TableMaintenance {
   /** Touches every page once. Never rejects. */
   touch(): Promise<void>;
+  /**
+   * Reads what other nodes have sent so far, and follows them from then on. Never rejects; false if it could not read everything in time.
+   */
+  catchUp(): Promise<boolean>;
+  /** Ends following, so that nothing changes the table while its last snapshot is saved. */
+  stopFollowing(): Promise<void>;
   /** Never rejects. */
   save(nowMs: number): Promise<SnapshotSaved>;
   close(): Promise<void>;
@@ -19,18 +25,29 @@ export interface TableMaintenance {
 export interface TableThreadData {
   readonly folder: string;
   readonly memory: VelocityMemory;
+  /** Null on a node that works alone. */
+  readonly exchange: ExchangeSeed | null;
 }
 
-export type TableOrder = { readonly kind: 'touch' } | { readonly kind: 'save'; readonly nowMs: number };
-export type TableReply = { readonly kind: 'touched' } | { readonly kind: 'snapshot'; readonly saved: SnapshotSaved };
+export type TableOrder =
+  | { readonly kind: 'touch' | 'catch_up' | 'stop_following' }
+  | { readonly kind: 'save'; readonly nowMs: number };
+export type TableReply =
+  | { readonly kind: 'touched' | 'stopped' }
+  | { readonly kind: 'caught_up'; readonly isComplete: boolean }
+  | { readonly kind: 'snapshot'; readonly saved: SnapshotSaved };
 
 /** Choice: a thread takes about 40 ms to start, as long as touching 16 MB. */
 const THREAD_BYTES_MIN = 32 * 1_048_576;
 
-export function openTableMaintenance(folder: string, memory: VelocityMemory): TableMaintenance {
-  return memory.words.byteLength < THREAD_BYTES_MIN
+export function openTableMaintenance(
+  folder: string,
+  memory: VelocityMemory,
+  exchange: ExchangeSeed | null = null,
+): TableMaintenance {
+  return memory.words.byteLength < THREAD_BYTES_MIN && exchange === null
     ? maintenanceInTurns(folder, memory)
-    : new TableThread(folder, memory);
+    : new TableThread({ folder, memory, exchange });
 }
 
 /** Runs on the calling thread, in slices of under a millisecond. */
@@ -39,6 +56,8 @@ function maintenanceInTurns(folder: string, memory: VelocityMemory): TableMainte
   let isOpen = true;
   return {
     touch: () => touchPages(memory, () => isOpen),
+    catchUp: () => Promise.resolve(true),
+    stopFollowing: () => Promise.resolve(),
     save: (nowMs) => writer.save(nowMs),
     close() {
       isOpen = false;
@@ -52,8 +71,18 @@ class TableThread implements TableMaintenance {
   #running: RunningThread | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(folder: string, memory: VelocityMemory) {
-    this.#data = { folder, memory };
+  constructor(data: TableThreadData) {
+    this.#data = data;
+  }
+
+  async catchUp(): Promise<boolean> {
+    if (this.#data.exchange === null) return true;
+    const reply = await this.#run({ kind: 'catch_up' });
+    return reply.kind === 'caught_up' && reply.isComplete;
+  }
+
+  async stopFollowing(): Promise<void> {
+    if (this.#data.exchange !== null) await this.#run({ kind: 'stop_following' });
   }
 
   async touch(): Promise<void> {

@@ -46,6 +46,14 @@ export class Table {
   restSeconds = 0;
   /** Owner of the records created next (`shares.ts`). */
   owner = 0;
+  /**
+   * Leaves out records that were seen after the event, by more than clocks may differ: for events that arrive late. Their structures remove
+   * what lies in the future of the present event.
+   */
+  skipsNewer = false;
+  /** Records left out since the table was opened. */
+  skipped = 0;
+  #isNewer = false;
   readonly #groups: number;
   readonly #shares: Shares;
 
@@ -97,11 +105,13 @@ export class Table {
    */
   take(low: number, high: number, kind: number, nowSeconds: number): number {
     for (let n = 0; n < TAKES_MAX; n++) {
+      this.#isNewer = false;
       const found = this.find(low, high, kind, nowSeconds);
       if (found !== 0) {
         this.isNew = false;
         return found;
       }
+      if (this.#isNewer) return 0;
       const made = this.#make(low >>> 0, high, kind, nowSeconds);
       if (made === REFUSED) {
         Atomics.add(this.words, HEAD_REFUSED, 1);
@@ -207,6 +217,11 @@ export class Table {
     if (seen < SEEN_MIN || rest > VELOCITY_KEEP_SECONDS) return false;
     this.restSeconds = rest;
     if (rest <= 0 && rest >= -BACK_SECONDS_MAX) return true;
+    if (rest < 0 && this.skipsNewer) {
+      this.skipped++;
+      this.#isNewer = true;
+      return false;
+    }
     const was = Atomics.compareExchange(words, at + 1, seen, nowSeconds);
     return was === seen || (was >= SEEN_MIN && Atomics.load(words, at) === tag);
   }

@@ -14,6 +14,8 @@ export interface DeliverWorkerData {
   readonly egressAllow: readonly string[];
 
   readonly attemptsInFlightMax: number;
+  /** The worker begins attempts only while it has a lease: see `lease`. */
+  readonly needsLease?: boolean;
 }
 
 /** An endpoint as a worker needs it. Sent before its first delivery, and again when it changes. */
@@ -47,6 +49,10 @@ export type DeliverOrder =
   | { readonly kind: 'skip'; readonly endpointId: string; readonly error: DeliveryError; readonly all: boolean }
   | { readonly kind: 'forget'; readonly endpointId: string }
   | { readonly kind: 'deliver'; readonly tasks: readonly DeliverTask[] }
+  /** Attempts may begin until then, Unix ms. Time without a lease does not count against deadlines. */
+  | { readonly kind: 'lease'; readonly untilMs: number }
+  /** Another node has these deliveries: no attempt of them begins any more, and nothing more is reported. */
+  | { readonly kind: 'drop'; readonly deliveryIds: readonly string[] }
   /** Starts no new attempts; those in flight get `graceMs`, then end with `shutdown`. The worker answers `stopped` and its task ends. */
   | { readonly kind: 'stop'; readonly graceMs: number };
 

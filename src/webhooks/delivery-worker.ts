@@ -32,6 +32,8 @@ export interface AttemptEnd {
 
 export interface DeliveryWorkerParts {
   readonly attemptsInFlightMax: number;
+  /** Whether attempts begin only under a lease; false by default. */
+  readonly needsLease?: boolean;
   /** Unix ms, for records and retries. */
   nowMs(): number;
   /** Monotonic clock, for durations. */
@@ -72,6 +74,8 @@ const FLUSH_GAP_MS = 25;
 const LATE_CHECK_MS = 50;
 /** Choice: ms until the next attempt after this machine lacked resources, as after a first failure. */
 const LACK_WAIT_MS = 2_000;
+/** Choice: without a lease since the start of the worker, there is no time to subtract. */
+const LAPSED_MS_MAX = 365 * 86_400_000;
 /** Choice: minimum interval between two log lines about such a lack, ms, however many deliveries it delays. */
 const LACK_TOLD_MS = 60_000;
 
@@ -91,9 +95,12 @@ export class DeliveryWorker {
   #lackToldMs = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #stopped = false;
+  /** Unix ms. */
+  #leaseUntilMs = Infinity;
 
   constructor(parts: DeliveryWorkerParts) {
     this.#parts = parts;
+    if (parts.needsLease === true) this.#leaseUntilMs = 0;
     this.#turns = new Turns(parts.attemptsInFlightMax);
   }
 
@@ -113,6 +120,12 @@ export class DeliveryWorker {
         break;
       case 'forget':
         this.#forget(order.endpointId);
+        break;
+      case 'lease':
+        this.#lease(order.untilMs);
+        break;
+      case 'drop':
+        this.#dropAll(order.deliveryIds);
         break;
       case 'stop':
         this.#stop(order.graceMs);
@@ -159,9 +172,36 @@ export class DeliveryWorker {
     });
   }
 
+  /** Deliveries that wait did not use the time without a lease. */
+  #lease(untilMs: number): void {
+    const lapsedMs = this.#parts.nowMs() - this.#leaseUntilMs;
+    this.#leaseUntilMs = untilMs;
+    if (lapsedMs > 0 && lapsedMs < LAPSED_MS_MAX) {
+      const nowMs = this.#parts.monotonicMs();
+      const inFlight = new Set([...this.#attempts].map(({ held }) => held));
+      for (const held of this.#held.values())
+        if (held.countingSinceMs !== null && !inFlight.has(held))
+          held.countingSinceMs = Math.min(nowMs, held.countingSinceMs + lapsedMs);
+    }
+    this.#pump();
+  }
+
+  #dropAll(deliveryIds: readonly string[]): void {
+    const inFlight = new Set([...this.#attempts].map(({ held }) => held));
+    for (const id of deliveryIds) {
+      const held = this.#held.get(id);
+      if (held === undefined) continue;
+      if (inFlight.has(held)) held.skip = 'shutdown';
+      else {
+        this.#drop(held);
+        this.#letGo(held);
+      }
+    }
+  }
+
   /** Starts every attempt that may start. */
   #pump(): void {
-    while (!this.#stopping) {
+    while (!this.#stopping && this.#leaseUntilMs > this.#parts.nowMs()) {
       const turn = this.#turns.next();
       if (turn === null) return;
       this.#begin(turn.held, turn.place);

@@ -13,6 +13,7 @@ import { type DueSource, openBacklog } from './backlog.ts';
 import { type Subscriber, Subscribers } from './due-delivery.ts';
 import { type Endpoint, Prefetch } from './prefetch.ts';
 import { HealthBook } from './health-book.ts';
+import type { DeliveryMirror } from './delivery-mirror.ts';
 import { FanOut } from './fan-out.ts';
 import { hasPendingRoom } from './pending-room.ts';
 import { ResultWriter, type Arrived } from './attempt-writer.ts';
@@ -38,6 +39,8 @@ export interface DispatcherParts {
   readonly log: Log;
   /** Real time, Unix ms, independent of the service's clock. */
   nowMs(): number;
+  /** Shows pending deliveries to the other nodes of a cluster; null or absent on a single node. */
+  readonly mirror?: DeliveryMirror | null;
   openPool(data: DeliverWorkerData, events: DeliverPoolEvents): Promise<DeliverPool>;
   /** The store failed; `store_stuck` must end the process. */
   onStoreFaults(faults: readonly StoreFault[]): void;
@@ -73,6 +76,8 @@ export class Dispatcher {
   /** Addresses on which this service listens; no delivery may reach them. Nothing is handed out before they are known. */
   #listening: readonly ListeningAt[] | null = null;
   #stopping = false;
+  /** Lease of the worker in a cluster, Unix ms. */
+  #leaseUntilMs = 0;
   /** Deliveries for which there was no room anywhere. */
   lost = 0;
   #lostToldMs = Number.NEGATIVE_INFINITY;
@@ -112,7 +117,7 @@ export class Dispatcher {
         onStored: (rows, upTo) => {
           journal.dueStored(upTo);
           if (rows.length > 0) this.#pool.wake();
-          this.prefetch.offer(rows);
+          this.offer(rows);
         },
         onFault,
         openBacklog: (after) => {
@@ -138,7 +143,14 @@ export class Dispatcher {
     this.#fanOut = this.#fanOutFrom(stored);
     this.#pool = new LatePool({
       start: () =>
-        parts.openPool({ egressAllow: parts.egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX }, this.#events()),
+        parts.openPool(
+          {
+            egressAllow: parts.egressAllow,
+            attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX,
+            needsLease: Boolean(parts.mirror),
+          },
+          this.#events(),
+        ),
       onOpened: () => void this.#ready(),
       onFailed: (error) => log.error({ err: error }, 'the deliver worker cannot start; retrying'),
     });
@@ -311,6 +323,37 @@ export class Dispatcher {
     this.#waiters.clear();
   }
 
+  /** Hands out rows that were just stored, as soon as other nodes could continue them. */
+  offer(rows: readonly Delivery[]): void {
+    const { mirror } = this.#parts;
+    const pending = mirror ? rows.filter(({ status }) => status === 'pending') : [];
+    if (!mirror || pending.length === 0) this.prefetch.offer(rows);
+    else void mirror.stored(pending).then(() => this.prefetch.offer(rows));
+  }
+
+  /** Stores deliveries of another node that is gone, without handing them out. */
+  adopt(rows: readonly Delivery[]): Promise<StoreWrite<null>> {
+    this.#pool.wake();
+    return this.#parts.deliveries.insert(rows, 0);
+  }
+
+  /** Lets the worker begin attempts until then, Unix ms. */
+  lease(untilMs: number): void {
+    this.#leaseUntilMs = untilMs;
+    this.#send({ kind: 'lease', untilMs });
+  }
+
+  /** Removes pending deliveries that another node has taken over; attempts in flight end, and none follows. */
+  async drop(rows: readonly Pick<Delivery, 'customer' | 'id' | 'endpointId'>[]): Promise<StoreWrite<null>> {
+    this.#send({ kind: 'drop', deliveryIds: rows.map(({ id }) => id) });
+    const dropped = await this.#parts.deliveries.removePending(rows);
+    for (const { id, endpointId } of rows) {
+      const window = this.windows.find(endpointId);
+      if (window !== undefined) this.windows.finish(window, id);
+    }
+    return dropped;
+  }
+
   #send(order: DeliverOrder): boolean {
     return this.#pool.current?.send(order) ?? false;
   }
@@ -320,6 +363,7 @@ export class Dispatcher {
     await this.#results.drained();
     if (this.#stopping || this.#listening === null || this.#pool.current?.up !== true) return;
     this.#send({ kind: 'listening', addresses: this.#listening });
+    if (this.#leaseUntilMs > 0) this.lease(this.#leaseUntilMs);
     this.windows.loseAll();
     this.prefetch.open();
   }
@@ -354,6 +398,7 @@ export class Dispatcher {
 
   /** Called when the store has the results: frees their slots in the window and updates the health of their webhooks. */
   #applied(arrived: readonly Arrived[]): void {
+    this.#show(arrived);
     for (const { result, delivery } of arrived) {
       const { outcome, endpointId } = result;
       if (outcome.kind === 'waiting') continue;
@@ -373,6 +418,17 @@ export class Dispatcher {
       this.#waiters.delete(delivery.id);
     }
     this.prefetch.refillSoon();
+  }
+
+  /** Shows the other nodes of a cluster what became of the deliveries. */
+  #show(arrived: readonly Arrived[]): void {
+    const { mirror, deliveries } = this.#parts;
+    if (!mirror) return;
+    const rows = arrived.flatMap(({ delivery: { customer, id } }) => deliveries.find(customer, id) ?? []);
+    const pending = rows.filter(({ status }) => status === 'pending');
+    if (pending.length > 0) mirror.attempted(pending);
+    if (pending.length < rows.length)
+      mirror.ended(rows.filter(({ status }) => status !== 'pending').map(({ id }) => id));
   }
 
   #count({ result, delivery }: Arrived): void {
@@ -401,6 +457,7 @@ export class Dispatcher {
   }
 
   #skippedInStore(rows: readonly Delivery[]): void {
+    this.#parts.mirror?.ended(rows.map(({ id }) => id));
     for (const { id } of rows) {
       this.counts.ended('skipped');
       this.#waiters.get(id)?.();

@@ -20,7 +20,7 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'npm ci && npm start': 'the packages are installed; npm-scripts.test.ts runs npm start',
   'npm ci && npm test': 'this is a part of it',
-  'npm run demo': 'demo.test.ts runs it',
+  'npm run demo': 'demo.long.test.ts runs it',
 };
 
 /** Files provided by the reader. */

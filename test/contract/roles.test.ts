@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NODE_ROLES, type NodeRole } from '../../src/contract/node-roles.ts';
+import { readRoles } from '../../src/app/roles.ts';
 import { books, extractionClient, startSource, type SourceServer } from '../support/extractions.ts';
+import { IS_FULL } from '../support/long.ts';
 import { bearer } from '../support/manage.ts';
 import { decide, get, newcomer, raw, type Answer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
@@ -21,7 +23,11 @@ const LAYERS: Readonly<Record<NodeRole, readonly string[]>> = {
   extract: ['extraction'],
 };
 const PAIRS = NODE_ROLES.flatMap((one, at) => NODE_ROLES.slice(at + 1).map((other) => [one, other]));
-const COMBINATIONS: readonly (readonly NodeRole[])[] = [...NODE_ROLES.map((role) => [role]), ...PAIRS];
+/** Every role alone and, at full length, every pair; else one pair for the endpoint that needs two roles. */
+const COMBINATIONS: readonly (readonly NodeRole[])[] = [
+  ...NODE_ROLES.map((role) => [role]),
+  ...(IS_FULL ? PAIRS : ([['api', 'deliver']] as const)),
+];
 
 let dataDir: string;
 let source: SourceServer;
@@ -141,7 +147,12 @@ describe('what a server serves', () => {
 });
 
 describe('faulty roles', () => {
-  test.each(['nothing', 'api,nothing', 'api,api', 'api,', ''])('--roles %j exits with 78', (roles) => {
+  test.each(['nothing', 'api,nothing', 'api,api', 'api,', ''])('%j names no roles', (roles) => {
+    expect(readRoles(roles)).toBeNull();
+  });
+
+  test('--roles with an unknown role exits with 78', () => {
+    const roles = 'api,nothing';
     const result = spawnSync(process.execPath, [MAIN, 'serve', '--roles', roles], {
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataDir, GATEHOUSE_PORT: '0' },

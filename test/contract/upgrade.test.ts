@@ -18,7 +18,7 @@ import { startServer, type RunningServer } from '../support/server.ts';
 
 /** Data directories of the build before formats had versions and of format version 2, and data of a newer build. */
 
-const READS: Readonly<Record<string, number>> = { journal: 1, velocity: 3, directory: 3, hot: 3 };
+const READS: Readonly<Record<string, number>> = { journal: 1, velocity: 4, directory: 3, hot: 3 };
 
 let folder: string;
 beforeAll(() => {

@@ -1,8 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { listBackups, rotateBackups } from '../../src/state/backup.ts';
 import { openStore } from '../../src/state/open-store.ts';
 import { MAIN } from '../support/command-line.ts';
@@ -25,19 +35,28 @@ function newFolder(parent = tmpdir()): string {
   return folder;
 }
 
-/** Returns a stopped data directory with a block-list entry and an automatic backup, and its key. */
-async function stopped(): Promise<{ readonly dataDir: string; readonly key: string }> {
-  const dataDir = newFolder();
-  server = await startServer({ dataDir });
-  const { secretKey: key, url } = server;
-  await blockOnList(url, key);
-  await server.stop();
+/** A stopped data directory with a block-list entry and an automatic backup. Every test works on a copy. */
+let template: string;
+let key: string;
+beforeAll(async () => {
+  template = mkdtempSync(join(tmpdir(), 'gatehouse-damage-'));
+  const first = await startServer({ dataDir: template });
+  ({ secretKey: key } = first);
+  await blockOnList(first.url, key);
+  await first.stop();
+  const dataDir = template;
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') throw new Error(opened.detail);
   const made = await rotateBackups(opened.store, dataDir, 3, Date.now());
   await opened.store.close();
   if (made.kind === 'fault') throw new Error(made.detail);
-  return { dataDir, key };
+});
+afterAll(() => rmSync(template, { recursive: true, force: true }));
+
+/** Returns a copy of the template, in `folder`. */
+function stopped(folder = newFolder()): string {
+  cpSync(template, folder, { recursive: true, preserveTimestamps: true });
+  return folder;
 }
 
 interface Reported {
@@ -65,7 +84,7 @@ async function report(running: RunningServer): Promise<Reported> {
 
 describe('a start on a damaged store', () => {
   test('A damaged state is restored, and the log, /readyz and the metrics report it until the next start', async () => {
-    const { dataDir, key } = await stopped();
+    const dataDir = stopped();
     writeFileSync(join(dataDir, 'state', 'data.mdb'), 'torn');
     server = await startServer({ dataDir });
     const repaired = await report(server);
@@ -85,7 +104,7 @@ describe('a start on a damaged store', () => {
   });
 
   test('A damaged decision log is reported as an error, and decisions go on', async () => {
-    const { dataDir, key } = await stopped();
+    const dataDir = stopped();
     writeFileSync(join(dataDir, 'hot', 'data.mdb'), 'torn');
     server = await startServer({ dataDir });
     const { log, metrics } = await report(server);
@@ -95,7 +114,7 @@ describe('a start on a damaged store', () => {
   });
 
   test('/readyz names the time of the newest automatic backup, and the metrics its age', async () => {
-    const { dataDir } = await stopped();
+    const dataDir = stopped();
     server = await startServer({ dataDir, env: { GATEHOUSE_BACKUP_MINUTES: '0' } });
     const { backups, metrics } = await report(server);
     expect(backups).toMatchObject({ state: 'absent', version: expect.stringMatching(/^\d{4}-.*Z$/) as string });
@@ -147,12 +166,7 @@ describe.skipIf(!canRun)('a start on files with wrong permissions', () => {
     // Not below the folder of the tests, which only this user may enter.
     const dataDir = join(newFolder('/tmp'), 'data');
     chmodSync(join(dataDir, '..'), 0o755);
-    server = await startServer({ dataDir });
-    await server.stop();
-    const opened = openStore({ dataDir, readOnly: false });
-    if (opened.kind === 'fault') throw new Error(opened.detail);
-    await rotateBackups(opened.store, dataDir, 3, Date.now());
-    await opened.store.close();
+    stopped(dataDir);
     if (what.includes('damaged')) writeFileSync(join(dataDir, 'state', 'data.mdb'), 'torn');
     giveAway(dataDir);
     const before = readdirSync(dataDir).sort();

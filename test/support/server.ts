@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly words?: readonly string[];
   /** `dist/app/main.js` of another installation. */
   readonly main?: string;
+  /** Options of Node.js. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** Settings for a server with the installed location databases. */
@@ -68,24 +70,41 @@ export const REPEATABLE_ENV = {
   GATEHOUSE_MASTER_KEY: '74657374'.repeat(8),
 } as const;
 
-/** Starts the built server on a free port. Throws with its output when it does not start. */
+/**
+ * Starts the built server on a free port. Throws with its output when it does not start. With `npm run test:cluster` the tests get
+ * several nodes in its place.
+ */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  if (NODES_OF_TESTS === 0) return startNode(options);
+  const { startBalancedNodes } = await import('./balanced-nodes.ts');
+  return startBalancedNodes(options, NODES_OF_TESTS);
+}
+
+/** Number of nodes that `startServer` starts; 0 for a server that works alone. */
+export const NODES_OF_TESTS = Number(process.env['GATEHOUSE_TEST_NODES'] ?? 0);
+
+/** Starts one server. */
+export async function startNode(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
-  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', ...(options.words ?? [])], {
-    env: {
-      ...foreignEnvironment(),
-      GATEHOUSE_PORT: '0',
-      GATEHOUSE_VELOCITY_MB: '16',
-      // The warm-up takes half a second of processor time per start; its own test enables it.
-      GATEHOUSE_WARM_UP: '0',
-      GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
-      GATEHOUSE_GEOIP_PACKAGES: '0',
-      ...options.env,
-      GATEHOUSE_DATA_DIR: dataDir,
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeFlags ?? []), options.main ?? MAIN, 'serve', ...(options.words ?? [])],
+    {
+      env: {
+        ...foreignEnvironment(),
+        GATEHOUSE_PORT: '0',
+        GATEHOUSE_VELOCITY_MB: '16',
+        // The warm-up takes half a second of processor time per start; its own test enables it.
+        GATEHOUSE_WARM_UP: '0',
+        GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
+        GATEHOUSE_GEOIP_PACKAGES: '0',
+        ...options.env,
+        GATEHOUSE_DATA_DIR: dataDir,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  );
   const leave = (): void => {
     child.kill('SIGKILL');
     if (ownsDataDir) rmSync(dataDir, { recursive: true, force: true });

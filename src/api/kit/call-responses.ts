@@ -6,6 +6,7 @@ import { JSON_FIELDS } from '../../http/reply.ts';
 import { unreachable } from '../../kernel/brand.ts';
 import type { Log } from '../../observe/log.ts';
 import type { RateState } from '../../ports/admission.ts';
+import type { Coverage } from '../../ports/decision-history.ts';
 import type { StoreFault } from '../../state/durable.ts';
 import type { Slices, Turns } from '../../state/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
@@ -17,6 +18,7 @@ export interface Call {
   readonly key: Key;
   readonly slices: Slices;
   readonly place: Place;
+  readonly coverage: Coverage;
   readonly exchange: Exchange;
   readonly rate: RateState;
   readonly method: string;
@@ -48,6 +50,7 @@ export function createCallResponses(
     try {
       parts.resetRead();
       const given = await handle();
+      if (call.coverage.isPartial) exchange.addFields('\r\nX-SVC-Partial: 1');
       // The handler may have returned from a wait with a large response to serialise.
       if (call.slices.isOver) await call.slices.begin();
       switch (given.kind) {
@@ -153,10 +156,21 @@ function sendStream(
 
 const EMPTY = new Uint8Array(0);
 
-/** Returns the public problem of a failed write. Only a full disk is disclosed, because the client may retry when there is room. */
+/** Choice: a failover of the store takes a second or two. */
+const CLUSTER_RETRY_SECONDS = 2;
+
+/** Returns the public problem of a failed write. Only what passes by itself is disclosed, because the client may retry then. */
 function problemOf({ code }: StoreFault): Problem {
   if (code === 'store_full')
     return problem('insufficient_storage', 'The disk is full. Send the request again when there is room.');
+  if (code === 'cluster_unavailable')
+    return problem('cluster_unavailable', 'The nodes cannot agree on changes at the moment. Nothing was changed.', {
+      retryAfterSeconds: CLUSTER_RETRY_SECONDS,
+    });
+  if (code === 'change_unconfirmed')
+    return problem('cluster_unavailable', 'The change was not confirmed in time. Whether it was made is unknown.', {
+      retryAfterSeconds: CLUSTER_RETRY_SECONDS,
+    });
   return problem('internal_error', 'The request failed.');
 }
 

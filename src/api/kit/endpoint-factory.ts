@@ -224,7 +224,8 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       const nowMs = clock.nowMs();
       const requestId = newId('req', nowMs);
       const { method, path, session } = head;
-      const call: Call = { ...entering, slices, place, requestId, method, path, session: session?.name };
+      const coverage = { isPartial: false };
+      const call: Call = { ...entering, slices, place, coverage, requestId, method, path, session: session?.name };
       const query = new URLSearchParams(head.query);
       const read = await readFrom(call, head, body, nowMs, reader);
       const fault = read.kind === 'fault' ? read.problem : repeatedParameter(query);
@@ -247,6 +248,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
           whileOut: (awaited) => place.whileOut(awaited),
         },
         slices,
+        coverage: call.coverage,
       };
       await answer(call, () => handler(request));
     } catch (error) {

@@ -2,6 +2,7 @@ import type { Key } from '../../auth/key-cache.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { PathParams, StreamedBody } from '../../http/exchange.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import type { Coverage } from '../../ports/decision-history.ts';
 import type { StoreFault } from '../../state/durable.ts';
 import type { Slices } from '../../state/turns.ts';
 import type { BodyReader } from './request-body.ts';
@@ -24,6 +25,8 @@ export interface EndpointRequest<Body = null> {
   readonly waiting: Waiting;
   /** For work of more than about 0.1 ms: check `isOver` during the work, and await `begin` when it is true. */
   readonly slices: Slices;
+  /** For reads of all nodes: if one did not answer, the response gets `X-SVC-Partial: 1`. */
+  readonly coverage: Coverage;
 }
 
 /** For functions that do not use the body. */

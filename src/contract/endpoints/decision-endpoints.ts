@@ -36,7 +36,7 @@ export const DECISION_ENDPOINTS = {
       'a reason), `?since=`, `?until=` (Unix seconds), `?event_type=`, `?reason=`, `?score_min=`, `?score_max=`, ' +
       '`?fingerprint_hash=`, `?link=<kind>:<value>`, `?after=<request_id>` (logged after that decision, or 404)',
     query: QUERIES.searchDecisions,
-    responses: { 200: json(LOGGED_DECISION_PAGE, 'A page of decisions') },
+    responses: { 200: json(LOGGED_DECISION_PAGE, 'A page of decisions', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   findDecision: {
@@ -48,7 +48,7 @@ export const DECISION_ENDPOINTS = {
       'the policy that applied. The newest 16 policies are kept.',
     guide: '200 with the decision and what it follows from, or 404',
     params: { request_id: REQUEST_ID },
-    responses: { 200: json(EXPLAINED_DECISION, 'The decision') },
+    responses: { 200: json(EXPLAINED_DECISION, 'The decision', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   findLinks: {
@@ -60,7 +60,7 @@ export const DECISION_ENDPOINTS = {
       'searches are running, the response is 429 with the code overloaded.',
     guide: '`?kind=` and `?value=`. 200 with counts and neighbours, also if there is no such decision',
     query: QUERIES.findLinks,
-    responses: { 200: json(LINK_SUMMARY, 'The link and its neighbours') },
+    responses: { 200: json(LINK_SUMMARY, 'The link and its neighbours', ['X-SVC-Partial']) },
     problems: reads(),
   },
   findFingerprint: {
@@ -71,7 +71,7 @@ export const DECISION_ENDPOINTS = {
       'While too many searches are running, the response is 429 with the code overloaded.',
     guide: '200 with distinct sessions, identities, addresses, networks and countries of a day and of 30 days, or 404',
     params: { fingerprint_hash: FINGERPRINT_HASH },
-    responses: { 200: json(FINGERPRINT, 'The fingerprint') },
+    responses: { 200: json(FINGERPRINT, 'The fingerprint', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   readStats: {
@@ -84,7 +84,7 @@ export const DECISION_ENDPOINTS = {
       'Counts by minute (`?step=60`), hour (`3600`, the default) or day (`86400`), `?from=` and `?to=` in Unix seconds: decisions ' +
       'by value, event type, reason and score, latency, refusals by code',
     query: QUERIES.readStats,
-    responses: { 200: json(STATS, 'The counts') },
+    responses: { 200: json(STATS, 'The counts', ['X-SVC-Partial']) },
     problems: reads(),
   },
   readTop: {
@@ -98,7 +98,7 @@ export const DECISION_ENDPOINTS = {
       '`?by=` (ip, network, fingerprint, session, identity, entity.<name>, country, event_type or reason), `?count=` (decisions, ' +
       'flagged, identities, fingerprints, addresses, networks or sessions), `?from=` and `?to=`. 200 with the ten largest',
     query: QUERIES.readTop,
-    responses: { 200: json(TOP, 'The ten subjects') },
+    responses: { 200: json(TOP, 'The ten subjects', ['X-SVC-Partial']) },
     problems: reads(),
   },
 } satisfies EndpointTexts;

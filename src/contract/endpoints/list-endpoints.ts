@@ -15,7 +15,7 @@ export const LIST_ENDPOINTS = {
       '200 with a page, by default of 1,000, ordered by fingerprint. Filter: `?action=`. `?usage=true` adds the use of each ' +
       'fingerprint in the last 24 hours, for at most 100 rows',
     query: QUERIES.listEntries,
-    responses: { 200: json(LIST_PAGE, 'A page of entries') },
+    responses: { 200: json(LIST_PAGE, 'A page of entries', ['X-SVC-Partial']) },
     problems: reads(),
   },
   putEntry: {
@@ -53,7 +53,7 @@ export const LIST_ENDPOINTS = {
       '200 with a page of fingerprints to add, see below. `?decision=` and `?q=` as for [decisions](#decisions), ' +
       '`?usage=true` as for the list',
     query: QUERIES.searchCandidates,
-    responses: { 200: json(CANDIDATE_PAGE, 'A page of candidates') },
+    responses: { 200: json(CANDIDATE_PAGE, 'A page of candidates', ['X-SVC-Partial']) },
     problems: reads(),
   },
   findEntry: {

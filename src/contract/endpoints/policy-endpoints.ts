@@ -36,7 +36,7 @@ export const POLICY_ENDPOINTS = {
       '`?from=` and `?to=` in Unix seconds, by default the last 24 hours. 200 with hits, decisive hits, labels, verdicts and ' +
       'precision of each rule',
     query: QUERIES.readRuleCounts,
-    responses: { 200: json(RULE_COUNTS, 'The counts') },
+    responses: { 200: json(RULE_COUNTS, 'The counts', ['X-SVC-Partial']) },
     problems: reads(),
   },
   readChallenger: {
@@ -46,7 +46,7 @@ export const POLICY_ENDPOINTS = {
       'Covers the newest 100,000 decisions since the present policy applies. While too many searches are running, the response ' +
       'is 429 with the code overloaded.',
     guide: '200 with a matrix of decisions and the decisions of the challenger, and up to 20 examples of each pair',
-    responses: { 200: json(CHALLENGER_COUNTS, 'The matrix') },
+    responses: { 200: json(CHALLENGER_COUNTS, 'The matrix', ['X-SVC-Partial']) },
     problems: reads(),
   },
 } satisfies EndpointTexts;

@@ -35,10 +35,13 @@ export const READINESS = z
         anonymiser: LAYER.optional(),
         hosting_networks: LAYER.optional(),
         model: LAYER.optional(),
+        velocity: LAYER.optional(),
         webhooks: LAYER.optional(),
         extraction: LAYER.optional(),
         policy: LAYER.optional(),
         backups: LAYER,
+        feed: LAYER.optional(),
+        cluster: LAYER.optional(),
       })
       .optional()
       .meta({ description: 'A layer that none of the roles of this node uses is absent' }),

@@ -30,17 +30,22 @@ export class BlockReader {
 
   /** Passes each row to `visit`, reusing the same object. Stops when `visit` returns true, and returns whether it did. */
   walk(block: Block, bytes: Buffer, visit: (row: RowView) => boolean): boolean {
+    return this.walkFrom(block, bytes, 0, visit) !== null;
+  }
+
+  /** Does the same from a row's position on; returns the position of the row after the one at which it stopped, null at the end. */
+  walkFrom(block: Block, bytes: Buffer, from: number, visit: (row: RowView) => boolean): number | null {
     const row = this.#row;
-    let at = 0;
+    let at = from;
     while (at < bytes.length) {
       at = readRow(bytes, at, bytes.length, block.firstArrival, row);
       if (at === -1) {
         this.countDamaged(block);
-        return false;
+        return null;
       }
-      if (visit(row)) return true;
+      if (visit(row)) return at;
     }
-    return false;
+    return null;
   }
 
   countDamaged(block: Block): void {

@@ -10,6 +10,8 @@ import type { LoggedDecision } from './search.ts';
 export interface Located {
   readonly found: LoggedDecision;
   readonly arrival: number;
+  /** The record's own copy. */
+  readonly bytes: Buffer;
 }
 
 /** Returns the row with that id in one of the blocks, which are in the order of time; null if none has it. */
@@ -37,8 +39,9 @@ export function findIn(reader: BlockReader, block: Block, id: Buffer, occurredAt
   let found: Located | null = null;
   reader.walk(block, bytes, (row) => {
     if (row.occurredAtMs !== occurredAtMs || !hasId(bytes, row.recordAt, row.recordEnd, id)) return false;
-    const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
-    if (record !== null) found = { found: { record, latencyMs: row.latencyMs }, arrival: row.arrival };
+    const own = Buffer.from(bytes.subarray(row.recordAt, row.recordEnd));
+    const record = unpackRecord(own, 0, own.length);
+    if (record !== null) found = { found: { record, latencyMs: row.latencyMs }, arrival: row.arrival, bytes: own };
     return true;
   });
   return found;

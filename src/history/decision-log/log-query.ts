@@ -1,4 +1,5 @@
 import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../kernel/limits.ts';
+import type { Coverage } from '../../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
 import type { Stream } from './block.ts';
 import { AllMatch, FieldMatch, type RecordFields, type RecordMatch } from './field-match.ts';
@@ -7,7 +8,7 @@ import { TextMatch } from './match.ts';
 import { comparePlaces, type Place } from './order.ts';
 import type { LinkTarget } from './row-links.ts';
 import type { Scanned } from './scan.ts';
-import type { SearchPage, Wanted } from './search.ts';
+import type { RawRow, SearchPage, Wanted } from './search.ts';
 
 /** What searches of the log are asked, and the rows that they want. */
 
@@ -22,6 +23,7 @@ export interface SearchQuery {
   readonly limit: number;
   readonly nowMs: number;
   readonly filter?: Partial<SearchFilter>;
+  readonly coverage?: Coverage;
 }
 
 /** Further criteria; what is absent or null restricts nothing. */
@@ -31,9 +33,14 @@ export interface SearchFilter extends RecordFields {
   /** Decisions before this time. */
   readonly untilMs: number | null;
   readonly links: readonly LinkTarget[];
-  /** Decisions logged after this one, as `arrivalOf` returns it. */
-  readonly afterArrival: number | null;
+  /** Decisions logged after this one, as `positionOf` returns it. */
+  readonly loggedAfter: Place | null;
 }
+
+/** A page whose records are still bytes. */
+export type RawOutcome =
+  | { readonly kind: 'page'; readonly rows: readonly RawRow[]; readonly next: Place | null }
+  | { readonly kind: 'busy' };
 
 /** `busy`: the maximum number of searches is running; retry in a second. */
 export type SearchOutcome = ({ readonly kind: 'page' } & SearchPage) | { readonly kind: 'busy' };
@@ -43,6 +50,12 @@ export interface ScanQuery {
   readonly untilMs: number | null;
   readonly nowMs: number;
   readonly rowsMax: number;
+  /** Absent for all. */
+  readonly decision?: Decision | null;
+  readonly text?: string | null;
+  /** Only decisions that are kept as flagged ones. */
+  readonly isFlaggedOnly?: boolean;
+  readonly coverage?: Coverage;
 }
 
 export type ScanOutcome = ({ readonly kind: 'scanned' } & Scanned) | { readonly kind: 'busy' };
@@ -58,7 +71,7 @@ export type FingerprintOutcome =
 
 /** Returns the rows of these streams that a query asks for, among those that arrived before `arrivalEnd`. */
 export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): Wanted {
-  const { sinceMs = null, untilMs = null, links = [], afterArrival = null } = query.filter ?? {};
+  const { sinceMs = null, untilMs = null, links = [], loggedAfter = null } = query.filter ?? {};
   const [allows, flagged] = endedAt(query.nowMs);
   const since = (sinceMs ?? 0) - 1;
   return {
@@ -69,7 +82,7 @@ export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrival
     only: null,
     before: olderOf(query.after, untilMs === null ? null : { occurredAtMs: untilMs, arrival: 0 }),
     arrivalEnd,
-    afterArrival: afterArrival ?? 0,
+    afterArrival: loggedAfter?.arrival ?? 0,
     endedMs: [Math.max(allows, since), Math.max(flagged, since)],
   };
 }

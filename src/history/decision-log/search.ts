@@ -41,11 +41,19 @@ export interface SearchPage {
   readonly next: Place | null;
 }
 
-interface Hit extends Place {
-  readonly block: Block;
+/** A decision as it is stored; the bytes belong to the caller. */
+export interface RawRow extends Place {
   readonly latencyMs: number;
-  /** Unpacked only when it is put on the page. */
-  readonly record: DecisionRecord | Buffer;
+  readonly record: Buffer;
+}
+
+interface Hit extends RawRow {
+  readonly block: Block;
+}
+
+export interface RawPage {
+  readonly rows: readonly Hit[];
+  readonly next: Place | null;
 }
 
 /**
@@ -59,7 +67,7 @@ export async function searchRows(
   scanRowsMax: number,
   reader: BlockReader,
   slices: Slices,
-): Promise<SearchPage> {
+): Promise<RawPage> {
   const walk = new BlockWalk(log, wanted);
   const found: Hit[] = [];
   const page: Hit[] = [];
@@ -68,12 +76,12 @@ export async function searchRows(
     const frontier = walk.newest();
     takeNewer(found, frontier, page, limit + 1);
     // One row more than fits the page shows that there is a next page.
-    if (page.length > limit) return pageOf(page.slice(0, limit), page[limit - 1] ?? null, reader, slices);
-    if (frontier === null) return pageOf(page, null, reader, slices);
+    if (page.length > limit) return rawPage(page.slice(0, limit), page[limit - 1] ?? null);
+    if (frontier === null) return rawPage(page, null);
     // Guarantees progress of each page, however many newer blocks extend down to its start.
     const next = justAbove(frontier);
     const getsOn = wanted.before === null || comparePlaces(next, wanted.before) < 0;
-    if (looked >= scanRowsMax && getsOn) return pageOf(page, next, reader, slices);
+    if (looked >= scanRowsMax && getsOn) return rawPage(page, next);
     const block = walk.next();
     if (block === null) continue;
     looked += block.rows;
@@ -98,16 +106,15 @@ function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]
   reader.walk(block, bytes, (row) => {
     if (!isWanted(row, block, wanted) || !hasLinks(bytes, row, wanted.links)) return false;
     if (wanted.text?.mayMatchRecord(bytes, row.recordAt, row.recordEnd) === false) return false;
-    const { occurredAtMs, arrival, latencyMs } = row;
-    if (wanted.text === null) {
-      // Copied, because the bytes are borrowed; most rows belong to another page and need not be unpacked.
-      const record = Buffer.from(bytes.subarray(row.recordAt, row.recordEnd));
-      found.push({ occurredAtMs, arrival, block, latencyMs, record });
-      return false;
+    if (wanted.text !== null) {
+      const unpacked = unpackRecord(bytes, row.recordAt, row.recordEnd);
+      if (unpacked === null) reader.countDamaged(block);
+      if (unpacked === null || !wanted.text.matches(unpacked)) return false;
     }
-    const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
-    if (record === null) reader.countDamaged(block);
-    else if (wanted.text.matches(record)) found.push({ occurredAtMs, arrival, block, latencyMs, record });
+    const { occurredAtMs, arrival, latencyMs } = row;
+    // Copied, because the bytes are borrowed; unpacked only when it is on the page.
+    const record = Buffer.from(bytes.subarray(row.recordAt, row.recordEnd));
+    found.push({ occurredAtMs, arrival, block, latencyMs, record });
     return false;
   });
 }
@@ -132,20 +139,24 @@ export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
   return wanted.before === null || comparePlaces(row, wanted.before) < 0;
 }
 
-async function pageOf(
-  hits: readonly Hit[],
-  next: Place | null,
+function rawPage(rows: readonly Hit[], next: Place | null): RawPage {
+  return { rows, next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival } };
+}
+
+/** Unpacks the rows of a page. */
+export async function unpackPage(
+  { rows: hits, next }: RawPage,
   reader: BlockReader,
   slices: Slices,
 ): Promise<SearchPage> {
   const rows: LoggedDecision[] = [];
   for (const { block, latencyMs, record } of hits) {
-    const unpacked = Buffer.isBuffer(record) ? unpackRecord(record, 0, record.length) : record;
+    const unpacked = unpackRecord(record, 0, record.length);
     if (unpacked === null) reader.countDamaged(block);
     else rows.push({ record: unpacked, latencyMs });
     if (slices.isOver) await slices.begin();
   }
-  return { rows, next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival } };
+  return { rows, next };
 }
 
 /** Returns the upper bound of a page that starts with rows at this position and older ones. */

@@ -25,14 +25,24 @@ export function record(at: Applying, customer: CustomerNumber, recorded: Recorde
 }
 
 /** Makes room for an entry and counts it, inside a transaction. The row is to be written together with the change. */
-export function reserveRecord(
-  { tables: { audit, counters }, bounds, by, nowMs }: Applying,
+export function reserveRecord(at: Applying, customer: CustomerNumber, recorded: Recorded): StoredRow {
+  makeRoomForRecord(at, customer);
+  return countRecord(at, customer, recorded);
+}
+
+/** Removes an entry if the customer has as many as are kept. */
+export function makeRoomForRecord({ tables: { audit }, bounds }: Applying, customer: CustomerNumber): void {
+  const oldest = audit.rowsOf(customer) < bounds.auditEntries ? null : audit.evictable(customer);
+  if (oldest !== null) audit.removeRow(oldest);
+}
+
+/** Counts an entry for which there is room. Changes each counter once, so that it also works inside a batch, which reads no own writes. */
+export function countRecord(
+  { tables: { audit, counters }, by, nowMs }: Applying,
   customer: CustomerNumber,
   { kind, target, before = null, after = null }: Recorded,
 ): StoredRow {
-  const oldest = audit.rowsOf(customer) < bounds.auditEntries ? null : audit.evictable(customer);
   const number = counters.rise('auditEntries');
-  if (oldest !== null) audit.removeRow(oldest);
   return audit.reserve(
     { customer, atMs: nowMs, number, isAccount: !CONTENT.has(kind) },
     { by, kind, target, before: boundedFacts(before), after: boundedFacts(after) },

@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest';
 import { openDecisionStats } from '../../../src/history/open-decision-log.ts';
 import type { DecisionStats } from '../../../src/history/stats/decision-stats.ts';
 import { open } from '../../unit/state/support.ts';
-import { type CountedEvent, describeHistoryStats, type HistoryStatsSubject } from './history-stats.ts';
+import { countIn } from './count-event.ts';
+import { describeHistoryStats, type HistoryStatsSubject } from './history-stats.ts';
 
 describeHistoryStats('a store of one node', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stats-'));
@@ -26,13 +27,3 @@ describeHistoryStats('a store of one node', () => {
   });
   return Promise.resolve(subject(openDecisionStats(store)));
 });
-
-function countIn(stats: DecisionStats, event: CountedEvent): void {
-  const counts = stats.countsOf(event.customer, event.atMs);
-  if (event.decision === null) {
-    counts?.refused(event.code);
-    return;
-  }
-  counts?.decided(event.decision, event.score, event.latencyMs, event.eventType);
-  counts?.reason(event.code);
-}

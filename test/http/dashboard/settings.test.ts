@@ -49,53 +49,6 @@ describe.each(TRANSPORTS)('the settings of the dashboard over %s', (transport) =
     expect(await stopping).toBe(0);
   });
 
-  test('Read only, every write is refused with a code of its own, and reading is not', async () => {
-    const server = await serve({ ...base, GATEHOUSE_DASHBOARD_READ_ONLY: '1' });
-    const person = await signIn(server.url, { key: server.secretKey });
-    expect((await person.ask('GET', '/dashboard/api/session')).json['read_only']).toBe(true);
-    const entry = { fingerprint_hash: 'ab'.repeat(32), action: 'block' };
-    const writes = [
-      person.call('POST', '/v1/lists', entry),
-      person.call('DELETE', `/v1/lists/${entry.fingerprint_hash}`),
-      person.call('PATCH', '/v1/webhooks/wh_1', {}),
-      person.call('POST', '/v1/nothing', {}),
-    ];
-    for (const { status, json } of await Promise.all(writes))
-      expect([status, json['code']]).toEqual([403, 'read_only']);
-    expect((await person.call('GET', '/v1/lists')).json['data']).toEqual([]);
-    // A simulation writes nothing.
-    expect((await person.call('POST', '/v1/simulate', {})).json['code']).not.toBe('read_only');
-    // Signing out is no write of the customer's data.
-    expect((await person.ask('POST', '/dashboard/logout')).status).toBe(204);
-  });
-
-  test('Off, no path of it exists, and the first start prints no link', async () => {
-    const server = await serve({ ...base, GATEHOUSE_DASHBOARD: 'off' });
-    for (const path of ['/dashboard', '/dashboard/api/session', '/dashboard/api/v1/lists']) {
-      expect([path, await statusOf(server.url, path)]).toEqual([path, 404]);
-    }
-    expect(server.stderr()).not.toContain('/dashboard');
-    const { code, out } = await command(['--json', '--data-dir', server.dataDir, 'dashboard', 'link']);
-    expect([code, JSON.parse(out)]).toMatchObject([1, { error: { code: 'dashboard_off' } }]);
-  });
-
-  test('The public URL alone decides origin, cookie and links', async () => {
-    const server = await serve({ ...base, GATEHOUSE_PUBLIC_URL: 'https://gh.example/' });
-    expect(server.stderr()).toContain('  https://gh.example/dashboard#code=');
-    const headers = { origin: 'https://gh.example', 'sec-fetch-site': null, host: 'evil.example' };
-    const answer = await askAs(server.url, '', 'POST', '/dashboard/session', { key: server.secretKey }, headers);
-    expect(setCookieOf(answer)).toMatch(
-      /^__Host-gh=[\w-]{43}; HttpOnly; Secure; SameSite=Strict; Path=\/; Max-Age=43200$/,
-    );
-    const cookie = cookieOf(answer);
-    expect((await askAs(server.url, cookie, 'GET', '/dashboard/api/session')).json['secure']).toBe(true);
-    const direct = await askAs(server.url, cookie, 'POST', '/dashboard/api/v1/lists', {}, { 'sec-fetch-site': null });
-    expect([direct.status, direct.json['code']]).toEqual([403, 'cross_site_request']);
-    // A cookie that a page on plain HTTP could have planted counts for nothing.
-    const planted = cookie.replace('__Host-gh', 'gh_dev');
-    expect((await askAs(server.url, planted, 'GET', '/dashboard/api/session')).status).toBe(401);
-  });
-
   test('With TLS the cookie is Secure', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -123,9 +76,59 @@ describe.each(TRANSPORTS)('the settings of the dashboard over %s', (transport) =
     });
     expect(cookie).toMatch(/^__Host-gh=[\w-]{43}; HttpOnly; Secure; SameSite=Strict; Path=\/; Max-Age=43200$/);
   });
+});
+
+/** What does not depend on the transport. */
+describe('the settings of the dashboard', () => {
+  test('Read only, every write is refused with a code of its own, and reading is not', async () => {
+    const server = await serve({ GATEHOUSE_DASHBOARD_READ_ONLY: '1' });
+    const person = await signIn(server.url, { key: server.secretKey });
+    expect((await person.ask('GET', '/dashboard/api/session')).json['read_only']).toBe(true);
+    const entry = { fingerprint_hash: 'ab'.repeat(32), action: 'block' };
+    const writes = [
+      person.call('POST', '/v1/lists', entry),
+      person.call('DELETE', `/v1/lists/${entry.fingerprint_hash}`),
+      person.call('PATCH', '/v1/webhooks/wh_1', {}),
+      person.call('POST', '/v1/nothing', {}),
+    ];
+    for (const { status, json } of await Promise.all(writes))
+      expect([status, json['code']]).toEqual([403, 'read_only']);
+    expect((await person.call('GET', '/v1/lists')).json['data']).toEqual([]);
+    // A simulation writes nothing.
+    expect((await person.call('POST', '/v1/simulate', {})).json['code']).not.toBe('read_only');
+    // Signing out is no write of the customer's data.
+    expect((await person.ask('POST', '/dashboard/logout')).status).toBe(204);
+  });
+
+  test('Off, no path of it exists, and the first start prints no link', async () => {
+    const server = await serve({ GATEHOUSE_DASHBOARD: 'off' });
+    for (const path of ['/dashboard', '/dashboard/api/session', '/dashboard/api/v1/lists']) {
+      expect([path, await statusOf(server.url, path)]).toEqual([path, 404]);
+    }
+    expect(server.stderr()).not.toContain('/dashboard');
+    const { code, out } = await command(['--json', '--data-dir', server.dataDir, 'dashboard', 'link']);
+    expect([code, JSON.parse(out)]).toMatchObject([1, { error: { code: 'dashboard_off' } }]);
+  });
+
+  test('The public URL alone decides origin, cookie and links', async () => {
+    const server = await serve({ GATEHOUSE_PUBLIC_URL: 'https://gh.example/' });
+    expect(server.stderr()).toContain('  https://gh.example/dashboard#code=');
+    const headers = { origin: 'https://gh.example', 'sec-fetch-site': null, host: 'evil.example' };
+    const answer = await askAs(server.url, '', 'POST', '/dashboard/session', { key: server.secretKey }, headers);
+    expect(setCookieOf(answer)).toMatch(
+      /^__Host-gh=[\w-]{43}; HttpOnly; Secure; SameSite=Strict; Path=\/; Max-Age=43200$/,
+    );
+    const cookie = cookieOf(answer);
+    expect((await askAs(server.url, cookie, 'GET', '/dashboard/api/session')).json['secure']).toBe(true);
+    const direct = await askAs(server.url, cookie, 'POST', '/dashboard/api/v1/lists', {}, { 'sec-fetch-site': null });
+    expect([direct.status, direct.json['code']]).toEqual([403, 'cross_site_request']);
+    // A cookie that a page on plain HTTP could have planted counts for nothing.
+    const planted = cookie.replace('__Host-gh', 'gh_dev');
+    expect((await askAs(server.url, planted, 'GET', '/dashboard/api/session')).status).toBe(401);
+  });
 
   test('The link of the first start signs in once, and the command line makes others', async () => {
-    const server = await serve(base);
+    const server = await serve({});
     const [, code = ''] = CODE.exec(server.stderr()) ?? [];
     const person = await signIn(server.url, { code });
     expect((await person.ask('GET', '/dashboard/api/session')).json).toMatchObject({

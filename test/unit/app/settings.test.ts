@@ -46,6 +46,7 @@ describe('settings', () => {
       transport: 'auto',
       tls: null,
       dashboard: { isOn: true, port: null, isReadOnly: false, idleMinutes: 0, publicOrigin: null },
+      cluster: null,
       simulatedTime: false,
       warmUp: true,
     });
@@ -86,6 +87,11 @@ describe('settings', () => {
       GATEHOUSE_DASHBOARD_READ_ONLY: '1',
       GATEHOUSE_DASHBOARD_IDLE_MINUTES: '60',
       GATEHOUSE_PUBLIC_URL: 'https://Gatehouse.example:443/',
+      GATEHOUSE_CLUSTER_URL: 'rediss://store-1:7000, rediss://store-2:7000',
+      GATEHOUSE_CLUSTER_USER: 'gatehouse',
+      GATEHOUSE_CLUSTER_PASSWORD: 'secret',
+      GATEHOUSE_CLUSTER_STRICT: '1',
+      GATEHOUSE_NODE_ID: 'node_1',
     });
     expect(warnings).toEqual([]);
     expect(settings).toEqual({
@@ -127,6 +133,13 @@ describe('settings', () => {
       },
       simulatedTime: false,
       warmUp: true,
+      cluster: {
+        urls: ['rediss://store-1:7000', 'rediss://store-2:7000'],
+        user: 'gatehouse',
+        password: 'secret',
+        isStrict: true,
+        nodeId: 'node_1',
+      },
     });
     expect(read({ GATEHOUSE_GEOIP_DIR: '/srv/geoip' }).settings.geoipDir).toBe('/srv/geoip');
   });
@@ -153,7 +166,7 @@ describe('settings', () => {
     GATEHOUSE_VELOCITY_MB: '15',
     GATEHOUSE_BACKUP_MINUTES: '10081',
     GATEHOUSE_BACKUPS_KEPT: '0',
-    GATEHOUSE_CLUSTER_URL: 'redis://somewhere',
+    GATEHOUSE_CLUSTER_URL: 'http://somewhere',
     GATEHOUSE_DASHBOARD: 'yes',
     GATEHOUSE_DASHBOARD_PORT: '65536',
     GATEHOUSE_DASHBOARD_READ_ONLY: 'on',

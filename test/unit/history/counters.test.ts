@@ -5,7 +5,7 @@ import { TopCounter, type TopCount } from '../../../src/history/top-counter.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import type { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
 import type { RowPlace } from '../../../src/history/decision-log/scan.ts';
-import type { Slices } from '../../../src/state/turns.ts';
+import { type Slices, Turns } from '../../../src/state/turns.ts';
 import type { ScanQuery } from '../../../src/history/decision-log/log-query.ts';
 import { encodeRecord, type RecordParts } from '../../../src/risk/decision-record.ts';
 import { LinkTailWriter } from '../../../src/risk/link-tail.ts';
@@ -176,6 +176,70 @@ describe('the most frequent subjects', () => {
       [1, subjects - 1],
     ]);
     expect(slices).toBeGreaterThan(20);
+  });
+
+  test('Identities that a flood of decisions has are counted exactly, each with every other', async () => {
+    const log = openDecisionLog(tempStore());
+    // Every decision has two values of its own, and one that all share.
+    for (let n = 0; n < 200; n++)
+      append(log, { links: { 'entity.email': n, 'entity.card': 255 - n, 'entity.phone': 250 } });
+    const found = await top(log, 'identity', 'identities');
+    const pairs = new Map<number, Set<number>>();
+    for (let n = 0; n < 200; n++)
+      for (const one of [n, 255 - n, 250])
+        for (const other of [n, 255 - n, 250]) pairs.set(one, (pairs.get(one) ?? new Set()).add(other));
+    const counts = [...pairs.values()].map((others) => others.size).toSorted((a, b) => b - a);
+    expect(found.map(({ count }) => count)).toEqual(counts.slice(0, 3));
+    expect(found[0]?.key).toBe('fa'.repeat(8));
+  });
+
+  test('A scan with a slow visitor yields within a block, and passes each row once', async () => {
+    const turns = new Turns();
+    const log = openDecisionLog(tempStore(), { turns });
+    const rows = 400;
+    for (let n = 0; n < rows; n++) append(log, { occurredAtMs: NOW + n });
+    let inTurn = 0;
+    let longest = 0;
+    const next = turns.next.bind(turns);
+    turns.next = async () => {
+      await next();
+      inTurn = 0;
+    };
+    const seen: number[] = [];
+    const slow = (_record: unknown, _bytes: unknown, _at: number, _end: number, ms: number): boolean => {
+      longest = Math.max(longest, ++inTurn);
+      seen.push(ms - NOW);
+      const untilMs = performance.now() + 0.05;
+      while (performance.now() < untilMs);
+      return false;
+    };
+    expect(await log.scan(customer(1), QUERY, slow)).toMatchObject({ rows, isTruncated: false });
+    expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, n) => n));
+    // 0.3 ms have 6 such rows, and the clock is looked at every 8 rows.
+    expect(longest).toBeLessThanOrEqual(16);
+  });
+
+  test('A block that grows, or is removed, while a scan of it yields is read to its end, or left', async () => {
+    const log = openDecisionLog(tempStore());
+    for (let n = 0; n < 100; n++) append(log, { occurredAtMs: NOW + n });
+    let passed = 0;
+    const slow = (): boolean => {
+      passed++;
+      if (passed === 20) append(log, { occurredAtMs: NOW + 1_000 });
+      if (passed === 30) void log.flush();
+      const untilMs = performance.now() + 0.05;
+      while (performance.now() < untilMs);
+      return false;
+    };
+    expect(await log.scan(customer(1), QUERY, slow)).toMatchObject({ rows: 100 });
+    passed = 100;
+    const rows = await log.scan(customer(1), QUERY, () => {
+      if (passed === 110) log.prune(NOW + 31 * 86_400_000);
+      return slow();
+    });
+    expect(rows).toMatchObject({ kind: 'scanned', isTruncated: false });
+    expect(log.stats().rows).toBe(0);
+    expect(log.stats().damagedBlocks).toBe(0);
   });
 
   test('Countries, event types and reasons are shown as their own text', async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LocalAdmission } from '../../../src/local/local-admission.ts';
-import { visitorShare } from '../../../src/local/rate-window.ts';
+import { visitorShare } from '../../../src/kernel/capacity-share.ts';
 import { ReplayGuard } from '../../../src/local/replay-guard.ts';
 import type { RateState } from '../../../src/ports/admission.ts';
 import { RATE_WINDOW_SECONDS } from '../../../src/kernel/limits.ts';

@@ -432,6 +432,7 @@ describe('an Idempotency-Key', () => {
     idempotency: {
       encryptionKey: SEALING,
       request: { ...request, bodySha256 },
+      newSecret: null,
       answer: ({ id }) => Buffer.from(JSON.stringify({ id, secret: 'whsec_abc' })),
     },
   });

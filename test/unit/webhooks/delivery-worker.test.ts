@@ -529,3 +529,43 @@ test('Results are reported in batches, and none is left behind', async () => {
   for (const id of ids) bench.runner.order({ kind: 'forget', endpointId: id });
   expect(() => bench.deliver('e1')).toThrow(/before its endpoint/);
 });
+
+describe('the lease of a node of a cluster', () => {
+  const leased = (receiver: Answer, untilMs: number): RunnerBench => {
+    const bench = new RunnerBench(() => receiver, 512, true);
+    bench.meet('a');
+    bench.runner.order({ kind: 'lease', untilMs: bench.time.nowMs + untilMs });
+    bench.deliver('a');
+    return bench;
+  };
+
+  test('Without a lease no attempt begins; with one it begins at once', async () => {
+    const bench = leased({ status: 204 }, 0);
+    await bench.time.pass(10_000);
+    expect(bench.seen).toEqual([]);
+    bench.runner.order({ kind: 'lease', untilMs: bench.time.nowMs + 1_000 });
+    await bench.time.pass(1);
+    expect(bench.attemptsOf('a/0')).toEqual([10_000]);
+  });
+
+  test('Retries wait for the next lease, and the time without one does not count against the deadline', async () => {
+    const bench = leased('refused', 1_000);
+    await bench.time.pass(60_000);
+    expect(bench.attemptsOf('a/0')).toEqual([0]);
+    bench.runner.order({ kind: 'lease', untilMs: bench.time.nowMs + 60_000 });
+    await bench.time.pass(60_000);
+    expect(bench.attemptsOf('a/0')).toHaveLength(4);
+    expect(bench.ends()).toMatchObject([{ outcome: { kind: 'failed', error: 'connection_refused' } }]);
+  });
+
+  test('A delivery that another node has gets no further attempt, in flight or waiting', async () => {
+    const bench = leased('refused', 600_000);
+    bench.deliver('a', 2);
+    await bench.time.pass(1_000);
+    const ids = bench.seen.map(({ deliveryId }) => deliveryId);
+    bench.runner.order({ kind: 'drop', deliveryIds: ids });
+    await bench.time.pass(60_000);
+    expect(bench.seen).toHaveLength(ids.length);
+    expect(bench.runner.stats().held).toBe(0);
+  });
+});

@@ -41,6 +41,8 @@ function kindsOf(bench: DispatcherBench, endpointId: string): DeliverOrder['kind
       case 'skip':
         return order.endpointId === endpointId ? order.kind : [];
       case 'listening':
+      case 'lease':
+      case 'drop':
       case 'stop':
         return [];
       default:

@@ -33,10 +33,11 @@ export class RunnerBench {
   readonly #startMs = this.time.nowMs;
   readonly #attempts = new Map<string, number>();
 
-  constructor(receiver: Receiver, attemptsInFlightMax = 512) {
+  constructor(receiver: Receiver, attemptsInFlightMax = 512, needsLease = false) {
     const { time } = this;
     this.runner = new DeliveryWorker({
       attemptsInFlightMax,
+      needsLease,
       nowMs: () => time.nowMs,
       monotonicMs: () => time.nowMs - this.#startMs,
       after: (ms, then) => time.after(ms, then),

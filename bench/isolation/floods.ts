@@ -1,0 +1,85 @@
+import { type Call, get, largestCalls, post } from './calls.ts';
+import { flagged, type Side } from './server.ts';
+
+/** What the busy customer does while the other one makes decisions. */
+export interface Flood {
+  readonly name: string;
+  readonly atOnce: number;
+  /** `calls` are repeated in turn; `readers` send one and read a byte of the response a second; `decisions` are signed, some a second. */
+  readonly kind: 'calls' | 'readers' | 'decisions';
+  readonly callsOf: (side: Side) => readonly Call[];
+  /** Calls per second; the flood skips those that cannot start in time. */
+  readonly perSecond: number;
+}
+
+/** Ten times the permitted rate of management calls. */
+const FLOOD_PER_SECOND = 1_000;
+const LABELS = 500;
+const OUTCOMES = 1_000;
+/** Choice: one endpoint of each kind of hostile receiver four times. */
+const HOSTILE_PER_SECOND = 50;
+
+const calls = (name: string, atOnce: number, callsOf: Flood['callsOf']): Flood => ({
+  name,
+  atOnce,
+  kind: 'calls',
+  callsOf,
+  perSecond: FLOOD_PER_SECOND,
+});
+
+const largest = (name: string, atOnce: number): Flood =>
+  calls(name, atOnce, (side) => largestCalls(side).filter((call) => call.name === name));
+
+/** `nextBody` returns decide bodies. */
+export function floods(nextBody: () => string): readonly Flood[] {
+  return [
+    largest('lists, 1,000 entries', 64),
+    largest('list entry, 1 MB of numbers', 8),
+    largest('connectors', 32),
+    largest('records, JSON, 10 MB', 8),
+    largest('lists/batch, 1,000 entries', 8),
+    largest('top identities', 8),
+    largest('lists, none of 10,000 fits', 32),
+    largest('lists, with hits', 8),
+    calls('simulations', 64, () =>
+      Array.from({ length: 50 }, () => post('simulation', '/v1/simulate', flagged(nextBody()))),
+    ),
+    calls('sign-ins', 64, (side) => [signIn(side, side.busyKey)]),
+    calls('sign-ins with unknown keys', 64, (side) => [signIn(side, `${side.busyKey.slice(0, -6)}abcdef`)]),
+    calls('labels', 32, ({ requestIds }) =>
+      Array.from({ length: LABELS }, (_, n) =>
+        post('label', '/v1/labels', { request_id: requestIds[n], label: n % 2 === 0 ? 'fraud' : 'legitimate' }),
+      ),
+    ),
+    calls('outcomes, 1,000 each', 8, ({ requestIds }) => [
+      post('outcomes', '/v1/outcomes', {
+        outcomes: Array.from({ length: OUTCOMES }, (_, n) => ({
+          request_id: requestIds[n % requestIds.length],
+          outcome: 'failed',
+        })),
+      }),
+    ]),
+    {
+      name: 'slow readers of records',
+      atOnce: 64,
+      kind: 'readers',
+      callsOf: ({ jobId }) => [get('records', `/v1/extractions/${jobId}/records?limit=1000`)],
+      perSecond: FLOOD_PER_SECOND,
+    },
+    {
+      name: '20 hostile webhooks at one host',
+      atOnce: 1,
+      kind: 'decisions',
+      callsOf: () => Array.from({ length: 50 }, () => post('decision', '/v1/decide', flagged(nextBody()))),
+      perSecond: HOSTILE_PER_SECOND,
+    },
+  ];
+}
+
+function signIn({ port }: Side, key: string): Call {
+  return {
+    ...post('sign-in', '/dashboard/session', { key }),
+    headers: { 'x-gatehouse': '1', origin: `http://127.0.0.1:${port}` },
+    isKeyless: true,
+  };
+}

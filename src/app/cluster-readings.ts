@@ -1,0 +1,79 @@
+import type { ClusterAdmission } from '../cluster/cluster-admission.ts';
+import { type MeasuredLink, ROUND_TRIP_BOUNDS } from '../cluster/link.ts';
+import type { Reading } from '../observe/metrics.ts';
+
+/** Metrics of the main thread's link to the shared store. */
+export function linkReadings(link: MeasuredLink): readonly Reading[] {
+  return [
+    {
+      name: 'gatehouse_cluster_stores',
+      help: 'Known primaries of the shared store.',
+      kind: 'level',
+      read: () => link.status().stores,
+    },
+    {
+      name: 'gatehouse_cluster_stores_up',
+      help: 'Primaries of the shared store that answer.',
+      kind: 'level',
+      read: () => link.status().storesUp,
+    },
+    {
+      name: 'gatehouse_cluster_outages_total',
+      help: 'Times that a primary of the shared store stopped answering.',
+      kind: 'total',
+      read: () => link.counts.opened,
+    },
+    {
+      name: 'gatehouse_cluster_commands_total',
+      help: 'Commands sent to the shared store.',
+      kind: 'total',
+      read: () => link.counts.commands,
+    },
+    {
+      name: 'gatehouse_cluster_faults_total',
+      help: 'Commands that failed: refused by the store, without a reply in time (unknown), or not sent (down).',
+      kind: 'totals',
+      label: 'fault',
+      read: () => Object.entries(link.counts.faults),
+    },
+    {
+      name: 'gatehouse_cluster_round_trip_seconds',
+      help: 'Round trips to the shared store, seconds.',
+      kind: 'histogram',
+      read: () => {
+        const { roundTrips, roundTripSeconds } = link.counts;
+        return { bounds: ROUND_TRIP_BOUNDS, counts: roundTrips, sum: roundTripSeconds };
+      },
+    },
+  ];
+}
+
+/** Metrics of admission over several nodes. */
+export function admissionReadings(admission: Pick<ClusterAdmission, 'counts'>): readonly Reading[] {
+  return [
+    {
+      name: 'gatehouse_cluster_alone_total',
+      help: 'Requests admitted or refused by this node alone, because the shared store failed.',
+      kind: 'total',
+      read: () => admission.counts.alone,
+    },
+    {
+      name: 'gatehouse_cluster_refused_total',
+      help: 'Requests that strict mode refused, because the shared store failed.',
+      kind: 'total',
+      read: () => admission.counts.refused,
+    },
+    {
+      name: 'gatehouse_cluster_ids_waiting',
+      help: 'Request ids that wait to be written to the shared store.',
+      kind: 'level',
+      read: () => admission.counts.waiting,
+    },
+    {
+      name: 'gatehouse_cluster_ids_dropped_total',
+      help: 'Request ids that were not written to the shared store, because too many waited.',
+      kind: 'total',
+      read: () => admission.counts.dropped,
+    },
+  ];
+}

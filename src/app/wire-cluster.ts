@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import type { AssetStatus } from '../assets/asset-messages.ts';
+import { ClusterAdmission, type LocalVerdicts } from '../cluster/cluster-admission.ts';
+import type { MeasuredLink } from '../cluster/link.ts';
+import { openLink } from '../cluster/redis-link.ts';
+import type { Log } from '../observe/log.ts';
+import type { Reading } from '../observe/metrics.ts';
+import { admissionReadings, linkReadings } from './cluster-readings.ts';
+import type { Installation } from './installation.ts';
+import type { ClusterSettings, Settings } from './settings.ts';
+
+/** Choice: a store on the same network answers within milliseconds; a start does not wait longer for one that is down. */
+const FIRST_ANSWER_MS = 1_000;
+const POLL_MS = 10;
+/** How often the state is compared with the logged one. */
+const WATCH_MS = 500;
+/** How long a request that was decided alone shows in the state. */
+const ALONE_SHOWN_MS = 5_000;
+
+/** What the parts of the cluster on the main thread share. */
+interface ClusterParts {
+  readonly settings: ClusterSettings;
+  readonly nodeId: string;
+  readonly link: MeasuredLink;
+  readonly keyFor: Installation['keyFor'];
+}
+
+/**
+ * Opens the link to the shared store; null on a node that works alone. Waits a moment for the store. Without it the node starts degraded,
+ * or refuses decisions in strict mode, until the store answers.
+ */
+export async function openCluster(
+  { cluster: settings }: Settings,
+  { keyFor }: Pick<Installation, 'keyFor'>,
+  log: Log,
+): Promise<Cluster | null> {
+  if (settings === null) return null;
+  const link = openLink(settings);
+  const untilMs = performance.now() + FIRST_ANSWER_MS;
+  while (!link.isUp && performance.now() < untilMs) await new Promise((done) => setTimeout(done, POLL_MS));
+  const nodeId = settings.nodeId ?? randomBytes(12).toString('hex');
+  return new Cluster({ settings, nodeId, link, keyFor }, log);
+}
+
+/** The adapters of ports over the shared store, one method for each. The caller falls back to the local adapter without a cluster. */
+export class Cluster {
+  readonly #parts: ClusterParts;
+  readonly #log: Log;
+  readonly #timer: NodeJS.Timeout;
+  readonly #readings: Reading[];
+  #admission: ClusterAdmission | null = null;
+  /** As logged last. */
+  #state: AssetStatus['state'] = 'ok';
+
+  constructor(parts: ClusterParts, log: Log) {
+    this.#parts = parts;
+    this.#log = log;
+    this.#readings = [...linkReadings(parts.link)];
+    this.#watch();
+    this.#timer = setInterval(() => this.#watch(), WATCH_MS).unref();
+  }
+
+  get readings(): readonly Reading[] {
+    return this.#readings;
+  }
+
+  /** Whether this node accepts no decision: strict, and without the store. */
+  get isClosed(): boolean {
+    return this.#parts.settings.isStrict && !this.#parts.link.isUp;
+  }
+
+  admission(local: LocalVerdicts): ClusterAdmission {
+    const { settings, nodeId, link, keyFor } = this.#parts;
+    const { isStrict } = settings;
+    this.#admission = new ClusterAdmission({ link, local, hashKey: keyFor('replay-hash'), nodeId, isStrict });
+    this.#readings.push(...admissionReadings(this.#admission));
+    return this.#admission;
+  }
+
+  /** The layer `cluster` of `/readyz`; its detail is public. */
+  status(): AssetStatus {
+    const { stores, storesUp } = this.#parts.link.status();
+    const isAlone = performance.now() - (this.#admission?.counts.lastFaultAtMs ?? -Infinity) < ALONE_SHOWN_MS;
+    if (storesUp > 0 && storesUp === stores && !isAlone) return { state: 'ok', version: 'redis', detail: '' };
+    const without = this.#parts.settings.isStrict ? 'refused' : 'decided by this node alone';
+    const detail =
+      storesUp < stores || stores === 0
+        ? `${storesUp} of ${Math.max(1, stores)} primaries of the shared store answer; other requests are ${without}`
+        : `the shared store did not count some requests of the last seconds, which were ${without}`;
+    return { state: 'broken', version: null, detail };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#admission?.close();
+    await this.#parts.link.close();
+  }
+
+  /** Logs each change of the state, with the addresses that the public text omits. */
+  #watch(): void {
+    const { state, detail } = this.status();
+    if (state === this.#state) return;
+    this.#state = state;
+    const { details } = this.#parts.link.status();
+    if (state === 'ok') this.#log.info('the shared store answers');
+    else this.#log.warn({ detail, stores: details, strict: this.#parts.settings.isStrict }, 'the shared store fails');
+  }
+}

@@ -1,0 +1,140 @@
+import { decrypt, encrypt } from '../../kernel/encryption.ts';
+import { pack, unpack } from '../../kernel/pack.ts';
+import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
+import type { ChangeFormat, ChangeFormats } from '../../state/change-formats.ts';
+import type { Change, ChangeKind } from '../../state/changes.ts';
+import { requestKey, rowKey } from '../../state/request-rows.ts';
+import { CHANGES_KEY } from './feed-keys.ts';
+
+/**
+ * Choice: items of a long change in one entry of the stream: some 15 KB, and 0.1 ms of the main thread to pack or unpack. The parts of a
+ * change are appended at once and follow each other in the stream.
+ */
+const ITEMS_PER_PART = 100;
+
+/** The field of a kind that may be long. */
+const LONG_FIELDS: Readonly<Partial<Record<ChangeKind, string>>> = {
+  'list.batch': 'entries',
+  'registry.imported': 'entries',
+  'rows.expired': 'keys',
+  'sightings.noted': 'seen',
+  'keys.revoked_again': 'revocations',
+  'reviews.queued': 'rows',
+  'webhook.health': 'changed',
+};
+
+/** A change as it is in the stream, before encryption: the first part has everything but the further items of its long field. */
+export async function packChange(
+  change: Change,
+  { by, nowMs }: Origin,
+  version: number,
+  format: ChangeFormat,
+  slices?: CommitSlices,
+): Promise<readonly Buffer[]> {
+  const { kind, ...rest } = change;
+  let fields: Readonly<Record<string, unknown>> = rest;
+  for (let at = format.version; at > version; at--) fields = format.down[at]?.(fields) ?? fields;
+  const long = LONG_FIELDS[kind];
+  const items = long === undefined ? undefined : fields[long];
+  if (long === undefined || !Array.isArray(items) || items.length <= ITEMS_PER_PART) {
+    return [pack([kind, version, by, nowMs, fields])];
+  }
+  const all: readonly unknown[] = items;
+  const parts = [pack([kind, version, by, nowMs, { ...fields, [long]: all.slice(0, ITEMS_PER_PART) }])];
+  for (let from = ITEMS_PER_PART; from < all.length; from += ITEMS_PER_PART) {
+    if (slices?.isOver === true) await slices.begin();
+    parts.push(pack([...all.slice(from, from + ITEMS_PER_PART)]));
+  }
+  return parts;
+}
+
+export type Unpacked =
+  | { readonly kind: 'change'; readonly change: Change; readonly origin: Origin }
+  /** A newer build wrote it. */
+  | { readonly kind: 'unknown'; readonly what: string; readonly version: number }
+  /** Not written with this cluster's key, or not for this place in the stream. */
+  | { readonly kind: 'foreign' };
+
+/** Reads the parts of a change. */
+export async function unpackChange(
+  key: Buffer,
+  token: string,
+  parts: readonly Buffer[],
+  formats: ChangeFormats,
+  slices?: CommitSlices,
+): Promise<Unpacked> {
+  const [first, ...others] = parts;
+  const head = first === undefined ? null : open(key, token, 0, first);
+  if (head === null) return { kind: 'foreign' };
+  const [kind, version, by, nowMs, fields] = head;
+  const name = String(kind);
+  const format = formats[name];
+  if (format === undefined || Number(version) > format.version) {
+    return { kind: 'unknown', what: name, version: Number(version) };
+  }
+  let all = fields as Readonly<Record<string, unknown>>;
+  const long = LONG_FIELDS[name as ChangeKind];
+  if (long !== undefined && others.length > 0) {
+    const items = [...(all[long] as readonly unknown[])];
+    for (const [at, sealed] of others.entries()) {
+      if (slices?.isOver === true) await slices.begin();
+      const more = open(key, token, at + 1, sealed);
+      if (more === null) return { kind: 'foreign' };
+      items.push(...more);
+    }
+    all = { ...all, [long]: items };
+  }
+  for (let at = Number(version); at < format.version; at++) all = format.up[at]?.(all) ?? all;
+  const change = { ...all, kind: name } as unknown as Change;
+  return { kind: 'change', change, origin: { by: String(by) as Actor, nowMs: Number(nowMs) } };
+}
+
+/** The token is part of the context, so that an entry cannot be moved, and no part of it exchanged. */
+export function sealPart(key: Buffer, token: string, part: number, plain: Buffer): Buffer {
+  return encrypt(key, plain, contextOf(token, part));
+}
+
+function open(key: Buffer, token: string, part: number, sealed: Buffer): readonly unknown[] | null {
+  const plain = decrypt(key, sealed, contextOf(token, part));
+  return plain === null ? null : unpack(plain);
+}
+
+function contextOf(token: string, part: number): string {
+  return `${CHANGES_KEY}/${token}/${part}`;
+}
+
+/**
+ * Returns why `apply` would throw on a change; null if it would not. All nodes would stop at such a change, so it must not get into the
+ * stream. Callers of the API never send one.
+ */
+export function malformationOf(change: Change): string | null {
+  switch (change.kind) {
+    case 'label.set':
+      return requestKey(change.customer, change.decision.requestId) === null ? 'a malformed request id' : null;
+    case 'review.judged':
+      return requestKey(change.customer, change.requestId) === null ? 'a malformed request id' : null;
+    case 'reviews.queued':
+      return change.rows.every(({ requestId }) => requestKey(change.customer, requestId) !== null)
+        ? null
+        : 'a malformed request id';
+    case 'webhook.created':
+      return rowKey('wh', change.webhook.customer, change.webhook.id) === null ? 'a malformed webhook id' : null;
+    case 'customer.created':
+      return /^cus_[0-9A-HJKMNP-TV-Z]{26}$/.test(change.id) ? null : 'a malformed customer id';
+    case 'key.created':
+      return change.keys.every(({ hash }) => isHash(hash)) ? null : 'a malformed key';
+    case 'list.put':
+      return isHash(change.entry.fingerprintHash) ? null : 'a malformed fingerprint';
+    case 'list.batch':
+    case 'registry.imported':
+      return change.entries.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
+    case 'sightings.noted':
+      return change.seen.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
+    default:
+      return null;
+  }
+}
+
+function isHash(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}

@@ -1,0 +1,378 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Committed, CommitOptions, Origin } from '../../ports/change-feed.ts';
+import { CHANGE_FORMATS, type ChangeFormats } from '../../state/change-formats.ts';
+import type { Change, OutcomeOf, StateFeed } from '../../state/changes.ts';
+import { lackOfRoom } from '../../state/disk-room.ts';
+import { fault, type StoreFault, type StoreWrite } from '../../state/durable.ts';
+import type { FeedPosition } from '../../state/feed-position.ts';
+import type { FeedParts } from '../../state/lmdb-feed.ts';
+import { STATE_BOUNDS, type StateBounds } from '../../state/state-tables.ts';
+import type { Link } from '../link.ts';
+import { type Arrived, ChangeApplier } from './change-applier.ts';
+import { malformationOf, packChange } from './change-codec.ts';
+import { FEED_FORMAT } from './feed-keys.ts';
+import { FeedReader, type ReadState } from './feed-reader.ts';
+import { readHead } from './feed-store.ts';
+import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
+import { joinCluster } from './join-cluster.ts';
+import { LagMeter } from './lag-meter.ts';
+import { type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
+import { giveSnapshot, type SnapshotParts, takeSnapshot, type Taken } from './snapshot.ts';
+import { KEEP_BYTES_MAX, KEEP_MS, trimChanges } from './trim-changes.ts';
+
+export interface FeedOptions {
+  readonly link: Link;
+  /** A link of the feed's own: its reader waits for entries on it. */
+  readonly waiting: Link;
+  /** `keyFor('cluster-values')`, the same on all nodes. */
+  readonly key: Buffer;
+  /** Unique in the cluster. */
+  readonly node: string;
+  /** Version of the build. */
+  readonly version: string;
+  /** Called with faults of this node's store; `store_stuck` must end the process. */
+  readonly onFault?: (fault: StoreFault) => void;
+  /**
+   * Called when the data must be replaced by another node's after the start: the process must end, and its next start does that. Without
+   * it the tables are replaced while they are in use.
+   */
+  readonly onReplace?: (detail: string) => void;
+  readonly bounds?: Partial<StateBounds>;
+  readonly formats?: ChangeFormats;
+  readonly keepMs?: number;
+  readonly keepBytesMax?: number;
+  readonly trimMs?: number;
+  readonly commitMsMax?: number;
+  readonly reportMs?: number;
+}
+
+export type FeedOpened =
+  | { readonly kind: 'ok'; readonly how: 'founded' | 'joined' | 'continued' | 'alone' }
+  | StoreFault;
+
+interface Waiting {
+  readonly change: Change;
+  readonly until: 'durable' | 'visible';
+  readonly settle: (write: StoreWrite<unknown>) => void;
+}
+
+type Listener = (committed: Committed<Change>) => void;
+
+const TRIM_MS = 10_000;
+/** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
+const WANTED_MS = 60_000;
+const POLL_MS = 5;
+/** Choice: how long a start waits for a store that does not answer. A node with data then serves what it has, and says so. */
+const START_MS_MAX = 10_000;
+/** Choice: how long a start asks for a snapshot before it gives up. */
+const SNAPSHOT_MS_MAX = 60_000;
+
+/**
+ * The change feed of several nodes: every change is an entry of one stream in the cluster's store, and each node applies the entries in
+ * order to its own tables. A commit resolves when this node has applied its entry; the outcome is decided there, equally on all nodes.
+ * `open` must have resolved before changes are committed.
+ *
+ * Measured: see bench/cluster-feed.ts and docs/operating.md.
+ */
+export class RedisFeed implements StateFeed {
+  readonly lag = new LagMeter();
+  readonly #parts: FeedParts;
+  readonly #startedAtMs = Date.now();
+  readonly #listeners = new Set<Listener>();
+  readonly #listenersToOthers = new Set<Listener>();
+  /** Own changes in the stream, by their token. */
+  readonly #waiting = new Map<string, Waiting>();
+  #options: FeedOptions | null = null;
+  #writer: FeedWriter | null = null;
+  #reader: FeedReader | null = null;
+  #replicas: Replicas | null = null;
+  #state: ReadState = { kind: 'away', detail: 'the feed is not open yet' };
+  #cluster = '';
+  #isOpen = false;
+  #isGiving = false;
+  #isClosed = false;
+  #trimmedMs = 0;
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+  }
+
+  get state(): ReadState {
+    return this.#state;
+  }
+
+  /** Number of the last change that this node has applied. */
+  get position(): number {
+    return this.#reader?.number ?? 0;
+  }
+
+  /** Reports of all live nodes, this one included. */
+  get replicas(): Replicas | null {
+    return this.#replicas;
+  }
+
+  /**
+   * Founds or joins the cluster, and resolves when this node has applied all changes that the store has. A node with data also starts
+   * without the store: it then serves what it has.
+   */
+  async open(options: FeedOptions): Promise<FeedOpened> {
+    const { positions, root } = this.#parts;
+    if (positions === null) return fault('store_unusable', 'a store that was opened read-only has no feed');
+    this.#options = options;
+    const { link, key } = options;
+    const check = checkOf(key);
+    const joined = await joinCluster({ link, root, positions, check, format: FEED_FORMAT, waitMs: START_MS_MAX });
+    if (joined.kind === 'fault') return joined;
+    this.#cluster = joined.cluster;
+    this.#replicas = this.#openReplicas(options);
+    await this.#replicas.report();
+    this.#replicas.start();
+    let { position } = joined;
+    if (position === null) {
+      this.#state = { kind: 'loading' };
+      const taken = await this.#take(SNAPSHOT_MS_MAX);
+      if (taken.kind === 'fault') return taken;
+      ({ position } = taken);
+    }
+    this.#begin(options, position, check);
+    await this.#caughtUp(joined.how === 'alone');
+    this.#isOpen = true;
+    return { kind: 'ok', how: joined.position === null ? 'joined' : joined.how };
+  }
+
+  async commit<One extends Change>(
+    change: One,
+    origin: Origin,
+    { until = 'durable', slices }: CommitOptions = {},
+  ): Promise<StoreWrite<OutcomeOf<One['kind']>>> {
+    const [options, writer, replicas] = [this.#options, this.#writer, this.#replicas];
+    if (options === null || writer === null || replicas === null || this.#isClosed) return AWAY;
+    // Every node finds the same expired rows; one of them removes them for all.
+    if (change.kind === 'rows.expired' && !replicas.isKeeper) return { kind: 'ok', value: 0 as OutcomeOf<One['kind']> };
+    const refused = this.#refusalOf(change);
+    if (refused !== null) return refused;
+    const formats = options.formats ?? CHANGE_FORMATS;
+    const version = replicas.commonVersion(change.kind);
+    const format = formats[change.kind];
+    if (version === 0 || format === undefined) return notKnownByAll(change.kind);
+    const parts = await packChange(change, origin, version, format, slices);
+    return (await this.#append(writer, parts, change, until)) as StoreWrite<OutcomeOf<One['kind']>>;
+  }
+
+  onCommitted(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Like `onCommitted`, for changes that another node has made. */
+  onOthersCommitted(listener: Listener): () => void {
+    this.#listenersToOthers.add(listener);
+    return () => this.#listenersToOthers.delete(listener);
+  }
+
+  /** Stops reading and writing. Changes that were not confirmed yet fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#writer?.close();
+    await this.#reader?.close();
+    await this.#replicas?.stop();
+    for (const { settle } of [...this.#waiting.values()]) settle(UNCONFIRMED);
+  }
+
+  #refusalOf(change: Change): StoreFault | null {
+    const malformed = malformationOf(change);
+    if (malformed !== null) return fault('store_write_failed', malformed);
+    const lack = lackOfRoom(this.#parts.root);
+    if (lack !== null) return fault('store_full', lack);
+    const { kind } = this.#state;
+    if (kind !== 'stopped' && kind !== 'loading') return null;
+    const detail = 'detail' in this.#state ? this.#state.detail : 'its data is being replaced';
+    return fault('cluster_unavailable', `this node does not apply changes at the moment: ${detail}`);
+  }
+
+  #append(
+    writer: FeedWriter,
+    parts: readonly Buffer[],
+    change: Change,
+    until: Waiting['until'],
+  ): Promise<StoreWrite<unknown>> {
+    return new Promise((resolve) => {
+      let sentAs: string | null = null;
+      const settle = (write: StoreWrite<unknown>): void => {
+        clearTimeout(timer);
+        if (sentAs !== null) this.#waiting.delete(sentAs);
+        resolve(write);
+      };
+      const timer = setTimeout(() => settle(sentAs === null ? AWAY : UNCONFIRMED), this.#commitMsMax);
+      writer.add({
+        parts,
+        sending: (token) => {
+          sentAs = token;
+          this.#waiting.set(token, { change, until, settle });
+        },
+        fail: settle,
+      });
+    });
+  }
+
+  get #commitMsMax(): number {
+    return this.#options?.commitMsMax ?? COMMIT_MS_MAX;
+  }
+
+  #begin(options: FeedOptions, position: FeedPosition, check: string): void {
+    const { link, waiting, key, formats = CHANGE_FORMATS, bounds, onFault = () => {} } = options;
+    const { root, tables, revocations, turns } = this.#parts;
+    const applier = new ChangeApplier({
+      root,
+      tables,
+      revocations,
+      positions: this.#positions,
+      turns,
+      bounds: { ...STATE_BOUNDS, ...bounds },
+      cluster: this.#cluster,
+    });
+    const reader = new FeedReader(
+      {
+        link,
+        waiting,
+        key,
+        formats,
+        check,
+        format: FEED_FORMAT,
+        applier,
+        onApplied: (arrived, outcome, durable) => this.#onApplied(arrived, outcome, durable),
+        onState: (state) => (this.#state = state),
+        onFault,
+        isFurthest: (number) => this.#isFurthest(number),
+        replace: (detail) => this.#replace(detail),
+      },
+      position,
+    );
+    this.#reader = reader;
+    const { commitMsMax = COMMIT_MS_MAX } = options;
+    const parts = { link, key, cluster: this.#cluster, applied: () => reader.number, commitMsMax };
+    this.#writer = new FeedWriter({ ...parts, onLost: () => reader.onLost() });
+    reader.start();
+  }
+
+  get #positions(): SnapshotParts['positions'] {
+    if (this.#parts.positions === null) throw new Error('a store that was opened read-only has no feed');
+    return this.#parts.positions;
+  }
+
+  #onApplied(arrived: Arrived, outcome: unknown, durable: Promise<StoreFault | null>): void {
+    const { token, change, origin, atMs } = arrived;
+    if (this.#replicas !== null) this.lag.add(this.#replicas.storeNowMs - atMs);
+    const own = this.#waiting.get(token);
+    const committed = { ...origin, change: own?.change ?? change };
+    for (const listener of this.#listeners) listener(committed);
+    if (own === undefined) {
+      for (const listener of this.#listenersToOthers) listener(committed);
+      return;
+    }
+    if (own.until === 'visible') own.settle({ kind: 'ok', value: outcome });
+    else void durable.then((failed) => own.settle(failed ?? { kind: 'ok', value: outcome }));
+  }
+
+  #openReplicas({ link, node, version, formats = CHANGE_FORMATS, reportMs }: FeedOptions): Replicas {
+    const known = Object.fromEntries(Object.entries(formats).map(([kind, format]) => [kind, format.version]));
+    const facts = (): ReplicaFacts => ({
+      cluster: this.#cluster,
+      number: this.position,
+      state: this.#state.kind,
+      detail: 'detail' in this.#state ? this.#state.detail : '',
+      lagMs: Math.round(this.lag.takeWorst()),
+      version,
+      formats: known,
+      startedAtMs: this.#startedAtMs,
+    });
+    const onReported = (wanted: readonly Wanted[]): void => {
+      void this.#give(wanted);
+      void this.#trim();
+    };
+    return new Replicas({ link, id: node, formats, facts, onReported, ...(reportMs !== undefined && { reportMs }) });
+  }
+
+  /** Resolves when this node has what the store had at the last look. A node that starts alone does not wait for the store. */
+  async #caughtUp(isAlone: boolean): Promise<void> {
+    const deadline = isAlone ? 0 : performance.now() + START_MS_MAX;
+    for (;;) {
+      const { kind } = this.#state;
+      if (kind === 'current' || this.#isClosed) return;
+      const isStuck = kind === 'away' || kind === 'stopped';
+      if (isStuck && performance.now() > deadline) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  async #isFurthest(number: number): Promise<boolean> {
+    const replicas = this.#replicas;
+    if (replicas === null || !(await replicas.report())) return false;
+    const own = this.#options?.node ?? '';
+    return replicas
+      .live()
+      .filter(({ id, cluster, state }) => id !== own && cluster === this.#cluster && state !== 'loading')
+      .every((other) => other.number < number || (other.number === number && own < other.id));
+  }
+
+  async #replace(detail: string): Promise<FeedPosition | StoreFault | null> {
+    if (this.#isOpen && this.#options?.onReplace !== undefined) {
+      this.#options.onReplace(detail);
+      return null;
+    }
+    const taken = await this.#take(0);
+    return taken.kind === 'ok' ? taken.position : taken;
+  }
+
+  /** Takes a snapshot; tries again until the time is over. */
+  async #take(timeMs: number): Promise<Taken> {
+    const options = this.#options;
+    if (options === null) return AWAY;
+    const deadline = performance.now() + timeMs;
+    for (;;) {
+      const taken = await takeSnapshot(this.#snapshotParts(options), options.node, this.#cluster);
+      if (taken.kind === 'ok' || taken.code !== 'cluster_unavailable') return taken;
+      if (this.#isClosed || performance.now() > deadline) return taken;
+    }
+  }
+
+  async #give(wanted: readonly Wanted[]): Promise<void> {
+    const options = this.#options;
+    if (this.#isGiving || options === null || this.#state.kind !== 'current') return;
+    this.#isGiving = true;
+    for (const one of wanted) {
+      if (Date.now() - one.atMs < WANTED_MS) await giveSnapshot(this.#snapshotParts(options), options.node, one);
+    }
+    this.#isGiving = false;
+  }
+
+  #snapshotParts({ link, key }: FeedOptions): SnapshotParts {
+    const { root, turns } = this.#parts;
+    return { link, key, root, positions: this.#positions, turns };
+  }
+
+  async #trim(): Promise<void> {
+    const [options, replicas] = [this.#options, this.#replicas];
+    if (options === null || replicas === null || !replicas.isKeeper || this.#state.kind !== 'current') return;
+    const { link, trimMs = TRIM_MS, keepMs = KEEP_MS, keepBytesMax = KEEP_BYTES_MAX } = options;
+    if (performance.now() - this.#trimmedMs < trimMs) return;
+    this.#trimmedMs = performance.now();
+    const head = await readHead(link);
+    if (head.kind === 'away' || head.value === null || head.value.cluster !== this.#cluster) return;
+    const live = replicas.live().filter(({ cluster, state }) => cluster === this.#cluster && state !== 'loading');
+    const appliedByAll = Math.min(this.position, ...live.map(({ number }) => number));
+    await trimChanges(link, head.value, appliedByAll, replicas.storeNowMs, { keepMs, keepBytesMax });
+  }
+}
+
+function checkOf(key: Buffer): string {
+  return createHash('sha256').update('gatehouse feed').update(key).digest('hex').slice(0, 32);
+}
+
+function notKnownByAll(kind: string): StoreFault {
+  return fault(
+    'cluster_unavailable',
+    `a node of an older version does not know the change ${kind}; it can be made when all nodes are upgraded`,
+  );
+}

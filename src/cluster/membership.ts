@@ -1,0 +1,301 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { decrypt, encrypt } from '../kernel/encryption.ts';
+import { pack, unpack } from '../kernel/pack.ts';
+import type { Link } from './link.ts';
+import { CLUSTER_KEY, NODES_KEY } from './store-keys.ts';
+import { BEAT_SCRIPT, type Beat, type BeatRow, readBeat } from './membership-beat.ts';
+
+/** Choice: a dead node is noticed within 6 s, and a pause of a busy machine of a few seconds is no death. */
+export const BEAT_MS = 1_000;
+export const GONE_MS = 5_000;
+/** Choice: as long as an ALLOW is kept. For this time answers without a dead node's part are marked as partial; then it is forgotten. */
+const MISSING_MS = 24 * 3_600_000;
+/** Choice: joining and beating wait longer than a decision would. */
+const BEAT_DEADLINE_MS = 500;
+/** Version of what nodes store and send to each other. Nodes of another one are refused. */
+export const CLUSTER_FORMAT = 1;
+
+/** What a node tells the others about itself. */
+export interface NodeFacts {
+  readonly version: string;
+  readonly roles: readonly string[];
+  /** Base address of its API as it knows it itself. */
+  readonly url: string;
+  readonly startedAtMs: number;
+  /** Its position in the feed of changes. */
+  readonly feedPosition: string;
+}
+
+export interface ClusterNode extends NodeFacts {
+  readonly id: string;
+  /** Grows with each start of the node; distinguishes its runs. */
+  readonly epoch: number;
+}
+
+/**
+ * `appeared`: a node started, or it is heard again. `gone`: it stopped (`isOrderly`) or has not been heard for `GONE_MS`; its run of this
+ * epoch holds nothing any more, or it will notice that it was declared dead.
+ */
+export type MembershipEvent =
+  | { readonly kind: 'appeared'; readonly node: ClusterNode }
+  | { readonly kind: 'gone'; readonly node: ClusterNode; readonly isOrderly: boolean };
+
+export type Joined =
+  | { readonly kind: 'ok' }
+  | {
+      readonly kind: 'fault';
+      /** `unreachable`: the store did not answer; the node may run alone and joins with a later beat. All others end the start. */
+      readonly code: 'unreachable' | 'id_taken' | 'other_key' | 'other_format' | 'full';
+      readonly detail: string;
+    };
+
+export interface MembershipOptions {
+  readonly link: Link;
+  /** GATEHOUSE_NODE_ID, or what `readNodeId` returns. */
+  readonly id: string;
+  /** Identifies the data directory on this machine: the next run of the same one replaces the earlier one at once. */
+  readonly home: string;
+  /** `keyFor('cluster-values')`. */
+  readonly key: Buffer;
+  readonly facts: () => NodeFacts;
+  /** Called once if another node has taken this id while this one was not heard: this one must end. */
+  readonly onReplaced?: (detail: string) => void;
+  readonly beatMs?: number;
+  readonly goneMs?: number;
+}
+
+interface Known {
+  readonly node: ClusterNode;
+  readonly state: BeatRow['state'];
+  lastBeatMs: number;
+  isLive: boolean;
+}
+
+/**
+ * The nodes of a cluster. Each node writes a heartbeat every second; who is alive is computed from the store's clock, so the clocks of the
+ * nodes do not matter. While this node itself does not reach the store, it declares nobody dead, and has no peers.
+ */
+export class Membership {
+  readonly id: string;
+  readonly #options: MembershipOptions;
+  readonly #beatMs: number;
+  readonly #goneMs: number;
+  readonly #known = new Map<string, Known>();
+  readonly #listeners = new Set<(event: MembershipEvent) => void>();
+  #epoch = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #beating: Promise<Joined> | null = null;
+  /** Time of the last beat that the store took, on the store's clock and on this process's. */
+  #heardAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when, on the store's clock, this node has heard of others without a gap; 0 since it joined. */
+  #hearsSinceMs = 0;
+  #storeAheadMs = 0;
+  #isClosed = false;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.id = options.id;
+    this.#beatMs = options.beatMs ?? BEAT_MS;
+    this.#goneMs = options.goneMs ?? GONE_MS;
+  }
+
+  /** Number of this run; 0 until the node has joined. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** False while the store has not taken a heartbeat of this node for as long as others need to declare it dead. */
+  get isJoined(): boolean {
+    return this.#epoch > 0 && performance.now() - this.#heardAtMs < this.#goneMs;
+  }
+
+  /** The store's clock as of the last heartbeat, Unix ms. */
+  get storeNowMs(): number {
+    return Date.now() + this.#storeAheadMs;
+  }
+
+  /**
+   * Joins the cluster, and beats from then on. A node with the same id that is alive refuses it; one that has just died is
+   * waited for. After `unreachable` it keeps trying.
+   */
+  async join(): Promise<Joined> {
+    let rivalBeatMs: number | null = null;
+    for (let tries = 0; ; tries++) {
+      const beat = await this.#send('join');
+      if (beat?.status !== 'id_taken') {
+        const joined = beat === null ? UNREACHABLE : this.#take(beat);
+        if (joined.kind === 'ok' || joined.code === 'unreachable') this.#schedule();
+        return joined;
+      }
+      const rival = beat.rows.find(({ id }) => id === this.id)?.lastBeatMs ?? 0;
+      const isAlive = rivalBeatMs !== null && rival > rivalBeatMs;
+      rivalBeatMs ??= rival;
+      if (isAlive || tries > (2 * this.#goneMs) / this.#beatMs + 2) return this.#taken();
+      await delay(this.#beatMs / 2);
+    }
+  }
+
+  /** Sends a heartbeat now, and applies what it returns. The timer calls it; tests may. */
+  beat(): Promise<Joined> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = null;
+    });
+    return this.#beating;
+  }
+
+  /** The other nodes that are alive, in the order of their ids. Empty while this node is not joined. */
+  peers(): readonly ClusterNode[] {
+    if (!this.isJoined) return [];
+    return [...this.#known.values()].filter(({ isLive }) => isLive).map(({ node }) => node);
+  }
+
+  /** Ids of nodes that hold decisions and cannot be asked: dead for less than a day, or all others while this node is not joined. */
+  missing(): readonly string[] {
+    const nowMs = this.storeNowMs;
+    return [...this.#known.values()]
+      .filter(({ isLive, lastBeatMs }) => (!isLive || !this.isJoined) && nowMs - lastBeatMs < MISSING_MS)
+      .map(({ node }) => node.id);
+  }
+
+  /** Calls `listener` for each change. Returns a function that ends it. */
+  onChange(listener: (event: MembershipEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Makes the others know at once that this run is over. `isForGood`: the node leaves and nothing of it will be missed. */
+  async close(isForGood = false): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#beating;
+    if (this.#epoch > 0) await this.#send(isForGood ? 'leave' : 'stop');
+  }
+
+  async #beat(): Promise<Joined> {
+    const beat = await this.#send(this.#epoch === 0 ? 'join' : 'beat');
+    if (beat === null) return UNREACHABLE;
+    const joined = this.#take(beat);
+    if (joined.kind === 'fault' && !this.#isClosed) {
+      this.#isClosed = true;
+      this.#options.onReplaced?.(joined.detail);
+    }
+    return joined;
+  }
+
+  async #send(mode: 'join' | 'beat' | 'stop' | 'leave'): Promise<Beat | null> {
+    const { link, home, key, facts } = this.#options;
+    const { version, roles, url, startedAtMs, feedPosition } = facts();
+    const payload = encrypt(key, pack([version, [...roles], url, startedAtMs, feedPosition]), contextOf(this.id));
+    const args = ['EVAL', BEAT_SCRIPT, '2', NODES_KEY, CLUSTER_KEY, mode, this.id, String(this.#epoch), home];
+    const values = [String(this.#goneMs), keyCheckOf(key), String(CLUSTER_FORMAT), payload];
+    const [sent] = await link.send([{ key: NODES_KEY, args: [...args, ...values] }], BEAT_DEADLINE_MS);
+    return sent?.kind === 'reply' ? readBeat(sent.reply) : null;
+  }
+
+  #take(beat: Beat): Joined {
+    if (beat.status === 'id_taken') return this.#taken();
+    const fault = FAULTS[beat.status];
+    if (fault !== undefined) return fault;
+    const gapMs = performance.now() - this.#heardAtMs;
+    this.#heardAtMs = performance.now();
+    this.#storeAheadMs = beat.nowMs - Date.now();
+    if (gapMs > this.#goneMs / 2 && Number.isFinite(gapMs)) this.#hearsSinceMs = beat.nowMs;
+    this.#epoch = beat.epoch;
+    this.#apply(beat.rows, beat.nowMs);
+    return { kind: 'ok' };
+  }
+
+  #apply(rows: readonly BeatRow[], nowMs: number): void {
+    for (const row of rows) {
+      if (row.id === this.id) continue;
+      const known = this.#known.get(row.id);
+      if (row.state === 'left' || nowMs - row.lastBeatMs > MISSING_MS) {
+        if (known !== undefined) this.#setLive(known, false, true);
+        this.#known.delete(row.id);
+      } else if (known !== undefined && known.node.epoch === row.epoch && known.state === row.state) {
+        known.lastBeatMs = row.lastBeatMs;
+      } else this.#replace(known, row);
+    }
+    const sorted = [...this.#known].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [, known] of sorted) {
+      this.#setLive(known, this.#isLive(known, nowMs), known.state !== 'up');
+    }
+    this.#known.clear();
+    for (const [id, known] of sorted) this.#known.set(id, known);
+  }
+
+  #replace(known: Known | undefined, row: BeatRow): void {
+    const node = this.#readNode(row);
+    // Not written by a node that has the key.
+    if (node === null) return;
+    if (known !== undefined) this.#setLive(known, false, row.state !== 'up');
+    this.#known.set(row.id, { node, state: row.state, lastBeatMs: row.lastBeatMs, isLive: false });
+  }
+
+  /** A node cannot be heard while the store is away, so silence counts only from when this node heard again. */
+  #isLive({ state, lastBeatMs, isLive }: Known, nowMs: number): boolean {
+    if (state !== 'up') return false;
+    if (nowMs - lastBeatMs <= this.#goneMs) return true;
+    return isLive && nowMs - this.#hearsSinceMs <= this.#goneMs;
+  }
+
+  #setLive(known: Known, isLive: boolean, isOrderly: boolean): void {
+    if (known.isLive === isLive) return;
+    known.isLive = isLive;
+    const { node } = known;
+    const event: MembershipEvent = isLive ? { kind: 'appeared', node } : { kind: 'gone', node, isOrderly };
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #readNode({ id, epoch, payload }: BeatRow): ClusterNode | null {
+    const plain = decrypt(this.#options.key, payload, contextOf(id));
+    if (plain === null) return null;
+    try {
+      const [version, roles, url, startedAtMs, feedPosition] = unpack(plain);
+      const names = Array.isArray(roles) ? roles.map(String) : [];
+      const facts = { version: String(version), roles: names, url: String(url), feedPosition: String(feedPosition) };
+      return { id, epoch, ...facts, startedAtMs: Number(startedAtMs) };
+    } catch {
+      return null;
+    }
+  }
+
+  #taken(): Joined {
+    const detail = `another node with the id ${this.id} is running; give each node a GATEHOUSE_NODE_ID of its own`;
+    return { kind: 'fault', code: 'id_taken', detail };
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      void this.beat().finally(() => this.#schedule());
+    }, this.#beatMs);
+    this.#timer.unref();
+  }
+}
+
+const UNREACHABLE: Joined = { kind: 'fault', code: 'unreachable', detail: 'the store of the cluster does not answer' };
+
+const FAULTS: Readonly<Record<string, Joined>> = {
+  other_key: {
+    kind: 'fault',
+    code: 'other_key',
+    detail: 'the nodes of this cluster have another master key; give all nodes the same GATEHOUSE_MASTER_KEY',
+  },
+  other_format: {
+    kind: 'fault',
+    code: 'other_format',
+    detail: 'the nodes of this cluster store another format; run the same version on all nodes',
+  },
+  full: { kind: 'fault', code: 'full', detail: 'the cluster has 256 nodes, which is the most it can have' },
+};
+
+/** Proves that two nodes have the same key without showing it. */
+function keyCheckOf(key: Buffer): string {
+  return createHmac('sha256', key).update('gatehouse cluster').digest('hex').slice(0, 32);
+}
+
+function contextOf(id: string): string {
+  return `cluster-node/${id}`;
+}

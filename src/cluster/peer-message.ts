@@ -1,0 +1,71 @@
+import { decrypt, encrypt } from '../kernel/encryption.ts';
+import { pack, unpack } from '../kernel/pack.ts';
+
+/** One entry of an inbox: a question, or a part of an answer. Packed, and encrypted with the key of the inbox as context. */
+export type PeerMessage = PeerQuestion | PeerPart;
+
+export interface PeerQuestion {
+  readonly kind: 'question';
+  /** 24 hex digits, random. */
+  readonly id: string;
+  readonly from: string;
+  readonly fromEpoch: number;
+  /** For how long the asking node waits, ms. */
+  readonly deadlineMs: number;
+  readonly name: string;
+  readonly body: readonly unknown[];
+}
+
+/** `busy`: too many questions are being answered. `unsupported`: the node does not know this kind of question. */
+export type AnswerStatus = 'more' | 'done' | 'busy' | 'unsupported' | 'failed';
+
+export interface PeerPart {
+  readonly kind: 'part';
+  /** That of the question. */
+  readonly id: string;
+  readonly from: string;
+  readonly fromEpoch: number;
+  /** Counts from 0. */
+  readonly at: number;
+  /** `more` until the last part. */
+  readonly status: AnswerStatus;
+  readonly body: readonly unknown[];
+}
+
+/** Version of this form; entries of another one are dropped. */
+const VERSION = 1;
+const QUESTION = 0;
+const PART = 1;
+const STATUSES: readonly AnswerStatus[] = ['more', 'done', 'busy', 'unsupported', 'failed'];
+const ID = /^[0-9a-f]{24}$/;
+/** Choice: ten times the usual part. Larger entries are dropped unread. */
+const ENTRY_BYTES_MAX = 2 * 1_048_576;
+const NAME_CHARACTERS_MAX = 64;
+
+export function encodeMessage(key: Buffer, inbox: string, message: PeerMessage): Buffer {
+  const { id, from, fromEpoch, body } = message;
+  const rest =
+    message.kind === 'question'
+      ? [QUESTION, message.deadlineMs, message.name]
+      : [PART, message.at, STATUSES.indexOf(message.status)];
+  return encrypt(key, pack([VERSION, id, from, fromEpoch, body, ...rest]), inbox);
+}
+
+/** Returns null for anything that no node of this cluster and version has written for this inbox. */
+export function decodeMessage(key: Buffer, inbox: string, entry: Uint8Array): PeerMessage | null {
+  if (entry.length > ENTRY_BYTES_MAX) return null;
+  const plain = decrypt(key, entry, inbox);
+  if (plain === null) return null;
+  try {
+    const [version, id, from, fromEpoch, body, kind, number, last] = unpack(plain);
+    if (version !== VERSION || typeof id !== 'string' || !ID.test(id) || typeof from !== 'string') return null;
+    if (!Array.isArray(body) || typeof number !== 'number' || typeof fromEpoch !== 'number') return null;
+    const head = { id, from, fromEpoch, body: body as readonly unknown[] };
+    if (kind === QUESTION && typeof last === 'string' && last.length <= NAME_CHARACTERS_MAX)
+      return { kind: 'question', ...head, deadlineMs: number, name: last };
+    const status = STATUSES[Number(last)];
+    return kind === PART && status !== undefined ? { kind: 'part', ...head, at: number, status } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,90 @@
+import { committed, type StoreFault } from '../state/durable.ts';
+import type { ExtractStore } from '../state/extract-store.ts';
+import type { JobNews, SharedJobs } from '../state/shared-jobs.ts';
+import type { SharedPoliteness } from '../ports/politeness.ts';
+import { JobLog } from './job-log.ts';
+import { JobTakeover } from './job-takeover.ts';
+import type { Link } from './link.ts';
+import { LogFollower } from './log-follower.ts';
+import { createReplicatedStore, JobApplier, type JobFunctions, tokenOf, unfinishedJobs } from './replicated-jobs.ts';
+
+export interface SharedExtractionParts {
+  /** The tables of this node. */
+  readonly store: ExtractStore;
+  readonly link: Link;
+  readonly reader: Link;
+  /** Encrypts the log. */
+  readonly key: Uint8Array;
+  readonly node: string;
+  readonly runsJobs: boolean;
+  readonly functions: JobFunctions;
+  readonly politeness: SharedPoliteness & { close(): void };
+  nowMs(): number;
+  onFault(fault: StoreFault): void;
+  /** Called when this node was away for longer than the log reaches back: its unfinished jobs were discarded. */
+  onGap(from: number, to: number): void;
+  /** Bounds for tests. */
+  readonly logBytesMax?: number;
+  readonly tickMs?: number;
+}
+
+/** Connects one node's engine to the jobs of the cluster. */
+export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
+  const { store: local, node, runsJobs } = parts;
+  const { root, counters } = local;
+  let listener: (news: JobNews) => void = () => {};
+  const onNews = (news: JobNews): void => listener(news);
+  const applier = new JobApplier(local, node, parts.functions, onNews);
+  const log = new JobLog({
+    link: parts.link,
+    reader: parts.reader,
+    key: parts.key,
+    ...(parts.logBytesMax !== undefined && { bytesMax: parts.logBytesMax }),
+  });
+  const follower: LogFollower = new LogFollower({
+    log,
+    node,
+    position: {
+      get: () => counters.get('jobLog'),
+      async set(position) {
+        await committed(root, () => counters.rise('jobLog', Math.max(0, position - counters.get('jobLog'))));
+      },
+    },
+    async apply(op, origin, job, isAwaited) {
+      const applied = await applier.apply(op, origin, job, isAwaited);
+      if (op.kind === 'create' && op.owner === '') takeover.look();
+      return applied;
+    },
+    async onGap(from, to) {
+      parts.onGap(from, to);
+      const discarded = await local.extractions.discardOpen();
+      if (discarded.kind === 'ok') for (const job of discarded.value) onNews({ kind: 'lost', job });
+    },
+    onFault: (fault) => parts.onFault(fault),
+  });
+  const takeover = new JobTakeover({
+    node,
+    owners: local.owners,
+    unfinished: () => unfinishedJobs(local),
+    claim: (jobs) => follower.commit({ kind: 'claim', jobs }, parts.nowMs()),
+    ...(parts.tickMs !== undefined && { tickMs: parts.tickMs }),
+  });
+  return {
+    store: createReplicatedStore({ local, follower, node, runsJobs, nowMs: () => parts.nowMs() }),
+    politeness: parts.politeness,
+    owns: (job) => tokenOf({ local, node }, job) !== null,
+    follow: () => follower.follow(),
+    onNews(given) {
+      listener = given;
+    },
+    caughtUp: () => follower.caughtUp(),
+    setNodes: (nodes) => takeover.setNodes(nodes),
+    async close() {
+      takeover.close();
+      parts.politeness.close();
+      await parts.reader.close();
+      await follower.close();
+      await parts.link.close();
+    },
+  };
+}

@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto';
+import type { VelocityMemory } from '../../velocity/memory.ts';
+import { idOfWord, StreamMarks, wordOfId } from '../../velocity/stream-marks.ts';
+import type { EncryptedValues } from '../encrypted-values.ts';
+import { type Link, LINK_DEADLINE_MS, type Sent } from '../link.ts';
+import { velocityKey } from '../store-keys.ts';
+import { decodeItems, EventEncoder, type SharedItem } from './event-codec.ts';
+import { ForeignEvents } from './foreign-events.ts';
+import { OUTBOX_BYTES_MAX, type Outgoing, StreamOutbox } from './outbox.ts';
+import { exchange, type Exchanged, type StreamEntry } from './stream-scripts.ts';
+
+/**
+ * Entries of a stream that one decision reads. Choice: 32 batches of 16 events take some 3 ms to apply; with three nodes a decision usually
+ * finds two.
+ */
+export const ENTRIES_PER_DECISION_MAX = 32;
+/** Waiting entries of a stream that one round trip takes along after an outage. */
+const APPENDS_MAX = 16;
+/** Choice: a reader in the background may wait longer than a decision. */
+const READ_DEADLINE_MS = 1_000;
+/** Choice: how soon after an outage other nodes get what waited, if no decision takes it along. */
+const RETRY_MS = 100;
+
+/** What all exchanges of this node have in common. */
+export interface ExchangeOptions {
+  readonly memory: VelocityMemory;
+  readonly values: EncryptedValues;
+  readonly link: Link;
+}
+
+/**
+ * Exchanges events with the other nodes: one per thread, over the thread's link. Sends this thread's items and applies what others sent
+ * before them, in one round trip.
+ *
+ * Exactly once: a stream's mark moves from entry to entry by compare-and-swap in memory that all threads share, and the thread that moves
+ * it applies the entry. Threads that read the same entries at the same time share the work, and none waits for another. A thread that
+ * dies in between loses at most the one entry that it was about to apply. Entries of this life are left out by the store.
+ *
+ * Never rejects, and never throws.
+ */
+export class VelocityExchange {
+  readonly #link: Link;
+  readonly #values: EncryptedValues;
+  readonly #marks: StreamMarks;
+  readonly #foreign: ForeignEvents;
+  readonly #encoder = new EventEncoder();
+  readonly #life: string;
+  readonly #sender: string;
+  readonly #outboxes = new Map<number, StreamOutbox>();
+  /** Positions that were found to be gone, by stream. */
+  readonly #gone = new Map<number, string>();
+  #waitingBytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor({ memory, values, link }: ExchangeOptions) {
+    this.#link = link;
+    this.#values = values;
+    this.#marks = new StreamMarks(memory.marks);
+    this.#foreign = new ForeignEvents(memory);
+    this.#life = this.#marks.life.toString(16);
+    this.#sender = `${this.#life}-${randomBytes(6).toString('hex')}`;
+  }
+
+  get isUp(): boolean {
+    return this.#link.isUp;
+  }
+
+  /** Queues items for a stream. This node's table must contain them when the exchange ends, or soon after. */
+  put(stream: number, items: readonly SharedItem[]): void {
+    const payload = this.#encoder.encode(items);
+    this.#outboxOf(stream).add(payload, items.length);
+    this.#waitingBytes += payload.length;
+    this.#marks.add('waiting', items.length);
+    while (this.#waitingBytes > OUTBOX_BYTES_MAX && this.#drop());
+  }
+
+  /** Sends what waits for these streams and applies what comes. True if this thread now knows everything before its own items. */
+  async run(streams: Iterable<number>): Promise<boolean> {
+    const trips: Trip[] = [];
+    for (const stream of streams) this.#plan(stream, ENTRIES_PER_DECISION_MAX, trips);
+    return (await this.#travel(trips)).isComplete;
+  }
+
+  /** Reads these streams without sending. Returns those that have more entries; null if the store did not answer for all. */
+  async read(streams: Iterable<number>, entriesMax: number): Promise<readonly number[] | null> {
+    const trips: Trip[] = [];
+    for (const stream of streams) trips.push({ stream, one: null, after: this.#after(stream), entriesMax });
+    const { more, isAnswered } = await this.#travel(trips, READ_DEADLINE_MS);
+    return isAnswered ? more : null;
+  }
+
+  /** Sends later what waits, if no exchange takes it along before. */
+  retryLater(): void {
+    if (this.#timer !== null || this.#isClosed || this.#waitingBytes === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.flush().then(() => this.retryLater());
+    }, RETRY_MS).unref();
+  }
+
+  /** Sends what waits, as much as one round trip takes along. */
+  async flush(): Promise<void> {
+    const trips: Trip[] = [];
+    if (this.#link.isUp) for (const [stream, { size }] of this.#outboxes) if (size > 0) this.#plan(stream, null, trips);
+    await this.#travel(trips);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #outboxOf(stream: number): StreamOutbox {
+    const found = this.#outboxes.get(stream);
+    if (found !== undefined) return found;
+    const made = new StreamOutbox();
+    this.#outboxes.set(stream, made);
+    return made;
+  }
+
+  #after(stream: number): string {
+    return idOfWord(this.#marks.read(stream));
+  }
+
+  /** Only the last command of a stream reads: everything before it is then in the stream. */
+  #plan(stream: number, entriesMax: number | null, trips: Trip[]): void {
+    const taken = this.#outboxOf(stream).take(APPENDS_MAX);
+    const last = taken.length - 1;
+    for (const [at, one] of taken.entries()) {
+      const reads = entriesMax !== null && at === last;
+      trips.push({ stream, one, after: reads ? this.#after(stream) : null, entriesMax: entriesMax ?? 0 });
+    }
+    if (taken.length === 0 && entriesMax !== null)
+      trips.push({ stream, one: null, after: this.#after(stream), entriesMax });
+  }
+
+  async #travel(trips: readonly Trip[], deadlineMs = LINK_DEADLINE_MS): Promise<Travelled> {
+    if (trips.length === 0) return { isComplete: true, isAnswered: true, more: [] };
+    const results = await exchange(
+      this.#link,
+      trips.map(({ stream, one, after, entriesMax }) => ({
+        stream,
+        life: this.#life,
+        sender: this.#sender,
+        after,
+        entriesMax,
+        append: one === null ? null : { number: one.number, sealed: this.#seal(stream, one) },
+      })),
+      deadlineMs,
+    );
+    const travelled = { isComplete: true, isAnswered: true, more: [] as number[] };
+    for (const [at, trip] of trips.entries()) this.#arrive(trip, results[at], travelled);
+    this.retryLater();
+    return travelled;
+  }
+
+  #seal(stream: number, { payload }: Outgoing): Buffer {
+    const sealed = this.#values.encrypt(velocityKey(stream), payload);
+    this.#marks.add('entriesSent', 1);
+    this.#marks.add('bytesSent', sealed.length);
+    return sealed;
+  }
+
+  #arrive({ stream, one, after }: Trip, result: Exchanged | Sent | undefined, travelled: Travelled): void {
+    if (result === undefined || 'kind' in result) {
+      if (one !== null) this.#outboxOf(stream).back(one);
+      travelled.isComplete = false;
+      travelled.isAnswered = false;
+      return;
+    }
+    const { appended, isGap, isMore, upTo, entries } = result;
+    if (isGap && after !== null) this.#gap(stream, after);
+    for (const entry of entries) this.#take(stream, entry);
+    if (after !== null) this.#marks.claim(stream, wordOfId(upTo));
+    if (isMore) {
+      travelled.isComplete = false;
+      travelled.more.push(stream);
+    }
+    if (one !== null) this.#sent(stream, one, appended, after !== null && !isMore);
+  }
+
+  /** `isNext`: everything between the mark and the appended entry has been read. */
+  #sent(stream: number, one: Outgoing, appended: string, isNext: boolean): void {
+    const outbox = this.#outboxOf(stream);
+    const isUsed = appended === 'used';
+    if (isUsed && one.sendings === 1) {
+      outbox.renumber(one);
+      return;
+    }
+    outbox.done(one);
+    this.#forget(one);
+    if (isUsed) return;
+    const id = wordOfId(appended);
+    this.#marks.own(stream, id);
+    if (isNext) this.#marks.claim(stream, id);
+  }
+
+  #take(stream: number, { id, life, sealed }: StreamEntry): void {
+    const word = wordOfId(id);
+    if (!this.#marks.claim(stream, word)) return;
+    if (this.#marks.contains(stream, lifeOf(life), word)) return;
+    const payload = this.#values.decrypt(velocityKey(stream), sealed);
+    const items = payload === null ? null : decodeItems(payload);
+    if (items === null) this.#marks.add('unreadable', 1);
+    else this.#foreign.apply(stream, items);
+  }
+
+  /** Counts a gap once, however often the stream is read before its next entry. */
+  #gap(stream: number, after: string): void {
+    if (this.#gone.get(stream) === after) return;
+    this.#gone.set(stream, after);
+    this.#marks.add('gaps', 1);
+    this.#marks.raise('gapAtMs', Date.now());
+  }
+
+  #forget({ payload, items }: Outgoing): void {
+    this.#waitingBytes -= payload.length;
+    this.#marks.add('waiting', -items);
+  }
+
+  #drop(): boolean {
+    for (const outbox of this.#outboxes.values()) {
+      const dropped = outbox.dropOldest();
+      if (dropped === null) continue;
+      this.#forget(dropped);
+      this.#marks.add('dropped', dropped.items);
+      return true;
+    }
+    return false;
+  }
+}
+
+/** One command: an entry to append, a position to read after, or both. */
+interface Trip {
+  readonly stream: number;
+  readonly one: Outgoing | null;
+  readonly after: string | null;
+  readonly entriesMax: number;
+}
+
+interface Travelled {
+  isComplete: boolean;
+  isAnswered: boolean;
+  more: number[];
+}
+
+/** Returns 0n for a text that is no life. */
+function lifeOf(text: string): bigint {
+  return /^[0-9a-f]{1,16}$/.test(text) ? BigInt(`0x${text}`) : 0n;
+}

@@ -1,0 +1,39 @@
+import type { Change } from '../state/changes.ts';
+import type { Webhooks } from '../state/webhook-table.ts';
+import type { Dispatcher } from './dispatcher.ts';
+
+/**
+ * Brings the dispatcher up to date with a change that another node has made, as `Control` does for a change of this node. The health stays:
+ * each node learns it from its deliveries.
+ */
+export function followWebhookChange(
+  dispatcher: Pick<Dispatcher, 'subscribe' | 'subscribers' | 'prefetch'>,
+  webhooks: Pick<Webhooks, 'find'>,
+  change: Change,
+): void {
+  const { subscribers, prefetch } = dispatcher;
+  switch (change.kind) {
+    case 'webhook.created': {
+      const webhook = webhooks.find(change.webhook.customer, change.webhook.id);
+      // It may have been refused, or removed by one of the next changes.
+      if (webhook !== null && subscribers.find(webhook.id) === undefined) dispatcher.subscribe(webhook);
+      return;
+    }
+    case 'webhook.removed':
+      if (webhooks.find(change.customer, change.id) !== null) return;
+      subscribers.remove(change.id);
+      prefetch.giveUp(change.id, 'gone', true);
+      return;
+    case 'webhook.changed':
+    case 'webhook.rotated': {
+      const [webhook, known] = [webhooks.find(change.customer, change.id), subscribers.find(change.id)];
+      if (webhook === null || known === undefined) return;
+      const health = change.kind === 'webhook.changed' ? change.change.health : undefined;
+      subscribers.replace({ ...webhook, health: health ?? known.webhook.health });
+      if (webhook.disabled) prefetch.giveUp(change.id, 'disabled', true);
+      else prefetch.changed(change.id);
+      return;
+    }
+    default:
+  }
+}

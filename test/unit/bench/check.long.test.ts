@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+
+const CHECK = fileURLToPath(new URL('../../../dist/bench/check.js', import.meta.url));
+
+test('bench:check compares the built stages with themselves and writes the figures', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-check-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const json = join(folder, 'figures.json');
+  const words = ['--smoke', '--stages', 'verify,decide,webhooks', '--json', json];
+  const { stdout } = await promisify(execFile)(process.execPath, [CHECK, ...words]);
+  expect(stdout).toContain('decide over HTTP');
+  const figures = JSON.parse(readFileSync(json, 'utf8')) as { stages: unknown };
+  const positive = expect.any(Number) as number;
+  expect(figures.stages).toMatchObject([
+    { id: 'verify', unit: 'signature', ours_us: positive, reference_us: positive, verdict: 'not judged' },
+    { id: 'decide', unit: 'request', ours_us: positive, reference_us: positive, echo_ratio: positive },
+    { id: 'webhooks', unit: 'delivery', ours_us: positive, reference_us: positive, echo_ratio: null },
+  ]);
+});

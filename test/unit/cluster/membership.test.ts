@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Link } from '../../../src/cluster/link.ts';
+import { Membership, type MembershipEvent, type MembershipOptions } from '../../../src/cluster/membership.ts';
+import { readNodeId } from '../../../src/cluster/node-id.ts';
+import { tempFolder } from '../state/support.ts';
+import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+
+const KEY = Buffer.alloc(32, 5);
+/** Short, so that tests are quick; the ratio is that of the service. */
+const BEAT_MS = 60;
+const GONE_MS = 300;
+
+let server: StoreServer;
+let control: Link;
+beforeAll(async () => {
+  server = await startStore();
+  control = await server.link();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  await ask(control, 'FLUSHALL');
+});
+
+async function node(id: string, options: Partial<MembershipOptions> = {}): Promise<Membership> {
+  const facts = { version: '1.0.0', roles: ['api'], url: `http://${id}`, startedAtMs: 5, feedPosition: '7-1' };
+  const member = new Membership({
+    link: await server.link(),
+    id,
+    home: randomBytes(16).toString('hex'),
+    key: KEY,
+    facts: () => facts,
+    beatMs: BEAT_MS,
+    goneMs: GONE_MS,
+    ...options,
+  });
+  onTestFinished(() => member.close());
+  return member;
+}
+
+async function joined(id: string, options: Partial<MembershipOptions> = {}): Promise<Membership> {
+  const member = await node(id, options);
+  expect(await member.join()).toEqual({ kind: 'ok' });
+  return member;
+}
+
+function eventsOf(member: Membership): string[] {
+  const events: string[] = [];
+  member.onChange((event: MembershipEvent) => {
+    events.push(`${event.kind} ${event.node.id}${event.kind === 'gone' && event.isOrderly ? ' orderly' : ''}`);
+  });
+  return events;
+}
+
+const idsOf = (member: Membership): string[] => member.peers().map(({ id }) => id);
+
+/** A link that the test can interrupt. */
+function cutting(link: Link): Link & { isCut: boolean } {
+  const own = {
+    isCut: false,
+    isUp: true,
+    send: (commands: Parameters<Link['send']>[0], deadlineMs?: number) =>
+      own.isCut
+        ? Promise.resolve(commands.map(() => ({ kind: 'fault', what: 'unknown', detail: 'cut' }) as const))
+        : link.send(commands, deadlineMs),
+    close: () => link.close(),
+  };
+  return own;
+}
+
+describe('membership', () => {
+  test('Nodes see each other with their facts, and a node that stops is gone at once', async () => {
+    const a = await joined('a');
+    const events = eventsOf(a);
+    const b = await joined('b');
+    await vi.waitFor(() => expect(idsOf(a)).toEqual(['b']));
+    expect(a.peers()[0]).toMatchObject({ version: '1.0.0', roles: ['api'], url: 'http://b', feedPosition: '7-1' });
+    expect(a.peers()[0]?.epoch).toBe(b.epoch);
+    expect(idsOf(b)).toEqual(['a']);
+    await b.close();
+    await a.beat();
+    expect(events).toEqual(['appeared b', 'gone b orderly']);
+    expect(a.missing()).toEqual(['b']);
+  });
+
+  test('A node that is not heard for five beats is gone, and appears again with its next beat', async () => {
+    const a = await joined('a');
+    const events = eventsOf(a);
+    const link = cutting(await server.link());
+    const b = await joined('b', { link });
+    await vi.waitFor(() => expect(events).toEqual(['appeared b']));
+    link.isCut = true;
+    const cutAtMs = performance.now();
+    await vi.waitFor(() => expect(events).toEqual(['appeared b', 'gone b']), { timeout: 5_000 });
+    expect(performance.now() - cutAtMs).toBeGreaterThan(GONE_MS - 2 * BEAT_MS);
+    await vi.waitFor(() => expect(b.peers()).toEqual([]));
+    expect(b.missing()).toEqual(['a']);
+    link.isCut = false;
+    await vi.waitFor(() => expect(events).toEqual(['appeared b', 'gone b', 'appeared b']));
+    await vi.waitFor(() => expect(idsOf(b)).toEqual(['a']));
+  });
+
+  test('A node that has left for good is not missed', async () => {
+    const a = await joined('a');
+    const b = await joined('b');
+    await a.beat();
+    await b.close(true);
+    await a.beat();
+    expect([idsOf(a), a.missing()]).toEqual([[], []]);
+  });
+
+  test('The later one of two nodes with one id is refused, and the earlier one goes on', async () => {
+    const a = await joined('a');
+    const later = await node('a');
+    expect(await later.join()).toMatchObject({ kind: 'fault', code: 'id_taken', detail: expect.stringContaining('a') });
+    expect(await a.beat()).toEqual({ kind: 'ok' });
+  });
+
+  test('A node takes the place of its own earlier run at once, with a higher epoch', async () => {
+    const home = '0a'.repeat(16);
+    const link = cutting(await server.link());
+    const onReplaced = vi.fn<(detail: string) => void>();
+    const before = await joined('a', { home, link, onReplaced });
+    link.isCut = true;
+    const b = await joined('b');
+    const events = eventsOf(b);
+    const startedMs = performance.now();
+    const after = await joined('a', { home });
+    expect(performance.now() - startedMs).toBeLessThan(GONE_MS);
+    expect(after.epoch).toBeGreaterThan(before.epoch);
+    await b.beat();
+    expect(events).toEqual(['gone a', 'appeared a']);
+    link.isCut = false;
+    await vi.waitFor(() => expect(onReplaced).toHaveBeenCalledOnce());
+    expect(await after.beat()).toEqual({ kind: 'ok' });
+  });
+
+  test('A node on another machine takes the id of a node that died, after waiting for it', async () => {
+    const link = cutting(await server.link());
+    const before = await joined('a', { link });
+    link.isCut = true;
+    const after = await joined('a');
+    expect(after.epoch).toBeGreaterThan(before.epoch);
+  });
+
+  test('Another master key is refused', async () => {
+    await joined('a');
+    const other = await node('b', { key: Buffer.alloc(32, 6) });
+    expect(await other.join()).toMatchObject({ code: 'other_key', detail: expect.stringContaining('MASTER_KEY') });
+  });
+
+  test('Nobody is declared dead while the store is away or because it has forgotten everything', async () => {
+    const a = await joined('a');
+    await joined('b');
+    await vi.waitFor(() => expect(idsOf(a)).toEqual(['b']));
+    const events = eventsOf(a);
+    server.pause();
+    await vi.waitFor(() => expect(a.isJoined).toBe(false), { timeout: 5_000 });
+    expect([idsOf(a), a.missing()]).toEqual([[], ['b']]);
+    server.resume();
+    await vi.waitFor(() => expect(idsOf(a)).toEqual(['b']), { timeout: 5_000 });
+    await ask(control, 'FLUSHALL');
+    await a.beat();
+    await vi.waitFor(async () => expect((await ask(control, 'HLEN', '{gh:feed}:nodes')) ?? 0).toBe(2));
+    expect(events).toEqual([]);
+  });
+
+  test('Rows that no node has written are nobody', async () => {
+    const a = await joined('a');
+    for (const [id, row] of [
+      ['x', 'no row'],
+      ['y', `1 ${Date.now()} up 00 garbage`],
+      ['z', Buffer.alloc(300, 0xff)],
+    ] as const)
+      await ask(control, 'HSET', '{gh:feed}:nodes', id, row);
+    expect(await a.beat()).toEqual({ kind: 'ok' });
+    expect([idsOf(a), a.missing()]).toEqual([[], []]);
+  });
+
+  test('Without a store a node has not joined, and joins when the store answers', async () => {
+    const link = cutting(await server.link());
+    link.isCut = true;
+    const a = await node('a', { link });
+    expect(await a.join()).toMatchObject({ code: 'unreachable' });
+    expect([a.isJoined, a.epoch]).toEqual([false, 0]);
+    link.isCut = false;
+    await vi.waitFor(() => expect(a.isJoined).toBe(true));
+  });
+});
+
+describe('the identity of a node', () => {
+  test('It is kept in the data directory, and a copy of the directory is another home', () => {
+    const folder = tempFolder();
+    const first = readNodeId(folder, null);
+    expect(first.id).toMatch(/^node-[0-9a-f]{12}$/);
+    expect(readNodeId(folder, null)).toEqual(first);
+    expect(readNodeId(folder, 'mine')).toEqual({ id: 'mine', home: first.home });
+    expect(readNodeId(tempFolder(), null).home).not.toBe(first.home);
+  });
+});

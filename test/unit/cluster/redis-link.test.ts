@@ -1,0 +1,214 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { Command, MeasuredLink, Sent } from '../../../src/cluster/link.ts';
+import { openLink, openWaitingLink } from '../../../src/cluster/redis-link.ts';
+import { startLateProxy } from '../../support/late-proxy.ts';
+import { type RedisServer, startRedis } from '../../support/redis.ts';
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function openRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
+  const redis = await startRedis(options);
+  closing.push(() => redis.stop());
+  return redis;
+}
+
+function link(url: string, sign: { user?: string; password?: string } = {}): MeasuredLink {
+  const opened = openLink({ urls: [url], user: sign.user ?? null, password: sign.password ?? null });
+  closing.push(() => opened.close());
+  return opened;
+}
+
+const isUp = (opened: MeasuredLink): Promise<void> => vi.waitFor(() => expect(opened.isUp).toBe(true), 20_000);
+const isDown = (opened: MeasuredLink): Promise<void> => vi.waitFor(() => expect(opened.isUp).toBe(false), 20_000);
+
+function command(...args: readonly (string | Buffer)[]): Command {
+  return { key: String(args[1] ?? ''), args };
+}
+
+const kinds = (sent: readonly Sent[]): readonly string[] =>
+  sent.map((one) => (one.kind === 'reply' ? 'reply' : one.what));
+
+test('A link answers commands in their order, with binary values as they are', async () => {
+  const opened = link((await openRedis()).url);
+  await isUp(opened);
+  const value = Buffer.from([0, 255, 13, 10, 128]);
+  const sent = await opened.send([command('SET', 'a', value), command('GET', 'a'), command('INCR', 'n')], 5_000);
+  expect(sent).toEqual([
+    { kind: 'reply', reply: 'OK' },
+    { kind: 'reply', reply: value },
+    { kind: 'reply', reply: 1 },
+  ]);
+  expect(await opened.send([])).toEqual([]);
+  expect(opened.counts).toMatchObject({ sends: 1, commands: 3, faults: { refused: 0, unknown: 0, down: 0 } });
+  expect(opened.counts.roundTrips.reduce((all, count) => all + count, 0)).toBe(1);
+});
+
+test('An error of the store is a fault of its command alone', async () => {
+  const opened = link((await openRedis()).url);
+  await isUp(opened);
+  const sent = await opened.send([command('SET', 'a', 'x'), command('INCR', 'a'), command('GET', 'a')], 5_000);
+  expect(kinds(sent)).toEqual(['reply', 'refused', 'reply']);
+  expect(opened.isUp).toBe(true);
+});
+
+test('A link opens without a store, refuses at once, and is up as soon as the store is', async () => {
+  const redis = await openRedis();
+  await redis.kill();
+  const opened = link(redis.url);
+  const startedAt = performance.now();
+  expect(kinds(await opened.send([command('GET', 'a')], 10_000))).toEqual(['down']);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  await vi.waitFor(() => expect(opened.status().details.join()).toContain('ECONNREFUSED'), 20_000);
+  await redis.restart();
+  await isUp(opened);
+  expect(kinds(await opened.send([command('GET', 'a')], 5_000))).toEqual(['reply']);
+});
+
+test('A link with another password never comes up, and says why', async () => {
+  const redis = await openRedis();
+  await redis.configure('requirepass', 'right-password');
+  const wrong = link(redis.url, { password: 'wrong-password' });
+  const none = link(redis.url);
+  const right = link(redis.url, { password: 'right-password' });
+  await isUp(right);
+  await vi.waitFor(() => expect(wrong.status().details.join()).toContain('WRONGPASS'), 20_000);
+  await vi.waitFor(() => expect(none.status().details.join()).toContain('NOAUTH'), 20_000);
+  expect([wrong.isUp, none.isUp]).toEqual([false, false]);
+});
+
+test('A killed store ends the commands in flight, and the link connects to its successor', async () => {
+  const redis = await openRedis();
+  const opened = link(redis.url);
+  await isUp(opened);
+  const waiting = opened.send([command('BLPOP', 'nothing', '0')], 60_000);
+  await vi.waitFor(async () => expect(String(await redis.command('CLIENT', 'LIST'))).toContain('cmd=blpop'), 20_000);
+  await redis.kill();
+  expect(kinds(await waiting)).toEqual(['unknown']);
+  await isDown(opened);
+  expect(opened.counts.opened).toBe(1);
+  await redis.restart();
+  await isUp(opened);
+});
+
+test('A paused store opens the breaker, holds nothing in flight without bound, and is used again when it answers', async () => {
+  const redis = await openRedis();
+  const opened = link(redis.url);
+  await isUp(opened);
+  redis.pause();
+  const value = Buffer.alloc(1_000_000);
+  const all: Promise<readonly Sent[]>[] = [];
+  for (let n = 0; n < 100; n++) all.push(opened.send([command('SET', `a${n}`, value)]));
+  const given = (await Promise.all(all)).flat();
+  // 16 MiB may be in flight.
+  expect(kinds(given).filter((kind) => kind === 'unknown')).toHaveLength(16);
+  expect(kinds(given).filter((kind) => kind === 'down')).toHaveLength(84);
+  expect(opened.isUp).toBe(false);
+  const startedAt = performance.now();
+  for (let n = 0; n < 1_000; n++) expect(kinds(await opened.send([command('GET', 'a')]))).toEqual(['down']);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  redis.resume();
+  await isUp(opened);
+  expect(kinds(await opened.send([command('GET', 'n')], 5_000))).toEqual(['reply']);
+});
+
+test('A network that drops every reply is left within seconds: the connection is replaced', async () => {
+  const redis = await openRedis();
+  const proxy = await startLateProxy(redis.port);
+  closing.push(() => proxy.stop());
+  const opened = link(proxy.url);
+  await isUp(opened);
+  const before = String(await redis.command('CLIENT', 'LIST'));
+  proxy.isSilent = true;
+  for (let n = 0; n < 3; n++) await opened.send([command('GET', 'a')]);
+  expect(opened.isUp).toBe(false);
+  await vi.waitFor(
+    () => expect(opened.status().details.join()).toMatch(/did not answer any more|no connection/),
+    20_000,
+  );
+  proxy.isSilent = false;
+  await isUp(opened);
+  const ids = (list: string): readonly string[] => [...list.matchAll(/\bid=(\d+)/g)].map(([, id]) => id ?? '');
+  const after = new Set(ids(String(await redis.command('CLIENT', 'LIST'))));
+  // The list of clients includes the connection that asks for it.
+  expect(ids(before).filter((id) => after.has(id))).toEqual([]);
+});
+
+test('A store that is 500 ms late costs no more than the deadline, and then nothing', async () => {
+  const redis = await openRedis();
+  const proxy = await startLateProxy(redis.port);
+  closing.push(() => proxy.stop());
+  const opened = link(proxy.url);
+  await isUp(opened);
+  proxy.delayMs = 500;
+  for (let n = 0; n < 3; n++) {
+    const startedAt = performance.now();
+    expect(kinds(await opened.send([command('INCR', 'late')]))).toEqual(['unknown']);
+    expect(performance.now() - startedAt).toBeLessThan(400);
+  }
+  expect(kinds(await opened.send([command('GET', 'a')]))).toEqual(['down']);
+  // Probes are late too.
+  await vi.waitFor(async () => expect(await redis.command('GET', 'late')).toBe('3'), 20_000);
+  expect(opened.isUp).toBe(false);
+  proxy.delayMs = 0;
+  await isUp(opened);
+});
+
+test('Replies that were late never reach a later command', async () => {
+  const redis = await openRedis();
+  const proxy = await startLateProxy(redis.port);
+  closing.push(() => proxy.stop());
+  const opened = link(proxy.url);
+  await isUp(opened);
+  await opened.send([command('SET', 'x', 'late')], 5_000);
+  proxy.delayMs = 200;
+  const late = opened.send([command('GET', 'x')]);
+  proxy.delayMs = 0;
+  const later = opened.send([command('INCR', 'n')], 5_000);
+  expect(kinds(await late)).toEqual(['reply']);
+  expect(await later).toEqual([{ kind: 'reply', reply: 1 }]);
+});
+
+test('A pause of this thread does not count as a late store', async () => {
+  const opened = link((await openRedis()).url);
+  await isUp(opened);
+  for (let n = 0; n < 5; n++) {
+    const sent = opened.send([command('INCR', 'n')]);
+    // The command leaves at the end of this turn; the reply is there before the thread goes on.
+    await new Promise((done) => setImmediate(done));
+    await new Promise((done) => setImmediate(done));
+    const untilMs = performance.now() + 60;
+    while (performance.now() < untilMs);
+    expect(kinds(await sent)).toEqual(['reply']);
+  }
+  expect(opened.isUp).toBe(true);
+});
+
+test('A waiting link waits for an entry, beyond the deadline of other links', async () => {
+  const redis = await openRedis();
+  const opened = openWaitingLink({ urls: [redis.url], user: null, password: null });
+  closing.push(() => opened.close());
+  await isUp(opened);
+  const waiting = opened.send([command('BLPOP', 'list', '0')]);
+  await vi.waitFor(async () => expect(String(await redis.command('CLIENT', 'LIST'))).toContain('cmd=blpop'), 20_000);
+  await redis.command('LPUSH', 'list', 'entry');
+  expect(await waiting).toEqual([{ kind: 'reply', reply: [Buffer.from('list'), Buffer.from('entry')] }]);
+  expect(opened.isUp).toBe(true);
+});
+
+test('A closed link leaves no connection and refuses everything', async () => {
+  const redis = await openRedis();
+  const opened = link(redis.url);
+  await isUp(opened);
+  const waiting = opened.send([command('BLPOP', 'nothing', '0')], 60_000);
+  await opened.close();
+  expect(kinds(await waiting)).toEqual(['unknown']);
+  expect(kinds(await opened.send([command('GET', 'a')]))).toEqual(['down']);
+  await vi.waitFor(
+    async () => expect(String(await redis.command('CLIENT', 'LIST')).match(/id=/g)).toHaveLength(1),
+    20_000,
+  );
+});

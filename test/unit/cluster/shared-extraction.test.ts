@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { decodeFirst } from '../../../src/extract/first-answer.ts';
+import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
+import type { Extraction } from '../../../src/work/extraction-job.ts';
+import { newExtraction } from '../../support/extraction-jobs.ts';
+import { type RedisServer, startRedis } from '../../support/redis.ts';
+import { SharedNode, type SharedNodeOptions } from '../../support/shared-extraction.ts';
+import { customer } from '../state/support.ts';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+beforeEach(() => redis.flush());
+
+const me = customer(1);
+const LIVE = { timeout: 10_000, interval: 5 };
+
+function open(node: string, options: Partial<SharedNodeOptions> = {}): Promise<SharedNode> {
+  return SharedNode.open({ url: redis.url, node, ...options });
+}
+
+async function openAll(...names: readonly string[]): Promise<readonly [SharedNode, SharedNode, SharedNode]> {
+  const [first, second, third] = await Promise.all(names.map((name) => open(name)));
+  if (first === undefined || second === undefined || third === undefined) throw new Error('three names were expected');
+  for (const node of [first, second, third]) node.setNodes(...names);
+  return [first, second, third];
+}
+
+async function create(node: SharedNode, overrides: Partial<NewExtraction> = {}): Promise<Extraction> {
+  const made = await node.engine.writes.create(newExtraction(overrides));
+  if (made.kind !== 'created') throw new Error(made.kind);
+  return made.job;
+}
+
+const holds = (node: SharedNode, key: string) =>
+  expect.poll(() => node.steps.map((step) => step.key), LIVE).toContain(key);
+
+async function jobAt(node: SharedNode, id: Extraction['id']): Promise<Extraction | null> {
+  await node.engine.caughtUp();
+  return node.reading.find(me, id);
+}
+
+const statusAt = (node: SharedNode, id: Extraction['id']) =>
+  expect.poll(async () => (await jobAt(node, id))?.status, LIVE);
+
+describe('jobs on three nodes', () => {
+  test('A job made on one node runs there, and its records are the same pages on every node', async () => {
+    const nodes = await openAll('a', 'b', 'c');
+    const [a, b, c] = nodes;
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    const ids = Array.from({ length: 700 }, (_none, n) => `r${n}`);
+    a.answer('first', { ids, next: ['second'] });
+    await holds(a, 'second');
+    a.answer('second', { ids: ['r5', 'last'] });
+    await statusAt(a, id).toBe('succeeded');
+    for (const node of nodes) {
+      expect(await node.recordsOf(me, id)).toEqual([...ids, 'last']);
+      expect((await jobAt(node, id))?.counts).toMatchObject({ collected: 701, duplicates: 1, pages: 2 });
+    }
+    expect([b.steps, c.steps]).toEqual([[], []]);
+    expect(await jobAt(b, id)).toEqual(await jobAt(a, id));
+  });
+
+  test('What one node answered can be read on another one at once', async () => {
+    const [a, b] = await openAll('a', 'b', 'c');
+    for (let n = 0; n < 20; n++) {
+      const { id } = await create(n % 2 === 0 ? a : b);
+      expect((await jobAt(n % 2 === 0 ? b : a, id))?.id).toBe(id);
+    }
+  });
+
+  test('A job is cancelled through any node: its own node stops it, and late results are not taken', async () => {
+    const [a, b] = await openAll('a', 'b', 'c');
+    const { id } = await create(a);
+    await holds(a, 'first');
+    expect(await b.engine.writes.cancel(me, id)).toMatchObject({ kind: 'cancelled', job: { id } });
+    await expect.poll(() => a.ended, LIVE).toEqual([id]);
+    a.answer('first', { ids: ['late'] });
+    expect(await a.recordsOf(me, id)).toEqual([]);
+    expect(await b.engine.writes.cancel(me, id)).toMatchObject({ kind: 'ended' });
+    expect(await a.engine.writes.cancel(customer(2), id)).toEqual({ kind: 'not_found' });
+  });
+
+  test('Requests with one Idempotency-Key on two nodes at the same time create one job', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const idempotency = { key: 'k', bodySha256: Buffer.alloc(32, 1), newSecret: 'whsec_a' };
+    const made = await Promise.all([a, b].map(({ engine }) => engine.writes.create(newExtraction({ idempotency }))));
+    expect(made.map(({ kind }) => kind).toSorted()).toEqual(['created', 'replay']);
+    const created = made.flatMap((one) => (one.kind === 'created' ? [one.job.id] : []));
+    const replayed = made.flatMap((one) => (one.kind === 'replay' ? [decodeFirst(one.answer).id] : []));
+    expect(replayed).toEqual(created);
+    await c.engine.caughtUp();
+    expect(c.reading.findIdempotent(me, idempotency)).toMatchObject({ kind: 'replay' });
+    expect((await c.engine.writes.create(newExtraction({ idempotency }))).kind).toBe('replay');
+  });
+
+  test('A session made on one node is used by a job on another, and removed for all through a third', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const made = await a.engine.writes.sessions.create({
+      customer: me,
+      session: { host: 'shop.example', cookies: [], headers: {} },
+      expiresAtMs: null,
+    });
+    if (made.kind !== 'created') throw new Error(made.kind);
+    await b.engine.caughtUp();
+    await create(b, { session: made.session.id });
+    await holds(b, 'first');
+    expect(await c.engine.writes.sessions.remove(me, made.session.id)).toEqual({ kind: 'removed' });
+    await a.engine.caughtUp();
+    expect(a.reading.sessions.find(me, made.session.id)).toBeNull();
+  });
+
+  test('A job made on a node that runs none is run by another one', async () => {
+    const api = await open('api', { runsJobs: false });
+    const runner = await open('runner');
+    const nodes = [{ id: 'api', runsJobs: false }, 'runner'] as const;
+    api.setNodes(...nodes);
+    runner.setNodes(...nodes);
+    const { id } = await create(api);
+    await holds(runner, 'first');
+    runner.answer('first', { ids: ['x'] });
+    await statusAt(api, id).toBe('succeeded');
+    expect(await api.recordsOf(me, id)).toEqual(['x']);
+    expect(api.steps).toEqual([]);
+  });
+});
+
+describe('a node that dies', () => {
+  test('Its running job goes on after its last stored step, on one node, and no record is doubled or missing', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    a.answer('first', { ids: ['1', '2'], next: ['left', 'right'] });
+    await holds(a, 'right');
+    a.answer('left', { ids: ['3'] });
+    await expect.poll(() => b.recordsOf(me, id), LIVE).toEqual(['1', '2', '3']);
+    await a.disconnect();
+    for (const node of [b, c]) node.setNodes('b', 'c');
+    await expect.poll(() => [...b.steps, ...c.steps].map(({ key }) => key), LIVE).toEqual(['right']);
+    const heir = b.steps.length > 0 ? b : c;
+    heir.answer('right', { ids: ['3', '4'] });
+    for (const node of [b, c]) {
+      await statusAt(node, id).toBe('succeeded');
+      expect(await node.recordsOf(me, id)).toEqual(['1', '2', '3', '4']);
+    }
+    expect([...b.steps, ...c.steps]).toEqual([]);
+  });
+
+  test('A node that was only taken for dead stores nothing more for the job, and stops working on it', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    for (const node of [b, c]) node.setNodes('b', 'c');
+    await expect.poll(() => [...b.steps, ...c.steps].map(({ key }) => key), LIVE).toEqual(['first']);
+    // It answers at the same time as the new owner.
+    const heir = b.steps.length > 0 ? b : c;
+    a.answer('first', { ids: ['of-a'], next: ['more-of-a'] });
+    heir.answer('first', { ids: ['of-heir'] });
+    await statusAt(heir, id).toBe('succeeded');
+    for (const node of [a, b, c]) expect(await node.recordsOf(me, id)).toEqual(['of-heir']);
+    expect(a.steps).toEqual([]);
+    expect(a.engine.state().figures).toMatchObject({ running: 0 });
+  });
+
+  test('Queued jobs are taken over too, and the queue of the new owner goes on', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const jobs: Extraction[] = [];
+    for (let n = 0; n < 13; n++) jobs.push(await create(a));
+    await expect.poll(() => a.steps.length, LIVE).toBe(10);
+    await a.disconnect();
+    for (const node of [b, c]) node.setNodes('b', 'c');
+    let done = 0;
+    await expect
+      .poll(() => {
+        for (const node of [b, c]) for (const { key } of [...node.steps]) node.answer(key, { ids: [`r${done++}`] });
+        return b.ended.length;
+      }, LIVE)
+      .toBe(13);
+    expect(done).toBe(13);
+    for (const { id } of jobs) expect((await b.recordsOf(me, id))?.length).toBe(1);
+  });
+
+  test('A node that is back within the time of its membership continues its own jobs', async () => {
+    const a = await open('a');
+    a.setNodes('a');
+    const { id } = await create(a);
+    await holds(a, 'first');
+    await a.stop();
+    const again = await open('a', { folder: a.folder });
+    again.setNodes('a');
+    await holds(again, 'first');
+    again.answer('first', { ids: ['x'] });
+    await statusAt(again, id).toBe('succeeded');
+  });
+
+  test('A node that is back later has what happened without it, and none of the jobs that others took', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    await a.stop();
+    for (const node of [b, c]) node.setNodes('b', 'c');
+    await expect.poll(() => b.steps.length + c.steps.length, LIVE).toBe(1);
+    const heir = b.steps.length > 0 ? b : c;
+    heir.answer('first', { ids: ['1', '2'] });
+    await statusAt(heir, id).toBe('succeeded');
+    const again = await open('a', { folder: a.folder });
+    expect(await again.recordsOf(me, id)).toEqual(['1', '2']);
+    expect(again.steps).toEqual([]);
+  });
+});
+
+describe('the shared store', () => {
+  test('While it does not answer, a job is refused, and running jobs keep their results until it is back', async () => {
+    const own = await startRedis();
+    onTestFinished(() => own.stop());
+    const a = await SharedNode.open({ url: own.url, node: 'a' });
+    a.setNodes('a');
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    await own.kill();
+    a.answer('first', { ids: ['kept'], next: ['second'] });
+    expect(await a.engine.writes.create(newExtraction())).toMatchObject({ kind: 'fault' });
+    await own.restart();
+    await holds(a, 'second');
+    a.answer('second', { ids: ['more'] });
+    await statusAt(a, id).toBe('succeeded');
+    expect(await a.recordsOf(me, id)).toEqual(['kept', 'more']);
+  });
+
+  test('A node that missed entries which are no longer kept drops its unfinished jobs, and follows later ones', async () => {
+    const logBytesMax = 20_000;
+    const [a, b] = await Promise.all([open('a', { logBytesMax }), open('b', { logBytesMax })]);
+    for (const node of [a, b]) node.setNodes('a', 'b');
+    const lost = await create(a);
+    await holds(a, 'first');
+    expect((await jobAt(b, lost.id))?.id).toBe(lost.id);
+    await b.stop();
+    for (let n = 0; n < 60; n++) await create(a);
+    const again = await open('b', { folder: b.folder, logBytesMax });
+    await again.engine.caughtUp();
+    expect(again.gaps.length).toBe(1);
+    expect(await jobAt(again, lost.id)).toBeNull();
+    const later = await create(a);
+    expect((await jobAt(again, later.id))?.id).toBe(later.id);
+  });
+
+  test('It sees no plain text of jobs', async () => {
+    const a = await open('a');
+    a.setNodes('a');
+    await create(a, { input: { topic: 'a-very-secret-topic' } });
+    const entries = JSON.stringify(await redis.command('XRANGE', '{gh:x}:log', '-', '+'));
+    expect(entries).not.toContain('a-very-secret-topic');
+  });
+});
