@@ -68,6 +68,8 @@ async function expectNothingLoads(page: Page): Promise<void> {
 
 /** When the theme of the system changes, every element gets the colours that it would have had from the start. */
 async function expectFreshColours(page: Page): Promise<void> {
+  // A row under the mouse has another colour than a new one.
+  await page.mouse.move(0, 0);
   const light = await page.evaluate(coloursOf);
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });

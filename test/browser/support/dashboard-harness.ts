@@ -14,8 +14,10 @@ export interface OpenOptions {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';
-  /** Default true. False: in a context of its own. */
+  /** Default true. */
   readonly isSignedIn?: boolean;
+  /** The page's clock can be moved: `page.clock.fastForward`. */
+  readonly hasClock?: boolean;
   /** For states that a test cannot bring about: faults, delays, hostile text in every field. */
   readonly override?: Override;
 }
@@ -45,9 +47,15 @@ async function toHarness<Server extends SharedServer>(api: Server, stop: Harness
   const { cookie } = await signIn(url, { key });
   return {
     api,
-    open: async (path, { width = 1_280, height = 800, theme = 'light', isSignedIn = true, override = null } = {}) => {
+    open: async (path, options = {}) => {
+      const { width = 1_280, height = 800, theme = 'light', override = null } = options;
+      const { isSignedIn = true, hasClock = false } = options;
       const look = { width, height, theme };
-      const { page, intercept } = await (isSignedIn ? pageWith({ url, text: cookie }, look) : lonePage(look));
+      const session = isSignedIn ? { url, text: cookie } : null;
+      const { page, intercept } = await (session === null || hasClock
+        ? lonePage(session, look)
+        : pageWith(session, look));
+      if (hasClock) await page.clock.install();
       await intercept(url, override);
       collectFaults(page);
       await page.goto(`${url}${path}`);

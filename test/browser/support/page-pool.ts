@@ -41,29 +41,37 @@ async function newContext(): Promise<BrowserContext> {
   return (await sharedChromium()).newContext(CONTEXT);
 }
 
+interface Cookie {
+  readonly url: string;
+  /** `name=value` */
+  readonly text: string;
+}
+
 /** Returns a blank page whose context has one cookie, until the test ends. */
-export async function pageWith(
-  cookie: { readonly url: string; readonly text: string },
-  look: Look,
-): Promise<PooledPage> {
+export async function pageWith(cookie: Cookie, look: Look): Promise<PooledPage> {
   pooled ??= newContext();
   const context = await pooled;
   const found = idle.pop() ?? (await toPooled(await context.newPage()));
   onTestFinished(() => putBack(found));
-  const [name = '', value = ''] = cookie.text.split(/=(.*)/s);
   await context.clearCookies();
-  await context.addCookies([{ name, value, url: cookie.url }]);
+  await setCookie(context, cookie);
   await apply(found.page, look);
   return found;
 }
 
-/** Returns a page of a context of its own, without cookies, until the test ends. */
-export async function lonePage(look: Look): Promise<PooledPage> {
+/** Returns a page of a context of its own, until the test ends. */
+export async function lonePage(cookie: Cookie | null, look: Look): Promise<PooledPage> {
   const context = await newContext();
   onTestFinished(() => context.close());
+  if (cookie !== null) await setCookie(context, cookie);
   const found = await toPooled(await context.newPage());
   await apply(found.page, look);
   return found;
+}
+
+async function setCookie(context: BrowserContext, { url, text }: Cookie): Promise<void> {
+  const [name = '', value = ''] = text.split(/=(.*)/s);
+  await context.addCookies([{ name, value, url }]);
 }
 
 async function apply(page: Page, { width, height, theme }: Look): Promise<void> {

@@ -134,7 +134,7 @@ export async function seedPages(api: SharedServer): Promise<SeededBodies> {
   return { flaggedId: ids[36] ?? '', bodies };
 }
 
-/** By the ids of `page-table.ts`, in its order. `:id` in paths is that of a flagged decision. `seeded` is called when a response is needed. */
+/** By the ids of `page-table.ts`, in its order. `:id` in paths is a flagged decision's. `seeded` is called when a response is needed. */
 export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, PageCase>> {
   const rowsOf = (path: string): readonly unknown[] =>
     (seeded().bodies.get(path)?.['data'] ?? []) as readonly unknown[];
