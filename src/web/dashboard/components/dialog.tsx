@@ -4,7 +4,7 @@ import { type ApiFault, toFault } from '../api.ts';
 import { Button } from './fields.tsx';
 import { Fault } from './state-view.tsx';
 
-/** A modal dialog: the browser holds the focus inside it, closes it by Esc, and returns the focus. */
+/** A modal dialog: the browser holds the focus inside it and closes it by Esc; the focus returns to where it was. */
 export function Dialog({
   title,
   onClose,
@@ -18,11 +18,12 @@ export function Dialog({
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Together with the key or click that asked for it: what is typed next belongs to the dialog.
+  // Together with the key or click that asked for it: what is typed next belongs to the dialog. A layout effect also ends before the
+  // element leaves the page, so that closing it returns the focus.
   useLayoutEffect(() => {
-    dialog.current?.showModal();
-    const before = dialog.current;
-    return () => before?.close();
+    const own = dialog.current;
+    own?.showModal();
+    return () => own?.close();
   }, []);
   return (
     <dialog
