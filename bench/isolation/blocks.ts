@@ -4,6 +4,8 @@ import { print } from '../webhooks/report.ts';
 import type { Children } from '../webhooks/children.ts';
 import { type Call, largestCalls } from './calls.ts';
 import { callOnce } from './call-once.ts';
+import { createTraffic } from '../traffic.ts';
+import { floods } from './floods.ts';
 import { startServer, type IsolationOptions } from './server.ts';
 
 const PROBE = new URL('./probe.js', import.meta.url).href;
@@ -14,7 +16,14 @@ export async function benchBlocks(options: IsolationOptions, children: Children)
   // Other work of the machine can only lengthen a turn, so the minimum is reported.
   console.log(`longest turn of the event loop: the minimum of ${options.repeats} calls, one at a time`);
   print('', 'turn ms', 'response ms', 'status', 'bytes');
-  for (const call of largestCalls(server)) {
+  const nextBody = createTraffic(5, Math.floor(Date.now() / 1_000));
+  const named = new Map(largestCalls(server).map((call) => [call.name, call]));
+  for (const { name, kind, callsOf } of floods(nextBody)) {
+    const [call] = callsOf(server);
+    if (kind === 'calls' && call !== undefined) named.set(name, { ...call, name });
+  }
+  for (const call of named.values()) {
+    if (!call.name.includes(options.only)) continue;
     const seen = [];
     // Ignores the first call, which includes JIT compilation.
     for (let n = 0; n <= options.repeats; n++)

@@ -17,7 +17,7 @@ export interface IsolationOptions {
   /** Parent of the data directories; removed at the end. */
   readonly folder: string;
   readonly nodeFlags: readonly string[];
-  /** Part of the names of the floods to run; empty for all. */
+  /** Part of the names of the calls or floods to run; empty for all. */
   readonly only: string;
   /** Entries on the list of the busy customer. */
   readonly listEntries: number;

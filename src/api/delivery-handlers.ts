@@ -45,7 +45,7 @@ export function deliveryHandlers(
     const id = idOf(request);
     if (id === null) return NOT_FOUND;
     await deliveries.settled();
-    const delivery = deliveries.find(request.caller.customer, id);
+    const delivery = await deliveries.find(request.caller.customer, id);
     return delivery === null ? NOT_FOUND : { kind: 'json', status: 200, body: deliveryJson(delivery) };
   };
 

@@ -6,6 +6,7 @@ import type { Bands } from '../risk/policy/policy.ts';
 import { type CoarseLocation, readClass, type RecordClass } from '../risk/record-class.ts';
 import { linksOf } from '../history/link-summary.ts';
 import { reviewHint } from '../risk/fuse.ts';
+import { readSignals } from '../risk/shown-signals.ts';
 import type { Rule } from '../risk/rules/rule.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import type { LoggedDecision } from '../history/decision-log/search.ts';
@@ -63,6 +64,8 @@ export function explainDecision(found: LoggedDecision, policy: AppliedPolicy | n
     overridden_by: explained.overriddenBy,
     policy_version: policy?.version ?? null,
     bands: policy === null ? null : showBands(policy.bands),
+    signals: readSignals(found.record.features),
+    outcome: found.record.outcome,
   };
 }
 

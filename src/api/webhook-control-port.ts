@@ -125,7 +125,8 @@ export type DeliveryPageOutcome =
 export interface DeliveryReader {
   /** Resolves when the deliveries of all decisions answered before this call are readable. */
   settled(): Promise<void>;
-  find(customer: CustomerNumber, id: DeliveryId): Delivery | null;
+  /** A promise where other nodes are asked. */
+  find(customer: CustomerNumber, id: DeliveryId): Delivery | null | Promise<Delivery | null>;
   /** Returns a page, newest first. `next` may be set although the page is not full. */
   page(customer: CustomerNumber, query: DeliveryQuery): Promise<DeliveryPageOutcome>;
 }

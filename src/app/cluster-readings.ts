@@ -1,5 +1,7 @@
 import type { ClusterAdmission } from '../cluster/cluster-admission.ts';
 import { type MeasuredLink, ROUND_TRIP_BOUNDS } from '../cluster/link.ts';
+import type { Membership } from '../cluster/membership.ts';
+import type { Peers } from '../cluster/peers.ts';
 import type { Reading } from '../observe/metrics.ts';
 
 /** Metrics of the main thread's link to the shared store. */
@@ -74,6 +76,31 @@ export function admissionReadings(admission: Pick<ClusterAdmission, 'counts'>): 
       help: 'Request ids that were not written to the shared store, because too many waited.',
       kind: 'total',
       read: () => admission.counts.dropped,
+    },
+  ];
+}
+
+/** Metrics of the other nodes, and of the questions between nodes. */
+export function peerReadings(membership: Membership, peers: Pick<Peers, 'counts'>): readonly Reading[] {
+  return [
+    {
+      name: 'gatehouse_cluster_nodes',
+      help: 'Nodes of the cluster that are alive, with this one; 0 while this node has not joined.',
+      kind: 'level',
+      read: () => (membership.isJoined ? membership.peers().length + 1 : 0),
+    },
+    {
+      name: 'gatehouse_cluster_nodes_missing',
+      help: 'Nodes that hold decisions of the last day and cannot be asked.',
+      kind: 'level',
+      read: () => membership.missing().length,
+    },
+    {
+      name: 'gatehouse_cluster_questions_total',
+      help: 'Questions between the nodes: asked, not answered in time (late), answered for others, or dropped as not ours.',
+      kind: 'totals',
+      label: 'result',
+      read: () => Object.entries(peers.counts),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { DASHBOARD_PATH } from '../api/dashboard/dashboard-site.ts';
 import { DashboardSessions } from '../auth/dashboard-sessions.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
@@ -5,6 +6,7 @@ import { SignInCodes } from '../auth/sign-in-codes.ts';
 import { createSiteGuard, type SiteGuard } from '../auth/site-guard.ts';
 import type { LinkReply, LinkRequest } from './control-protocol.ts';
 import type { Listener } from './open-listener.ts';
+import type { SignInShare } from '../ports/sign-ins.ts';
 import { hasRole } from './roles.ts';
 import type { Settings } from './settings.ts';
 
@@ -13,6 +15,8 @@ export interface DashboardState {
   readonly guard: SiteGuard;
   readonly sessions: DashboardSessions;
   readonly codes: SignInCodes;
+  /** Null on a node that works alone, and before it has joined the others. */
+  readonly share: SignInShare | null;
 }
 
 /** A link that signs in once. */
@@ -28,12 +32,14 @@ export function openDashboard({ dashboard, roles, tls }: Settings, listener: Lis
     guard: createSiteGuard({ ...listener.address, publicOrigin: dashboard.publicOrigin, isTls: tls !== null }),
     sessions: new DashboardSessions(dashboard.idleMinutes * 60_000),
     codes: new SignInCodes(),
+    share: null,
   };
 }
 
 /** `keyHash`: SHA-256 of the secret key that the link signs in with. The code is in the fragment, which browsers never send. */
-export function signInLink({ guard, codes }: DashboardState, keyHash: string, nowMs: number): SignInLink {
+export function signInLink({ guard, codes, share }: DashboardState, keyHash: string, nowMs: number): SignInLink {
   const { text, expiresAtMs } = codes.issue(keyHash, nowMs);
+  void share?.issued(hash('sha256', text, 'hex'), keyHash, expiresAtMs - nowMs);
   return { url: `${guard.origin}${DASHBOARD_PATH}#code=${text}`, expiresAtMs };
 }
 

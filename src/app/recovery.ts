@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
-import { openLink } from '../cluster/redis-link.ts';
+import type { Link } from '../cluster/link.ts';
 import { ClusterVelocity } from '../cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../cluster/velocity/velocity-exchange.ts';
 import { unreachable } from '../kernel/brand.ts';
@@ -90,6 +90,7 @@ export function openMemory(
   settings: Settings,
   keyFor: (purpose: string) => Uint8Array,
   clock: Clock,
+  link: Link | null,
   log: Log,
 ): OpenVelocity {
   const folder = velocityFolder(settings.dataDir);
@@ -125,7 +126,7 @@ export function openMemory(
     memory,
     exchange,
     table: openTableMaintenance(folder, memory, exchange),
-    ...openOutcomes(memory, exchange),
+    ...openOutcomes(memory, exchange, link),
   };
 }
 
@@ -140,17 +141,16 @@ function exchangeSeed(
 function openOutcomes(
   memory: VelocityMemory,
   seed: ExchangeSeed | null,
+  link: Link | null,
 ): { readonly outcomes: OutcomeMemory; close(): Promise<void> } {
   const local = new LocalVelocity(memory);
-  if (seed === null) return { outcomes: local, close: () => Promise.resolve() };
-  const link = openLink(seed.address);
+  if (seed === null || link === null) return { outcomes: local, close: () => Promise.resolve() };
   const exchange = new VelocityExchange({ memory, values: new EncryptedValues(seed.valuesKey), link });
   return {
     outcomes: new ClusterVelocity(memory, local, exchange),
     async close() {
       await exchange.flush();
       exchange.close();
-      await link.close();
     },
   };
 }

@@ -42,6 +42,9 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import type { HistoryStats } from '../ports/decision-history.ts';
+import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
@@ -52,7 +55,9 @@ import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import type { Store } from '../state/open-store.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
-import { openDispatcher } from './wire-webhooks.ts';
+import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
+import { SharedWork } from './wire-work.ts';
+import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
 import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
@@ -113,8 +118,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
-  const dashboard = openDashboard(settings, dashboardListener ?? listener);
-  if (dashboard?.guard.isUsable === false) {
+  const ownDashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (ownDashboard?.guard.isUsable === false) {
     log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
   }
   const newer = newerFilesFault(settings.dataDir);
@@ -123,12 +128,19 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
     const keys = await makeDemoCustomer(installation.store, Date.now());
-    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    const link = ownDashboard === null ? null : signInLink(ownDashboard, hashOfKey(keys.secretKey), Date.now());
     printDemoKeys(keys, listener.url, link);
   }
-  const cluster = await openCluster(settings, installation, log);
+  const cluster = await openCluster(
+    settings,
+    installation,
+    { version, url: listener.url, startedAtMs: Date.now() },
+    log,
+  );
+  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
+  const dashboard = ownDashboard && { ...ownDashboard, share };
   const recovered = await recover(settings, installation, cluster, log);
-  const senders = openSenders(settings, installation, recovered, log);
+  const senders = openSenders(settings, installation, cluster, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
   const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
@@ -141,6 +153,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
   const createLink = linkCreator(dashboard, recovered.keyCache);
   const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });
+  cluster?.nodes.start();
   listener.lead(service.onRequest, service.onCrash);
   if (service.onDashboardRequest !== null) dashboardListener?.lead(service.onDashboardRequest, service.onCrash);
   return run({ ...parts, service, control });
@@ -202,6 +215,9 @@ interface Recovered {
   readonly velocity: OpenVelocity | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  /** The decisions and the statistics of all nodes. */
+  readonly history: DecisionReader;
+  readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
 }
 
@@ -229,7 +245,9 @@ async function recover(
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () =>
+    openMemory(settings, keyFor, clock, cluster?.link ?? null, log),
+  );
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -245,6 +263,8 @@ async function recover(
     velocity,
     decisions,
     stats,
+    history: cluster?.nodes.history(decisions) ?? decisions,
+    historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,
   };
 }
@@ -279,26 +299,38 @@ function openBackups(settings: Settings, { store }: Installation, log: Log): Aut
 interface Senders {
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** What nodes share of both; null on a node that works alone. */
+  readonly work: SharedWork | null;
+  readonly allDeliveries: ClusterDeliveries | null;
 }
 
 function openSenders(
   settings: Settings,
   { store, feed, keyFor }: Installation,
+  cluster: Cluster | null,
   { journal }: Recovered,
   log: Log,
 ): Senders {
-  const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
+  const { roles } = settings;
+  const work =
+    cluster && settings.cluster
+      ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, keyFor, log })
+      : null;
+  const key = keyFor('extraction-secrets');
+  const extractions = openExtractions({ store, settings, key, cluster: work?.engine ?? null, log });
   const dispatcher = openDispatcher({
     store,
     key: keyFor('webhook-secrets'),
     journal,
     extractionEndpoint: (id) => extractions.endpointOf(id),
     egressAllow: settings.egressAllow,
-    roles: settings.roles,
+    roles,
+    mirror: work?.mirror ?? null,
     log,
   });
   feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
-  return { dispatcher, extractions };
+  const allDeliveries = work?.reads(ownDeliveries(dispatcher, store.deliveries)) ?? null;
+  return { dispatcher, extractions, work, allDeliveries };
 }
 
 /** Starts the deciding threads, and at the same time those with pending work. */
@@ -306,13 +338,14 @@ async function startThreads(
   settings: Settings,
   installation: Installation,
   recovered: Recovered,
-  { dispatcher, extractions }: Senders,
+  { dispatcher, extractions, work }: Senders,
   log: Log,
 ): Promise<Deciding | null> {
   const [deciding] = await Promise.all([
     openDeciding(settings, installation, recovered, log),
     dispatcher.start().then(() => extractions.start(dispatcher)),
   ]);
+  work?.start(dispatcher, extractions, installation.store);
   return deciding;
 }
 
@@ -393,6 +426,7 @@ async function stop(parts: Parts): Promise<void> {
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
+  await senders.work?.close();
   reportFaults(await decisionSink.flush(), log);
   await stats.close();
   // Gives responses that were just written time to leave the socket.

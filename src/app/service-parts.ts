@@ -9,11 +9,15 @@ import type { ScorePool } from '../frames/score-pool.ts';
 import type { PolicyArchive } from '../assets/policy-archive.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import type { HistoryStats } from '../ports/decision-history.ts';
+import type { Slices } from '../state/turns.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
+import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
@@ -45,7 +49,7 @@ export interface OpenVelocity {
   readonly exchange: ExchangeSeed | null;
   /** The main thread's instance. */
   readonly outcomes: OutcomeMemory;
-  /** Sends what other nodes have not got yet, and closes the main thread's link. */
+  /** Sends the outcomes that other nodes have not got yet. */
   close(): Promise<void>;
 }
 
@@ -54,7 +58,7 @@ export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
   /** Null on a node that works alone. */
-  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'isClosed'> | null;
+  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'isClosed' | 'nodes'> | null;
   readonly listener: Listener;
   /** The dashboard's own listener; null if the service's listener serves it. */
   readonly dashboardListener: Listener | null;
@@ -69,11 +73,17 @@ export interface ServiceParts {
   readonly policies: OpenPolicies | null;
   readonly velocity: OpenVelocity | null;
   readonly deciding: Deciding | null;
+  /** This node's own. */
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  /** Those of all nodes, for the API. */
+  readonly history: DecisionReader;
+  readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** The deliveries of all nodes; null on a node that works alone. */
+  readonly allDeliveries: ClusterDeliveries | null;
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly log: Log;

@@ -25,7 +25,7 @@ export function wireApi(
   endpoint: EndpointFactory,
   { fingerprints, policyFile, policies }: ApiReadings,
 ): SecretHandlers<Exclude<SecretEndpointId, 'reportOutcomes' | 'simulateDecision'>> {
-  const { settings, installation, decisions, dispatcher, extractions } = parts;
+  const { settings, installation, history, dispatcher, extractions } = parts;
   const { store, keyFor } = installation;
   const { egressAllow } = settings;
   const cursors = new Cursors(keyFor('cursor'));
@@ -34,8 +34,8 @@ export function wireApi(
       endpoint,
       cursors,
       store,
-      decisions,
-      stats: parts.stats,
+      decisions: history,
+      stats: parts.historyStats,
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       fingerprints,
@@ -43,7 +43,13 @@ export function wireApi(
       keyUsage: parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,
-      webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),
+      webhooks: webhookParts({
+        store,
+        key: keyFor('webhook-secrets'),
+        dispatcher,
+        allDeliveries: parts.allDeliveries,
+        egressAllow,
+      }),
     }),
     ...extractHandlers(endpoint, { extractions, cursors, egressAllow }),
   };

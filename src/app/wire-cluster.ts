@@ -1,10 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import { ClusterAdmission, type LocalVerdicts } from '../cluster/cluster-admission.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
+import type { NodeFacts } from '../cluster/membership.ts';
+import { readNodeId } from '../cluster/node-id.ts';
 import { openLink } from '../cluster/redis-link.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
+import { ClusterNodes } from './cluster-nodes.ts';
 import { admissionReadings, linkReadings } from './cluster-readings.ts';
 import type { Installation } from './installation.ts';
 import type { ClusterSettings, Settings } from './settings.ts';
@@ -21,25 +23,34 @@ const ALONE_SHOWN_MS = 5_000;
 interface ClusterParts {
   readonly settings: ClusterSettings;
   readonly nodeId: string;
+  readonly nodes: ClusterNodes;
   readonly link: MeasuredLink;
   readonly keyFor: Installation['keyFor'];
 }
 
+/** What a node says about itself, besides its roles. */
+export type SelfFacts = Pick<NodeFacts, 'version' | 'url' | 'startedAtMs'>;
+
 /**
- * Opens the link to the shared store; null on a node that works alone. Waits a moment for the store. Without it the node starts degraded,
- * or refuses decisions in strict mode, until the store answers.
+ * Opens the link to the shared store and joins the other nodes; null on a node that works alone. Waits a moment for the store. Without it
+ * the node starts degraded, or refuses decisions in strict mode, until the store answers. Throws a StartFault if the cluster refuses the
+ * node.
  */
 export async function openCluster(
-  { cluster: settings }: Settings,
-  { keyFor }: Pick<Installation, 'keyFor'>,
+  { cluster: settings, dataDir, roles }: Settings,
+  { keyFor, store, feed }: Pick<Installation, 'keyFor' | 'store' | 'feed'>,
+  self: SelfFacts,
   log: Log,
 ): Promise<Cluster | null> {
   if (settings === null) return null;
   const link = openLink(settings);
   const untilMs = performance.now() + FIRST_ANSWER_MS;
   while (!link.isUp && performance.now() < untilMs) await new Promise((done) => setTimeout(done, POLL_MS));
-  const nodeId = settings.nodeId ?? randomBytes(12).toString('hex');
-  return new Cluster({ settings, nodeId, link, keyFor }, log);
+  const { id, home } = readNodeId(dataDir, settings.nodeId);
+  const facts = (): NodeFacts => ({ ...self, roles, feedPosition: String(feed?.position ?? 0) });
+  const nodes = new ClusterNodes({ settings, id, home, keyFor, turns: store.turns, facts, log });
+  await nodes.join();
+  return new Cluster({ settings, nodeId: id, nodes, link, keyFor }, log);
 }
 
 /** The adapters of ports over the shared store, one method for each. The caller falls back to the local adapter without a cluster. */
@@ -55,13 +66,23 @@ export class Cluster {
   constructor(parts: ClusterParts, log: Log) {
     this.#parts = parts;
     this.#log = log;
-    this.#readings = [...linkReadings(parts.link)];
+    this.#readings = [...linkReadings(parts.link), ...parts.nodes.readings];
     this.#watch();
     this.#timer = setInterval(() => this.#watch(), WATCH_MS).unref();
   }
 
+  /** Who else is in the cluster, and what this node asks them. */
+  get nodes(): ClusterNodes {
+    return this.#parts.nodes;
+  }
+
   get readings(): readonly Reading[] {
     return this.#readings;
+  }
+
+  /** The main thread's link. */
+  get link(): MeasuredLink {
+    return this.#parts.link;
   }
 
   /** Whether this node accepts no decision: strict, and without the store. */
@@ -74,6 +95,7 @@ export class Cluster {
     const { isStrict } = settings;
     this.#admission = new ClusterAdmission({ link, local, hashKey: keyFor('replay-hash'), nodeId, isStrict });
     this.#readings.push(...admissionReadings(this.#admission));
+    void this.#admission.prepare();
     return this.#admission;
   }
 
@@ -93,6 +115,7 @@ export class Cluster {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#admission?.close();
+    await this.#parts.nodes.close();
     await this.#parts.link.close();
   }
 
@@ -101,8 +124,8 @@ export class Cluster {
     const { state, detail } = this.status();
     if (state === this.#state) return;
     this.#state = state;
-    const { details } = this.#parts.link.status();
+    const { details, refusal } = this.#parts.link.status();
     if (state === 'ok') this.#log.info('the shared store answers');
-    else this.#log.warn({ detail, stores: details, strict: this.#parts.settings.isStrict }, 'the shared store fails');
+    else this.#log.warn({ detail, stores: details, refusal }, 'the shared store fails');
   }
 }

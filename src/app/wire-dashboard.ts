@@ -24,7 +24,7 @@ export interface DashboardService {
 /** Returns the handler of everything under /dashboard. */
 export function wireDashboard(parts: ServiceParts, state: DashboardState, service: DashboardService): Handler {
   const { settings, clock, keyCache, log } = parts;
-  const { guard, sessions, codes } = state;
+  const { guard, sessions, codes, share } = state;
   const { failures, handlers, endpoint, onRefused } = service;
   const cookie = sessionCookie(guard.isSecure);
   const access = new DashboardAccess({
@@ -41,6 +41,7 @@ export function wireDashboard(parts: ServiceParts, state: DashboardState, servic
     access,
     sessions,
     codes,
+    share,
     cookie,
     keyCache,
     store: parts.installation.store,

@@ -52,11 +52,12 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
 
 /** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
 export function outcomesOf(
-  { installation, decisions }: ServiceParts,
+  { installation, decisions, cluster }: ServiceParts,
   { outcomes: memory }: OpenVelocity,
   endpoint: EndpointFactory,
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
-  return outcomeHandlers(endpoint, new LocalOutcomes({ outcomes, decisions, memory }));
+  const local = new LocalOutcomes({ outcomes, decisions, memory });
+  return outcomeHandlers(endpoint, cluster?.nodes.outcomes(local) ?? local);
 }

@@ -4,6 +4,8 @@ import { type Extractions, openExtractions as openThread } from '../extract/extr
 import { extractionHandlers } from '../api/extractions/extraction-handlers.ts';
 import type { SchedulerBounds } from '../extract/scheduler.ts';
 import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
+import { endpointAfter } from '../api/kit/endpoint-after.ts';
+import type { EngineCluster } from '../extract/engine-messages.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import type { Cursors } from '../api/kit/paging.ts';
 import type { Log } from '../observe/log.ts';
@@ -25,6 +27,8 @@ export interface ExtractionWiring {
   readonly settings: Settings;
   /** Encrypts sessions and the secrets of destinations. */
   readonly key: Uint8Array;
+  /** The cluster whose jobs this node shares; null on a node that works alone. */
+  readonly cluster?: EngineCluster | null;
   readonly log: Log;
 }
 
@@ -43,11 +47,13 @@ export function jobBoundsOf(
 export interface OpenExtractions extends Extractions {
   /** Addresses on which this service listens; empty before it does. */
   listening(): readonly ListeningAddress[];
+  /** Whether other nodes write jobs as well. */
+  readonly isShared: boolean;
   /** Settings that requests are checked against. */
   readonly settings: Pick<Settings, 'connectorBases' | 'extractRecordsMax'>;
 }
 
-export function openExtractions({ store, settings, key, log }: ExtractionWiring): OpenExtractions {
+export function openExtractions({ store, settings, key, cluster = null, log }: ExtractionWiring): OpenExtractions {
   if (store.extract === null) throw new Error('extraction needs the store open for writing');
   // This thread only reads, but the bound is part of what it shows of a job.
   store.extract.extractions.boundRecords(settings.extractRecordsMax);
@@ -62,6 +68,7 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
       bounds: jobBoundsOf(settings),
       runsJobs: hasRole(settings.roles, 'extract'),
       recordsMax: settings.extractRecordsMax,
+      cluster,
     },
     log,
     onStoreFaults: (faults) => reportFaults(faults, log),
@@ -70,6 +77,7 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
   return {
     ...extractions,
     settings,
+    isShared: cluster !== null,
     listening: () => listening,
     listens(addresses) {
       listening = addresses;
@@ -83,7 +91,8 @@ export function extractHandlers(
   parts: { readonly extractions: OpenExtractions; readonly cursors: Cursors; readonly egressAllow: readonly string[] },
 ): ReturnType<typeof extractionHandlers> {
   const { extractions, cursors, egressAllow } = parts;
-  return extractionHandlers(endpoint, {
+  const synced = extractions.isShared ? endpointAfter(endpoint, () => extractions.caughtUp()) : endpoint;
+  return extractionHandlers(synced, {
     control: extractions.control,
     connectors: CONNECTORS,
     cursors,

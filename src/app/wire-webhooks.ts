@@ -1,3 +1,4 @@
+import type { ClusterDeliveries, DeliveryLogReads } from '../cluster/cluster-deliveries.ts';
 import { createWebhookTable } from '../webhooks/webhook-changes.ts';
 import { Control } from '../webhooks/webhook-control.ts';
 import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
@@ -24,7 +25,9 @@ const nowMs = (): number => Date.now();
 /** A node without the role `deliver` stores deliveries and sends none. */
 export function openDispatcher(
   parts: WebhookWiring &
-    Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log'> & { readonly roles: readonly NodeRole[] },
+    Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log' | 'mirror'> & {
+      readonly roles: readonly NodeRole[];
+    },
 ): Dispatcher {
   const { store, key, journal, egressAllow, log } = parts;
   const { webhooks, deliveries, changes } = store;
@@ -46,6 +49,7 @@ export function openDispatcher(
     deliveries,
     extractionEndpoint: (id) => parts.extractionEndpoint(id),
     journal,
+    mirror: parts.mirror ?? null,
     egressAllow,
     log,
     nowMs,
@@ -55,8 +59,14 @@ export function openDispatcher(
 }
 
 /** Returns the parts needed by the endpoints of webhooks and deliveries. Health is taken from memory, which is newer than the store. */
-export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispatcher }): WebhookManagementParts {
-  const { store, key, egressAllow, dispatcher } = parts;
+export function webhookParts(
+  parts: WebhookWiring & {
+    readonly dispatcher: Dispatcher;
+    /** The deliveries of all nodes of a cluster; null on a node that works alone. */
+    readonly allDeliveries: ClusterDeliveries | null;
+  },
+): WebhookManagementParts {
+  const { store, key, egressAllow, dispatcher, allDeliveries } = parts;
   const { webhooks, deliveries, changes } = store;
   const newest: typeof dispatcher.newest = (webhook) => dispatcher.newest(webhook);
   return {
@@ -71,17 +81,26 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
       },
       secretsOf: (webhook) => webhooks.secretsOf(key, webhook),
     },
-    deliveries: {
-      settled: () => dispatcher.settled(),
-      find: (customer, id) => deliveries.find(customer, id),
-      page: (customer, query) => deliveries.page(customer, query),
-    },
+    deliveries: allDeliveries ?? ownDeliveries(dispatcher, deliveries),
     control: new Control({
       dispatcher,
       webhooks: createWebhookTable({ changes, webhooks, key }),
       deliveries,
+      ...(allDeliveries !== null && { findAnywhere: (customer, id) => allDeliveries.find(customer, id) }),
       nowMs,
     }),
     checkTarget: createTargetCheck(egressAllow, () => dispatcher.listening),
+  };
+}
+
+/** Returns the reads of this node's delivery log. */
+export function ownDeliveries(
+  dispatcher: Pick<Dispatcher, 'settled'>,
+  deliveries: Store['deliveries'],
+): DeliveryLogReads {
+  return {
+    settled: () => dispatcher.settled(),
+    find: (customer, id) => deliveries.find(customer, id),
+    page: (customer, query) => deliveries.page(customer, query),
   };
 }

@@ -21,6 +21,15 @@ export interface DashboardSession {
 
 type StoredSession = { -readonly [Field in keyof DashboardSession]: DashboardSession[Field] };
 
+/** A session as nodes share it, without its id. */
+export interface HashedSession extends Omit<SessionKey, 'hash'> {
+  /** SHA-256 of the id, lower-case hex. */
+  readonly idHash: string;
+  readonly keyHash: string;
+  readonly createdAtMs: number;
+  readonly lastSeenAtMs: number;
+}
+
 const ID_BYTES = 32;
 const ID = /^[A-Za-z0-9_-]{43}$/;
 const NAME_CHARACTERS = 8;
@@ -76,8 +85,37 @@ export class DashboardSessions {
     return session;
   }
 
-  end(id: string): void {
+  /** Returns the session with this id as nodes share it; null without one. */
+  rowOf(id: string): HashedSession | null {
     const idHash = hash('sha256', id, 'hex');
+    const session = this.#sessions.get(idHash);
+    return session === undefined ? null : toRow(idHash, session);
+  }
+
+  rows(): readonly HashedSession[] {
+    return [...this.#sessions].map(([idHash, session]) => toRow(idHash, session));
+  }
+
+  /** Adds a session of another node, or takes over its later use. */
+  adopt({ idHash, keyHash, customer, prefix, createdAtMs, lastSeenAtMs }: HashedSession): void {
+    const known = this.#sessions.get(idHash);
+    if (known !== undefined) {
+      known.lastSeenAtMs = Math.max(known.lastSeenAtMs, lastSeenAtMs);
+      return;
+    }
+    if (this.#sessions.size >= DASHBOARD_SESSIONS_MAX) this.#removeFirst(this.#sessions.keys());
+    const key = { hash: keyHash, customer, prefix };
+    const expiresAtMs = createdAtMs + DASHBOARD_SESSION_MS;
+    const name = idHash.slice(0, NAME_CHARACTERS);
+    this.#sessions.set(idHash, { key, name, createdAtMs, expiresAtMs, lastSeenAtMs });
+    this.#byKey.set(keyHash, (this.#byKey.get(keyHash) ?? new Set<string>()).add(idHash));
+  }
+
+  end(id: string): void {
+    this.endHashed(hash('sha256', id, 'hex'));
+  }
+
+  endHashed(idHash: string): void {
     const session = this.#sessions.get(idHash);
     if (session !== undefined) this.#remove(idHash, session);
   }
@@ -116,4 +154,8 @@ export class DashboardSessions {
     own?.delete(idHash);
     if (own?.size === 0) this.#byKey.delete(key.hash);
   }
+}
+
+function toRow(idHash: string, { key, createdAtMs, lastSeenAtMs }: DashboardSession): HashedSession {
+  return { idHash, keyHash: key.hash, customer: key.customer, prefix: key.prefix, createdAtMs, lastSeenAtMs };
 }

@@ -65,6 +65,11 @@ const WRITE_DEADLINE_MS = 1_000;
  *
  * Windows and the expiry of ids follow the clock of the node that asks, so the store's clock plays no part. An id stays in the store for
  * 60 s beyond its expiry: nodes whose clocks differ by less still refuse each other's ids.
+ *
+ * Measured (bench:admission, ratios on two shared cores): one command for each key of a batch. Processor time for a decision is 20 µs alone,
+ * 5.8 µs in batches of 8 and 4.6 µs in batches of 16 of one key, against 1.2, 0.73 and 0.69 µs of the local admission; 11 µs in batches of
+ * 8 of 8 keys. About a third of it is the system call that writes. One core of the store bears 77,000, 197,000 and 243,000 decisions/s (8
+ * keys in a batch of 8: 105,000). An id takes 129 bytes of its memory.
  */
 export class ClusterAdmission implements Admission {
   readonly #link: Link;
@@ -138,6 +143,11 @@ export class ClusterAdmission implements Admission {
   release(id: AdmittedId): void {
     this.#local.release(id);
     this.#change('release', id);
+  }
+
+  /** Lets the store load the functions, so that the first requests do not wait for it. */
+  async prepare(): Promise<void> {
+    await ADMISSION_FUNCTIONS.call(this.#link, [{ name: 'release', keys: [requestIdKey(0, 0, 0)], args: ['0'] }]);
   }
 
   /** Stops writing changes. Those that still wait are lost, like with a process that ends. */

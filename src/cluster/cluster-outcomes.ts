@@ -9,8 +9,8 @@ import type { Peers } from './peers.ts';
 const QUESTION = 'outcomes.report';
 
 /**
- * Outcomes of the decisions of all nodes. What this node does not know goes to all others at once; the one that has the decision settles it,
- * so an outcome counts once, on whatever nodes it is reported. If that node does not answer the outcome is refused as unknown, and
+ * Outcomes of the decisions of all nodes. What this node does not know goes to all others at once; the one that has the decision settles
+ * it, so an outcome counts once, on whatever nodes it is reported. If that node does not answer, the outcome is refused as unknown;
  * reporting it again is safe.
  */
 export class ClusterOutcomes implements OutcomeReports<Slices> {

@@ -78,4 +78,6 @@ export interface LinkStatus {
   readonly storesUp: number;
   /** The last fault of each primary that does not answer. */
   readonly details: readonly string[];
+  /** The last error with which the store refused a command; null if there was none. */
+  readonly refusal: string | null;
 }

@@ -42,6 +42,7 @@ class RedisLink implements MeasuredLink {
   #sends = 0;
   #commands = 0;
   #redirected = 0;
+  #refusal: string | null = null;
 
   constructor(routes: Routes, deadlineMs: number) {
     this.#routes = routes;
@@ -74,6 +75,7 @@ class RedisLink implements MeasuredLink {
       stores: stores.length,
       storesUp: stores.length - isDown.length,
       details: isDown.map(({ detail }) => detail),
+      refusal: this.#refusal,
     };
   }
 
@@ -136,6 +138,7 @@ class RedisLink implements MeasuredLink {
     for (const result of results) {
       if (result.kind === 'reply') continue;
       this.#faults[result.what]++;
+      if (result.what === 'refused') this.#refusal = result.detail;
       isFaultless = false;
     }
     if (!isFaultless) return;

@@ -3,8 +3,8 @@ import { PLANS } from '../work/webhook-schedule.ts';
 
 /**
  * Returns a delivery of a node that is gone, as another node continues it. An attempt that was due may have been made, so it counts: no
- * receiver gets more attempts than the plan has. If it was the last one, the delivery has failed. A trial is sent again, because without its
- * result the webhook would stay suspended. Nobody waits for a test any more.
+ * receiver gets more attempts than the plan has. If it was the last one, the delivery has failed. A trial is sent again, because without
+ * its result the webhook would stay suspended. Nobody waits for a test any more.
  */
 export function takenOver(row: Delivery, nowMs: number): Delivery {
   const { trigger, attempts, nextAttemptAtMs, createdAtMs } = row;

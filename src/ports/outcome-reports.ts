@@ -13,8 +13,8 @@ export interface OutcomeReport {
  */
 export interface OutcomeReports<Slices> {
   /**
-   * Returns for each report, in their order, whether it was accepted: false if the customer has no such decision, or if the decision is older
-   * than `OUTCOMES_KEPT_MS`. Reporting the same outcome again is accepted and changes nothing.
+   * Returns for each report, in their order, whether it was accepted: false if the customer has no such decision, or if the decision is
+   * older than `OUTCOMES_KEPT_MS`. Reporting the same outcome again is accepted and changes nothing.
    */
   report(
     customer: CustomerNumber,

@@ -3,11 +3,11 @@ import type { Webhooks } from '../state/webhook-table.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 /**
- * Brings the dispatcher up to date with a change that another node has made, as `Control` does for a change of this node. The health stays:
- * each node learns it from its deliveries.
+ * Brings the dispatcher up to date with a change that another node has made, as `Control` does for a change of this node. Failures of
+ * all nodes add up: see `mergeHealth`.
  */
 export function followWebhookChange(
-  dispatcher: Pick<Dispatcher, 'subscribe' | 'subscribers' | 'prefetch'>,
+  dispatcher: Pick<Dispatcher, 'subscribe' | 'subscribers' | 'prefetch' | 'health'>,
   webhooks: Pick<Webhooks, 'find'>,
   change: Change,
 ): void {
@@ -34,6 +34,12 @@ export function followWebhookChange(
       else prefetch.changed(change.id);
       return;
     }
+    case 'webhook.health':
+      for (const { id, health } of change.changed) {
+        const known = subscribers.find(id);
+        if (known !== undefined) dispatcher.health.follow(known, health);
+      }
+      return;
     default:
   }
 }

@@ -1,5 +1,11 @@
 import { unreachable } from '../kernel/brand.ts';
-import { applyDelivery, probeLost, type EndedDelivery, type HealthSignal } from '../work/webhook-health.ts';
+import {
+  applyDelivery,
+  type EndedDelivery,
+  type HealthSignal,
+  mergeHealth,
+  probeLost,
+} from '../work/webhook-health.ts';
 import type { Webhook, WebhookHealth } from '../work/webhook.ts';
 import type { Log } from '../observe/log.ts';
 import type { StoreFault, StoreWrite } from '../state/durable.ts';
@@ -25,6 +31,8 @@ const SAVE_MS = 1_000;
 export class HealthBook {
   readonly #parts: HealthBookParts;
   readonly #unsaved = new Set<string>();
+  /** Failures that have not been saved, by webhook: other nodes of a cluster do not know them. */
+  readonly #unshared = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #saving: Promise<void> = Promise.resolve();
   warnings = 0;
@@ -49,6 +57,16 @@ export class HealthBook {
       signals.some(({ kind }) => kind !== 'warning'),
     );
     for (const signal of signals) this.#tell(webhook, signal);
+    if (ended.result === 'succeeded') this.#unshared.delete(webhook.id);
+    else if (health !== webhook.health) this.#unshared.set(webhook.id, (this.#unshared.get(webhook.id) ?? 0) + 1);
+  }
+
+  /** Takes the health that another node of a cluster has saved. */
+  follow(subscriber: Subscriber, theirs: WebhookHealth): void {
+    const { webhook } = subscriber;
+    const health = mergeHealth(webhook.health, theirs, this.#unshared.get(webhook.id) ?? 0);
+    subscriber.webhook = { ...webhook, health };
+    if (webhook.health.status === 'healthy' && health.status === 'unhealthy') this.#parts.onUnhealthy(webhook.id);
   }
 
   /** Discards probes that were in flight when the process ended, except those still pending: see `Prefetch.open`. */
@@ -112,6 +130,7 @@ export class HealthBook {
   async #saveNow(): Promise<void> {
     const webhooks = [...this.#unsaved].flatMap((id) => this.#parts.subscribers.find(id)?.webhook ?? []);
     this.#unsaved.clear();
+    for (const { id } of webhooks) this.#unshared.delete(id);
     if (webhooks.length === 0) return;
     const saved = await this.#parts.save(webhooks);
     if (saved.kind === 'ok') return;

@@ -35,6 +35,8 @@ export interface ControlParts {
   readonly dispatcher: Dispatcher;
   readonly webhooks: WebhookTable;
   readonly deliveries: Pick<Deliveries, 'find'>;
+  /** Finds a delivery of any node of a cluster; by default those of this node. */
+  findAnywhere?(customer: CustomerNumber, id: DeliveryId): Promise<Delivery | null>;
   nowMs(): number;
 }
 
@@ -186,8 +188,8 @@ export class Control {
     | { readonly kind: 'busy' }
     | StoreFault
   > {
-    const { dispatcher, deliveries } = this.#parts;
-    const before = deliveries.find(customer, id);
+    const { dispatcher, deliveries, findAnywhere } = this.#parts;
+    const before = deliveries.find(customer, id) ?? (await findAnywhere?.(customer, id)) ?? null;
     if (before === null) return { kind: 'not_found' };
     if (before.status === 'pending') return { kind: 'pending' };
     const webhook = this.#find(customer, before.endpointId);

@@ -104,6 +104,26 @@ export function probeLost(health: WebhookHealth, nowMs: number): WebhookHealth {
   return isProbeOut(health) ? { ...health, nextProbeAtMs: nowMs } : health;
 }
 
+/**
+ * Returns the health after another node saved `theirs`. The last event of both counts: a success here that is newer than what the other
+ * node knows keeps the webhook healthy, and failures of both nodes since the last success add up. `unshared`: failures here that have not
+ * been saved.
+ */
+export function mergeHealth(own: WebhookHealth, theirs: WebhookHealth, unshared: number): WebhookHealth {
+  const lastSuccessAtMs = latest(own.lastSuccessAtMs, theirs.lastSuccessAtMs);
+  const lastFailureAtMs = latest(own.lastFailureAtMs, theirs.lastFailureAtMs);
+  const isProvenHere = own.status === 'healthy' && (own.lastSuccessAtMs ?? 0) > (theirs.lastFailureAtMs ?? 0);
+  if (isProvenHere) return { ...own, lastSuccessAtMs, lastFailureAtMs };
+  const isProvenThere = (theirs.lastSuccessAtMs ?? 0) > (own.lastFailureAtMs ?? 0);
+  const more = own.status === 'healthy' && theirs.status === 'healthy' && !isProvenThere ? unshared : 0;
+  const consecutiveFailures = theirs.consecutiveFailures + more;
+  return { ...theirs, consecutiveFailures, lastSuccessAtMs, lastFailureAtMs };
+}
+
+function latest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
 function isProbeOut(health: WebhookHealth): boolean {
   return health.status === 'unhealthy' && health.nextProbeAtMs === null;
 }

@@ -3,6 +3,7 @@ import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeCertificate } from '../support/certificate.ts';
 import { type LateProxy, startLateProxy } from '../support/late-proxy.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { decide, get, newcomer } from '../support/requests.ts';
@@ -177,5 +178,24 @@ describe('a node whose shared store fails', () => {
     proxy.isSilent = true;
     await vi.waitFor(async () => expect((await decide(node.url, key)).status).toBe(429), POLL);
     expect((await get(node.url, '/metrics')).text).toMatch(/^gatehouse_cluster_refused_total [1-9]/m);
+  });
+
+  test('A store behind TLS, with a user and a password, is used if its certificate is trusted', async () => {
+    const { certFile, keyFile } = makeCertificate(folder);
+    for (const [name, value] of [
+      ['tls-cert-file', certFile],
+      ['tls-key-file', keyFile],
+      ['tls-auth-clients', 'no'],
+    ] as const)
+      await redis.configure(name, value);
+    await redis.command('ACL', 'SETUSER', 'gatehouse', 'on', '>a-password', '~{gh:*', '+@all', '-@dangerous');
+    await redis.command('CONFIG', 'SET', 'port', '0', 'tls-port', String(redis.port)).catch(() => {});
+    const node = await start('one', {
+      GATEHOUSE_CLUSTER_URL: `rediss://localhost:${redis.port}`,
+      GATEHOUSE_CLUSTER_USER: 'gatehouse',
+      GATEHOUSE_CLUSTER_PASSWORD: 'a-password',
+      NODE_EXTRA_CA_CERTS: certFile,
+    });
+    await shares(node, node.secretKey);
   });
 });

@@ -142,9 +142,9 @@ type Greeting = Pick<RunningServer, 'url' | 'secretKey' | 'publicKey'>;
 function readGreeting(stdout: string, stderr: string): Greeting | null {
   const url = /"url":"([^"]+)".*"msg":"serving"/.exec(stdout)?.[1];
   if (url === undefined) return null;
-  // A new node of a cluster has the customers and keys of the others.
-  const hasKeys = stdout.includes('"code":"first_start"') && !stdout.includes('"how":"joined"');
-  if (!hasKeys) return { url, secretKey: '', publicKey: '' };
+  // A node that joins a cluster has the keys of the others.
+  if (!stdout.includes('"code":"first_start"') || stdout.includes('"how":"joined"'))
+    return { url, secretKey: '', publicKey: '' };
   const secretKey = /secret key {2}(sk_live_\w+)\s/.exec(stderr)?.[1];
   const publicKey = /public key {2}(pk_live_\w+)\s/.exec(stderr)?.[1];
   return secretKey === undefined || publicKey === undefined ? null : { url, secretKey, publicKey };

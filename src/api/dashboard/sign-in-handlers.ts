@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { sessionRequired } from '../../auth/authenticate.ts';
 import type { DashboardSession, DashboardSessions, SessionKey } from '../../auth/dashboard-sessions.ts';
@@ -16,6 +17,7 @@ import type { Handlers } from '../../http/handlers.ts';
 import { bodyTooLarge, JSON_FIELDS, sendJson } from '../../http/reply.ts';
 import { RATE_SIGN_INS, SIGN_IN_BODY_BYTES_MAX } from '../../kernel/limits.ts';
 import type { Log } from '../../observe/log.ts';
+import type { SignInShare } from '../../ports/sign-ins.ts';
 import type { Store } from '../../state/open-store.ts';
 import { hashOfKey } from '../../state/key-table.ts';
 import type { DashboardAccess } from './dashboard-access.ts';
@@ -24,6 +26,8 @@ export interface SignInParts {
   readonly access: DashboardAccess;
   readonly sessions: DashboardSessions;
   readonly codes: SignInCodes;
+  /** Makes sessions known to the other nodes of a cluster; null on a single node. */
+  readonly share?: SignInShare | null;
   readonly cookie: SessionCookie;
   readonly keyCache: KeyCache;
   readonly store: Pick<Store, 'apiKeys' | 'customers' | 'resetRead'>;
@@ -40,7 +44,7 @@ type SignInResult =
 
 /** Returns the handlers that open, show and end dashboard sessions. */
 export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId> {
-  const { access, sessions, codes, cookie, keyCache, store, nowMs } = parts;
+  const { access, sessions, codes, share = null, cookie, keyCache, store, nowMs } = parts;
 
   /** Sessions cost a line in the log each, and no allowance of management calls. */
   const signIns = new SourceRate(RATE_SIGN_INS);
@@ -49,20 +53,14 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
     const fault = access.crossSiteFault(head) ?? mediaFault(head);
     if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0);
     else {
-      readBody(exchange, SIGN_IN, ({ key, code }) => {
-        const result = key === undefined ? byCode(code ?? '') : byKey(key);
-        if (result.kind === 'refused') access.refuseSignIn(exchange, result.problem);
+      readBody(exchange, SIGN_IN, ({ key, code = '' }) => {
+        if (key !== undefined) openSession(head, exchange, byKey(key));
+        else if (share === null) openSession(head, exchange, keyOf(codes.redeem(code, nowMs())));
         else {
-          const rate = signIns.take(result.key.hash, Math.floor(nowMs() / 1_000));
-          if (!rate.allowed) {
-            access.refuse(exchange, rateLimited(rate));
-            return;
-          }
-          // The session that the browser had ends: nobody goes on with an id that was known before.
-          sessions.end(cookie.read(head.cold.get('cookie')));
-          const id = sessions.open(result.key, nowMs());
-          logChange('signed in to the dashboard', sessions.use(id, nowMs()));
-          exchange.send(204, JSON_FIELDS + cookie.set(id), '');
+          const own = codes.redeem(code, nowMs());
+          void share
+            .redeemed(hash('sha256', code, 'hex'), own)
+            .then((keyHash) => openSession(head, exchange, keyOf(keyHash)));
         }
       });
     }
@@ -102,6 +100,29 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
 
   return { signIn, signOut, readSignIn };
 
+  function openSession(head: RequestHead, exchange: Exchange, result: SignInResult): void {
+    if (result.kind === 'refused') {
+      access.refuseSignIn(exchange, result.problem);
+      return;
+    }
+    const rate = signIns.take(result.key.hash, Math.floor(nowMs() / 1_000));
+    if (!rate.allowed) {
+      access.refuse(exchange, rateLimited(rate));
+      return;
+    }
+    // The session that the browser had ends: nobody goes on with an id that was known before.
+    const before = cookie.read(head.cold.get('cookie'));
+    const ended = sessions.rowOf(before)?.idHash;
+    sessions.end(before);
+    const id = sessions.open(result.key, nowMs());
+    logChange('signed in to the dashboard', sessions.use(id, nowMs()));
+    const opened = sessions.rowOf(id);
+    const answer = (): void => exchange.send(204, JSON_FIELDS + cookie.set(id), '');
+    // The next request of the browser may go to another node.
+    if (share === null || opened === null) answer();
+    else void Promise.all([share.opened(opened), ended === undefined ? null : share.ended(ended)]).then(answer);
+  }
+
   function logChange(message: string, session: DashboardSession | null): void {
     const { customer, prefix } = session?.key ?? {};
     parts.log.info({ customer, key_prefix: prefix, session: session?.name }, message);
@@ -110,9 +131,13 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
   function endSession(head: RequestHead, exchange: Exchange, session: DashboardSession, all: boolean): void {
     const { key } = session;
     logChange(all ? 'signed out of the dashboard everywhere' : 'signed out of the dashboard', session);
+    const id = cookie.read(head.cold.get('cookie'));
+    const ended = sessions.rowOf(id)?.idHash ?? '';
     if (all) sessions.endAll(key.hash);
-    else sessions.end(cookie.read(head.cold.get('cookie')));
-    exchange.send(204, JSON_FIELDS + cookie.clear(), '');
+    else sessions.end(id);
+    const answer = (): void => exchange.send(204, JSON_FIELDS + cookie.clear(), '');
+    if (share === null) answer();
+    else void (all ? share.endedAll(key.hash) : share.ended(ended)).then(answer);
   }
 
   /** Parses and validates the body; an empty one counts as `{}`. */
@@ -134,17 +159,17 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
 
   function byKey(text: string): SignInResult {
     const { known, key } = keyCache.find(text);
-    const hash = hashOfKey(text);
-    if (known) return key.kind === 'public' ? refused(PUBLIC_KEY) : { kind: 'key', key: { ...key, hash } };
+    const keyHash = hashOfKey(text);
+    if (known) return key.kind === 'public' ? refused(PUBLIC_KEY) : { kind: 'key', key: { ...key, hash: keyHash } };
     store.resetRead();
-    return refused(store.apiKeys.find(hash) === null ? UNKNOWN_KEY : REVOKED_KEY);
+    return refused(store.apiKeys.find(keyHash) === null ? UNKNOWN_KEY : REVOKED_KEY);
   }
 
-  function byCode(text: string): SignInResult {
-    const hash = codes.redeem(text, nowMs());
-    if (hash === null) return refused(INVALID_CODE);
-    const key = keyCache.findSecret(hash);
-    return key === null ? refused(REVOKED_KEY) : { kind: 'key', key: { ...key, hash } };
+  /** `keyHash`: the key of a valid code. */
+  function keyOf(keyHash: string | null): SignInResult {
+    if (keyHash === null) return refused(INVALID_CODE);
+    const key = keyCache.findSecret(keyHash);
+    return key === null ? refused(REVOKED_KEY) : { kind: 'key', key: { ...key, hash: keyHash } };
   }
 }
 

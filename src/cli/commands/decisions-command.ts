@@ -1,12 +1,13 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Cli } from '../context.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../export-formats.ts';
 import { withStore } from '../with-store.ts';
 
 interface ExportFlags {
   readonly customer?: string;
   readonly since: number;
   readonly until: number;
-  readonly format: 'ndjson' | 'csv';
+  readonly format: ExportFormat;
 }
 
 /** Reads Unix seconds or a date of ISO 8601. */
@@ -26,7 +27,7 @@ export function addDecisions(cli: Cli): void {
     .option('--customer <id>', 'only this customer, cus_…')
     .option('--since <time>', 'only decisions of this time and later, Unix seconds or a date', parseTime, 0)
     .option('--until <time>', 'only decisions before this time', parseTime, Number.MAX_SAFE_INTEGER)
-    .addOption(new Option('--format <format>', 'format of the output').choices(['ndjson', 'csv']).default('ndjson'))
+    .addOption(new Option('--format <format>', 'format of the output').choices(EXPORT_FORMATS).default('ndjson'))
     .action(({ customer, since, until, format }: ExportFlags) =>
       cli.run(async () => {
         const { exportDecisions } = await import('../decision-export.ts');

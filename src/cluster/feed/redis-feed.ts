@@ -45,6 +45,8 @@ export interface FeedOptions {
   readonly trimMs?: number;
   readonly commitMsMax?: number;
   readonly reportMs?: number;
+  /** How long a start waits for a store that does not answer, or for a change that it cannot apply. */
+  readonly startMs?: number;
 }
 
 export type FeedOpened =
@@ -63,7 +65,7 @@ const TRIM_MS = 10_000;
 /** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
 const WANTED_MS = 60_000;
 const POLL_MS = 5;
-/** Choice: how long a start waits for a store that does not answer. A node with data then serves what it has, and says so. */
+/** Choice: a store that fails over answers within a second or two. A node with data then serves what it has, and says so. */
 const START_MS_MAX = 10_000;
 /** Choice: how long a start asks for a snapshot before it gives up. */
 const SNAPSHOT_MS_MAX = 60_000;
@@ -122,7 +124,7 @@ export class RedisFeed implements StateFeed {
     this.#options = options;
     const { link, key } = options;
     const check = checkOf(key);
-    const joined = await joinCluster({ link, root, positions, check, format: FEED_FORMAT, waitMs: START_MS_MAX });
+    const joined = await joinCluster({ link, root, positions, check, format: FEED_FORMAT, waitMs: this.#startMs });
     if (joined.kind === 'fault') return joined;
     this.#cluster = joined.cluster;
     this.#replicas = this.#openReplicas(options);
@@ -220,6 +222,10 @@ export class RedisFeed implements StateFeed {
     return this.#options?.commitMsMax ?? COMMIT_MS_MAX;
   }
 
+  get #startMs(): number {
+    return this.#options?.startMs ?? START_MS_MAX;
+  }
+
   #begin(options: FeedOptions, position: FeedPosition, check: string): void {
     const { link, waiting, key, formats = CHANGE_FORMATS, bounds, onFault = () => {} } = options;
     const { root, tables, revocations, turns } = this.#parts;
@@ -296,7 +302,7 @@ export class RedisFeed implements StateFeed {
 
   /** Resolves when this node has what the store had at the last look. A node that starts alone does not wait for the store. */
   async #caughtUp(isAlone: boolean): Promise<void> {
-    const deadline = isAlone ? 0 : performance.now() + START_MS_MAX;
+    const deadline = isAlone ? 0 : performance.now() + this.#startMs;
     for (;;) {
       const { kind } = this.#state;
       if (kind === 'current' || this.#isClosed) return;

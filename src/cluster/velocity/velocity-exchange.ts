@@ -7,7 +7,7 @@ import { velocityKey } from '../store-keys.ts';
 import { decodeItems, EventEncoder, type SharedItem } from './event-codec.ts';
 import { ForeignEvents } from './foreign-events.ts';
 import { OUTBOX_BYTES_MAX, type Outgoing, StreamOutbox } from './outbox.ts';
-import { exchange, type Exchanged, type StreamEntry } from './stream-scripts.ts';
+import { exchange, type Exchanged, type StreamEntry } from './stream-functions.ts';
 
 /**
  * Entries of a stream that one decision reads. Choice: 32 batches of 16 events take some 3 ms to apply; with three nodes a decision usually

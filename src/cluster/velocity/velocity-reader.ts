@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { STREAMS, StreamMarks } from '../../velocity/stream-marks.ts';
 import type { Link } from '../link.ts';
-import { trim } from './stream-scripts.ts';
+import { trim } from './stream-functions.ts';
 import type { VelocityExchange } from './velocity-exchange.ts';
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { LABELS, SESSION_MODES } from '../vocabulary.ts';
+import { LABELS, OUTCOMES, SESSION_MODES } from '../vocabulary.ts';
 import { BANDS } from './policy-responses.ts';
 import { decision, hash, pageOf, reasons, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
 
@@ -106,6 +106,15 @@ const EXPLAINED = {
   bands: BANDS.nullable().meta({
     description: 'The bands that applied to this event type; null if that policy is no longer known',
   }),
+  signals: z
+    .record(z.string(), z.number())
+    .nullable()
+    .meta({
+      description:
+        'What the rules read of the request, by name: its token, address, agent, headers and history. 0 is "no" or "not known". ' +
+        'null if they were not kept: for an ALLOW outside of the sample, without a session token, and for decisions of older builds',
+    }),
+  outcome: z.enum(OUTCOMES).nullable().meta({ description: 'As given in the request itself' }),
 };
 
 /** One decision of a look-up: that of a page, and what it follows from. */

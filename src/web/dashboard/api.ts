@@ -1,4 +1,5 @@
 import type { ProblemBody } from '../../contract/wire-types.ts';
+import { notePartial } from './partial.ts';
 import { takeTurn } from './search-turns.ts';
 import { expireSession } from './session.ts';
 
@@ -87,6 +88,7 @@ export async function request(url: string, options: RequestOptions = {}): Promis
       keepalive,
       signal: timeout.signal,
     });
+    notePartial(url, response.headers);
     if (response.ok || accept.includes(response.status)) return response;
     throw await readFault(response);
   } catch (error) {

@@ -5,16 +5,19 @@ import { exec, LocationProvider, Route, Router, useLocation } from 'preact-iso/r
 import { type ApiFault, toFault } from './api.ts';
 import { Toasts, undoNewest } from './components/toast.tsx';
 import { Empty, Fault, Skeleton } from './components/state-view.tsx';
-import { HelpDialog } from './help-dialog.tsx';
-import { keysOn, useKeys } from './keyboard.ts';
+import { isAnyDialogOpen, keysOn, useKeys } from './keyboard.ts';
 import { PAGES, type PageSpec } from './page-table.ts';
+import { withStyle } from './page-style.ts';
 import { pageTitle } from './page-title.ts';
 import { Rail } from './rail.tsx';
 import { session } from './session.ts';
 import { loadSession, SignIn } from './sign-in.tsx';
-import { TopBar } from './top-bar.tsx';
+import { endSession, TopBar } from './top-bar.tsx';
+import { setTheme } from './theme.ts';
 import { useLink } from './url-state.ts';
+import paletteStyle from './styles/command-palette.lazy.css';
 import { live } from './use-live.ts';
+import { useModule } from './use-module.ts';
 import { visibleText } from './visible-text.ts';
 
 const COMPONENTS = PAGES.map(({ id, path, load }) => ({ id, path, component: lazy(load) }));
@@ -58,10 +61,20 @@ export function App({ code }: { readonly code: string | null }): JSX.Element {
   );
 }
 
+const TOOLS: Readonly<Record<string, () => void>> = {
+  'Theme: as the system': () => setTheme('system'),
+  'Theme: light': () => setTheme('light'),
+  'Theme: dark': () => setTheme('dark'),
+  'Sign out': endSession,
+};
+
 function Shell(): JSX.Element {
   const { path, route } = useLocation();
   const link = useLink();
   const [isHelp, setHelp] = useState(false);
+  const help = useModule(isHelp, () => import('./help-dialog.tsx'));
+  const [isPalette, setPalette] = useState(false);
+  const palette = useModule(isPalette, () => withStyle([paletteStyle], import('./command-palette.tsx')));
   const page = pageOf(path);
   const title = pageTitle.value ?? page?.title ?? 'Not found';
   useEffect(() => {
@@ -73,6 +86,8 @@ function Shell(): JSX.Element {
       { keys: 't', does: 'Choose the range of time', run: () => focusOn('#range') },
       { keys: '.', does: 'Live on or off', run: () => void (live.value = !live.peek()) },
       { keys: '?', does: 'Show the keys', run: () => setHelp(true) },
+      // Shown only: `onPaletteKey` listens to it, as it works while somebody types too.
+      { keys: 'Ctrl+K', does: 'Commands', run: () => setPalette(true) },
       { keys: 'z', does: 'Undo', run: () => undoNewest() },
       ...PAGES.flatMap(({ key, title, path }) =>
         key === undefined ? [] : [{ keys: `g ${key}`, does: title, run: () => route(link(path)) }],
@@ -81,6 +96,16 @@ function Shell(): JSX.Element {
     [route, link],
   );
   useKeys('Everywhere', bindings, [route, path]);
+  useEffect(() => {
+    const onPaletteKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
+        return;
+      event.preventDefault();
+      if (!isAnyDialogOpen()) setPalette(true);
+    };
+    addEventListener('keydown', onPaletteKey);
+    return () => removeEventListener('keydown', onPaletteKey);
+  }, []);
   return (
     <div class="shell">
       <a class="skip-link" href="#main" onClick={(event) => skipToMain(event)}>
@@ -103,7 +128,10 @@ function Shell(): JSX.Element {
         </Boundary>
       </main>
       <Toasts />
-      {isHelp && <HelpDialog onClose={() => setHelp(false)} isOn={keysOn.value} />}
+      {isHelp && help !== null && <help.HelpDialog onClose={() => setHelp(false)} isOn={keysOn.value} />}
+      {isPalette && palette !== null && (
+        <palette.CommandPalette pages={PAGES} tools={TOOLS} onClose={() => setPalette(false)} />
+      )}
     </div>
   );
 }

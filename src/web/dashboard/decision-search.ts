@@ -1,3 +1,5 @@
+import { HASH } from './value-forms.ts';
+
 /** The search text of decisions: words and `name:value` pairs, read here and turned into parameters of `GET /v1/decisions`. */
 
 /** Parameters of the API besides the range of time. */
@@ -30,7 +32,6 @@ export interface DecisionSearch {
 
 const TERM = /"[^"]*"|(?:[^\s"]|"[^"]*")+/g;
 const SCORE = /^score\s*(>=|<=|>|<|=|:)\s*(\d{1,3})$/i;
-const HASH = /^[0-9a-f]{64}$/i;
 /** An e-mail address without a name before it, as support tickets quote it: no address, country or reason contains an @. */
 const EMAIL = /^[^\s"@:]+@[^\s"@:]+$/;
 

@@ -45,6 +45,10 @@ export function useKeys(title: string, bindings: readonly KeyBinding[], inputs: 
   }, inputs);
 }
 
+export function isAnyDialogOpen(): boolean {
+  return document.querySelector('dialog[open]') !== null;
+}
+
 const TYPED = /^(?:INPUT|TEXTAREA|SELECT)$/;
 /** Choice: the time for the second of two keys. */
 const SECOND_KEY_MS = 1_200;
@@ -57,7 +61,7 @@ function onKeyDown(event: KeyboardEvent): void {
   const { target } = event;
   const isTyping = target instanceof HTMLElement && (TYPED.test(target.tagName) || target.isContentEditable);
   if (isTyping && !(event.key === 'Escape')) return;
-  if (document.querySelector('dialog[open]') !== null) return;
+  if (isAnyDialogOpen()) return;
   // Enter and space belong to whatever has the focus.
   const isOnControl = target instanceof HTMLElement && target.closest('a,button,summary,[role=option]') !== null;
   if (isOnControl && (event.key === 'Enter' || event.key === ' ')) return;

@@ -8,16 +8,15 @@ import { Dialog } from './components/dialog.tsx';
 import { toast } from './components/toast.tsx';
 import { formatTime } from './format.ts';
 import { now } from './now.ts';
+import { isPartial } from './partial.ts';
 import { session } from './session.ts';
 import { signOut } from './sign-in.tsx';
 import { setTheme, type Theme, theme, THEMES } from './theme.ts';
 import { useLink } from './url-state.ts';
 import { type RangeId, RANGES, useRange } from './use-range.ts';
 import { live } from './use-live.ts';
+import { HASH, REQUEST_ID } from './value-forms.ts';
 import { visibleText } from './visible-text.ts';
-
-const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
-const HASH = /^[0-9a-f]{64}$/i;
 
 export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; readonly onHelp: () => void }): JSX.Element {
   const state = session.value;
@@ -30,6 +29,15 @@ export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; reado
       >
         <span class="top-customer-name">{visibleText(customer?.name ?? '')}</span>
         {customer?.read_only === true && <span class="tag">read only</span>}
+        {isPartial.value && (
+          <span
+            class="tag"
+            role="status"
+            title="A node of the cluster does not answer: what it decided is missing here"
+          >
+            partial
+          </span>
+        )}
       </div>
       <SearchBox />
       <div class="top-tools">
@@ -37,15 +45,15 @@ export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; reado
         <LiveSwitch />
         <ThemeButton />
         <Button kind="quiet" icon="help" label="Keys (?)" onClick={onHelp} />
-        <Button
-          kind="quiet"
-          icon="out"
-          label="Sign out"
-          onClick={() => void signOut().catch((error: unknown) => toast(toFault(error).title))}
-        />
+        <Button kind="quiet" icon="out" label="Sign out" onClick={endSession} />
       </div>
     </header>
   );
+}
+
+/** Signs out of this browser; a failure is a toast. */
+export function endSession(): void {
+  void signOut().catch((error: unknown) => toast(toFault(error).title));
 }
 
 /** An id opens its decision, a fingerprint its links; everything else is a search of the decisions. */

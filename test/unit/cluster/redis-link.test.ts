@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
+import { ADMISSION_FUNCTIONS } from '../../../src/cluster/admission-functions.ts';
 import type { Command, MeasuredLink, Sent } from '../../../src/cluster/link.ts';
 import { openLink, openWaitingLink } from '../../../src/cluster/redis-link.ts';
+import { makeCertificate } from '../../support/certificate.ts';
 import { startLateProxy } from '../../support/late-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 
@@ -52,6 +57,11 @@ test('An error of the store is a fault of its command alone', async () => {
   await isUp(opened);
   const sent = await opened.send([command('SET', 'a', 'x'), command('INCR', 'a'), command('GET', 'a')], 5_000);
   expect(kinds(sent)).toEqual(['reply', 'refused', 'reply']);
+  expect(opened.status()).toMatchObject({
+    storesUp: 1,
+    details: [],
+    refusal: expect.stringContaining('not an integer'),
+  });
   expect(opened.isUp).toBe(true);
 });
 
@@ -211,4 +221,30 @@ test('A closed link leaves no connection and refuses everything', async () => {
     async () => expect(String(await redis.command('CLIENT', 'LIST')).match(/id=/g)).toHaveLength(1),
     20_000,
   );
+});
+
+test('A user with the documented rights may do everything that Gatehouse does, and nothing with other keys', async () => {
+  const redis = await openRedis();
+  const rights = ['~{gh:*', '+@all', '-@dangerous', '+cluster|slots'];
+  await redis.command('ACL', 'SETUSER', 'gatehouse', 'on', '>a-password', ...rights);
+  const opened = link(redis.url, { user: 'gatehouse', password: 'a-password' });
+  await isUp(opened);
+  const id = { name: 'remember', keys: ['{gh:k1}:a'], args: ['1', String(2 ** 40)] };
+  expect(kinds(await ADMISSION_FUNCTIONS.call(opened, [id], 5_000))).toEqual(['reply']);
+  const sent = await opened.send([command('XADD', '{gh:feed}:changes', '*', 'a', 'b'), command('GET', 'other')], 5_000);
+  expect(kinds(sent)).toEqual(['reply', 'refused']);
+});
+
+test('A certificate that this process does not trust is refused, and named as the reason', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'));
+  closing.push(() => rmSync(folder, { recursive: true, force: true }));
+  const { certFile, keyFile } = makeCertificate(folder);
+  const redis = await openRedis();
+  await redis.configure('tls-cert-file', certFile);
+  await redis.configure('tls-key-file', keyFile);
+  await redis.configure('tls-auth-clients', 'no');
+  await redis.command('CONFIG', 'SET', 'port', '0', 'tls-port', String(redis.port)).catch(() => {});
+  const opened = link(`rediss://localhost:${redis.port}`);
+  await vi.waitFor(() => expect(opened.status().details.join()).toContain('self-signed certificate'), 20_000);
+  expect(opened.isUp).toBe(false);
 });

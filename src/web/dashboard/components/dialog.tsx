@@ -4,7 +4,7 @@ import { type ApiFault, toFault } from '../api.ts';
 import { Button } from './fields.tsx';
 import { Fault } from './state-view.tsx';
 
-/** A modal dialog: the browser holds the focus inside it, closes it by Esc, and returns the focus. */
+/** A modal dialog: the browser holds the focus inside it and closes it by Esc; the focus returns to where it was. */
 export function Dialog({
   title,
   onClose,
@@ -19,9 +19,12 @@ export function Dialog({
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
+    const opener = document.activeElement;
     dialog.current?.showModal();
-    const before = dialog.current;
-    return () => before?.close();
+    // The element has left the page by then, so closing it would not return the focus.
+    return () => {
+      if (document.activeElement === document.body) (opener as HTMLElement | null)?.focus();
+    };
   }, []);
   return (
     <dialog

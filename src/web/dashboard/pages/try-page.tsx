@@ -9,6 +9,7 @@ import { useUrlState } from '../url-state.ts';
 import { AnswerView, type Outcome, type Run } from './try/answer-view.tsx';
 import { CodeTabs } from './try/code-tabs.tsx';
 import { type Preset, PRESETS, readBody, writeBody } from './try/presets.ts';
+import { RebuiltSection } from './try/rebuilt-section.tsx';
 import { RequestForm } from './try/request-form.tsx';
 import { METHOD, PATH, signRequest } from './try/request-signing.ts';
 import { SigningView } from './try/signing-view.tsx';
@@ -20,27 +21,32 @@ const TIMEOUT_MS = 10_000;
 export default function TryPage(): JSX.Element {
   const url = useUrlState();
   const preset = PRESETS.find(({ id }) => id === url.get('preset')) ?? PRESETS[0];
-  const [text, setText] = useState(() => writeBody(preset.body));
+  const from = url.get('from');
+  const [text, setText] = useState(() => writeBody(from === '' ? preset.body : {}));
   const [apiKey, setApiKey] = useState('');
   const [run, setRun] = useState<Run | null>(null);
   const current = useRef<AbortController | null>(null);
-  const shown = useRef(preset.id);
+  const shown = useRef(`${from}/${preset.id}`);
   useEffect(() => () => current.current?.abort(), []);
   useEffect(() => {
-    if (shown.current === preset.id) return;
-    shown.current = preset.id;
+    // A rebuilt request sets the text when it has come.
+    const now = `${from}/${preset.id}`;
+    if (shown.current === now || from !== '') return void (shown.current = now);
+    shown.current = now;
     current.current?.abort();
     setText(writeBody(preset.body));
     setRun(null);
-  }, [preset.id]);
+    return undefined;
+  }, [preset.id, from]);
   const body = useMemo(() => readBody(text), [text]);
+  const count = from === '' ? preset.count : 1;
 
   const start = async (isReal: boolean): Promise<void> => {
     if (body === null) return;
     current.current?.abort();
     const own = new AbortController();
     current.current = own;
-    const total = isReal ? preset.count : 1;
+    const total = isReal ? count : 1;
     const outcomes: Outcome[] = [];
     const show = (isBusy: boolean, fault: ApiFault | null = null): void => {
       if (!own.signal.aborted) setRun({ total, outcomes: [...outcomes], fault, isBusy });
@@ -59,7 +65,7 @@ export default function TryPage(): JSX.Element {
     }
   };
 
-  const isMany = preset.count > 1;
+  const isMany = count > 1;
   return (
     <div
       class="stack"
@@ -69,9 +75,20 @@ export default function TryPage(): JSX.Element {
         void start(false);
       }}
     >
+      {from !== '' && (
+        <RebuiltSection
+          key={from}
+          id={from}
+          closeHref={url.href({ from: null })}
+          onBody={(rebuilt) => {
+            setText(writeBody(rebuilt));
+            setRun(null);
+          }}
+        />
+      )}
       <Section
         title="Request"
-        note={preset.about}
+        note={from === '' ? preset.about : 'Rebuilt from a decision.'}
         actions={
           <Button
             kind="primary"
@@ -84,7 +101,10 @@ export default function TryPage(): JSX.Element {
         }
       >
         <div class="stack">
-          <PresetLinks preset={preset} href={(id) => url.href({ preset: id === PRESETS[0].id ? null : id })} />
+          <PresetLinks
+            preset={from === '' ? preset : null}
+            href={(id) => url.href({ preset: id === PRESETS[0].id ? null : id, from: null })}
+          />
           <RequestForm text={text} onText={setText} />
           <div class="try-real">
             <Field
@@ -102,13 +122,13 @@ export default function TryPage(): JSX.Element {
               disabled={body === null || apiKey.trim() === '' || run?.isBusy === true}
               onClick={() => void start(true)}
             >
-              {isMany ? `Send ${preset.count} real requests` : 'Send as a real decision'}
+              {isMany ? `Send ${count} real requests` : 'Send as a real decision'}
             </Button>
           </div>
           {isMany && (
             <p class="muted">
-              This preset has {preset.count} requests in sequence. A simulation evaluates only the first one, because it
-              stores nothing. With a key, all of them are sent, counted and stored.
+              This preset has {count} requests in sequence. A simulation evaluates only the first one, because it stores
+              nothing. With a key, all of them are sent, counted and stored.
             </p>
           )}
         </div>
@@ -124,13 +144,14 @@ function PresetLinks({
   preset,
   href,
 }: {
-  readonly preset: Preset;
+  /** Null if the request is none of them. */
+  readonly preset: Preset | null;
   readonly href: (id: string) => string;
 }): JSX.Element {
   return (
     <Segments
       label="Presets"
-      options={PRESETS.map(({ id, title }) => ({ title, href: href(id), isOn: id === preset.id }))}
+      options={PRESETS.map(({ id, title }) => ({ title, href: href(id), isOn: id === preset?.id }))}
     />
   );
 }

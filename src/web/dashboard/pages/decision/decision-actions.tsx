@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso/router';
 import type { Label, ListAction } from '../../../../contract/vocabulary.ts';
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { send, toFault, v1 } from '../../api.ts';
@@ -10,6 +11,7 @@ import { toast } from '../../components/toast.tsx';
 import { shortId } from '../../format.ts';
 import { useKeys } from '../../keyboard.ts';
 import { isReadOnly } from '../../session.ts';
+import { urlWith } from '../../url-state.ts';
 
 /** What somebody can do about a decision: a list entry, a label, copies of it. */
 export function DecisionActions({
@@ -22,6 +24,7 @@ export function DecisionActions({
   const [action, setAction] = useState<ListAction | null>(null);
   const [isBusy, setBusy] = useState(false);
   const { fingerprint_hash: hash, request_id: id, label } = decision;
+  const { route } = useLocation();
   const canWrite = !isReadOnly();
   const canList = canWrite && hash !== null;
   const setLabel = async (value: Label): Promise<void> => {
@@ -38,6 +41,7 @@ export function DecisionActions({
     setBusy(false);
   };
   const curl = `curl -H "Authorization: Bearer $GATEHOUSE_KEY" '${location.origin}/v1/decisions/${id}'`;
+  const simulatePath = urlWith('/dashboard/try', {}, { from: id });
   const open = (value: ListAction): boolean => {
     if (canList) setAction(value);
     return canList;
@@ -48,9 +52,10 @@ export function DecisionActions({
       { keys: 'b', does: 'Block the fingerprint (asks)', run: () => open('block') },
       { keys: 'a', does: 'Allow the fingerprint (asks)', run: () => open('allow') },
       { keys: 'w', does: 'Watch the fingerprint (asks)', run: () => open('watch') },
+      { keys: 's', does: 'Simulate it again', run: () => route(simulatePath) },
       { keys: 'c', does: 'Copy the id', run: () => void copyText(id, 'the id') },
     ],
-    [id, canList],
+    [id, canList, route],
   );
   return (
     <div class="row">
@@ -75,6 +80,9 @@ export function DecisionActions({
         It was legitimate
       </Button>
       <span class="divider" />
+      <a class="button" href={simulatePath}>
+        Simulate again
+      </a>
       <Button icon="copy" kind="quiet" onClick={() => void copyText(curl, 'the command')}>
         curl
       </Button>

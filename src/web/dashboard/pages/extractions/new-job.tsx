@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConnectorRow, ExtractionCreatedBody, OperationBody, WirePage } from '../../../../contract/wire-types.ts';
 import { type ApiFault, send, toFault, v1 } from '../../api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Fault, StateView } from '../../components/state-view.tsx';
@@ -12,7 +13,17 @@ import { isReadOnly } from '../../session.ts';
 import { useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
-import { fieldsOf, SchemaForm, toInput, type Typed, typedOf } from './schema-form.tsx';
+import {
+  DELIVERY_START,
+  DeliveryForm,
+  type DeliveryState,
+  toDelivery,
+  VARIABLE_MARK,
+  withoutSecrets,
+  withPlaceholders,
+} from './delivery-form.tsx';
+import { fieldsOf, toInput, type Typed, typedOf } from './schema-fields.ts';
+import { SchemaForm } from './schema-form.tsx';
 
 const LIMIT_DEFAULT = '100';
 
@@ -108,28 +119,43 @@ function OperationForm({
   const [limit, setLimit] = useState(LIMIT_DEFAULT);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<ApiFault | null>(null);
+  const [delivery, setDelivery] = useState(DELIVERY_START);
+  const [isTried, setTried] = useState(false);
+  const [secret, setSecret] = useState<string | null>(null);
   const input = useMemo(() => toInput(fields, typed), [fields, typed]);
+  const target = useMemo(() => toDelivery(delivery), [delivery]);
   useEffect(() => setFault(null), [typed, limit]);
-  const errors = new Map<string, string>();
+  const errors = errorsAt(fault, /^\/input\/([^/]+)/);
   if (input.kind === 'fault') errors.set(input.name, input.message);
-  for (const { pointer, message } of fault?.errors ?? []) {
-    const name = /^\/input\/([^/]+)/.exec(pointer)?.[1];
-    if (name !== undefined) errors.set(name, message);
-  }
-  const body = {
-    connector: connector.id,
-    operation: operation.name,
-    input: input.kind === 'input' ? input.input : {},
-    collect: limit.trim() === '' ? { mode: 'all' } : { mode: 'limit', limit: Number(limit) },
+  const deliveryErrors = errorsAt(fault, /^\/delivery\/(?:destination\/)?([^/]+)/);
+  // Fields that are still empty are no mistake before somebody has tried to start.
+  if (target.kind === 'fault' && isTried) deliveryErrors.set(target.name, target.message);
+  const bodyWith = (state: DeliveryState): Readonly<Record<string, unknown>> => {
+    const to = toDelivery(state);
+    return {
+      connector: connector.id,
+      operation: operation.name,
+      input: input.kind === 'input' ? input.input : {},
+      collect: limit.trim() === '' ? { mode: 'all' } : { mode: 'limit', limit: Number(limit) },
+      ...(to.kind === 'delivery' && to.delivery !== null ? { delivery: to.delivery } : {}),
+    };
+  };
+  const changeDelivery = (state: DeliveryState): void => {
+    setDelivery(state);
+    setFault(null);
   };
   const run = async (): Promise<void> => {
     setBusy(true);
     setFault(null);
     try {
-      const made = await send<ExtractionCreatedBody>('POST', v1('/extractions'), body, {
+      const sent = send<ExtractionCreatedBody>('POST', v1('/extractions'), bodyWith(delivery), {
         headers: { 'Idempotency-Key': crypto.randomUUID() },
       });
+      setDelivery(withoutSecrets(delivery));
+      setTried(false);
+      const made = await sent;
       toast('The extraction is queued');
+      setSecret(made.delivery?.secret ?? null);
       onStarted(made.id);
     } catch (error) {
       setFault(toFault(error));
@@ -142,7 +168,8 @@ function OperationForm({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (input.kind === 'input') void run();
+        setTried(true);
+        if (input.kind === 'input' && target.kind === 'delivery') void run();
       }}
     >
       <div class="columns">
@@ -157,6 +184,7 @@ function OperationForm({
           hint="At most this many. Empty: all of them."
         />
       </div>
+      <DeliveryForm state={delivery} errors={deliveryErrors} onState={changeDelivery} />
       {fault !== null && <Fault fault={fault} />}
       <div class="row">
         <Button type="submit" kind="primary" disabled={isBusy || input.kind === 'fault' || isReadOnly()}>
@@ -168,15 +196,47 @@ function OperationForm({
         </span>
       </div>
       <details>
-        <summary>The same as an API call, which can also deliver to a webhook or an upload</summary>
-        <CodeBlock text={commandOf(body)} label="Call" wrap />
+        <summary>The same as an API call</summary>
+        <CodeBlock text={commandOf(bodyWith(withPlaceholders(delivery)))} label="Call" wrap />
       </details>
+      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </form>
   );
 }
 
+/** Messages of a problem by the name of the field that the pointer names. */
+function errorsAt(fault: ApiFault | null, form: RegExp): Map<string, string> {
+  const errors = new Map<string, string>();
+  for (const { pointer, message } of fault?.errors ?? []) {
+    const name = form.exec(pointer)?.[1];
+    if (name !== undefined) errors.set(name, message);
+  }
+  return errors;
+}
+
+/** The only place where a secret that the service created is shown. */
+function SecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }): JSX.Element {
+  return (
+    <Dialog title="The secret of the deliveries, shown once" onClose={onClose}>
+      <div class="stack">
+        <p>Store it where the receiver of the records reads it, to check their signatures. No later call shows it.</p>
+        <CodeBlock text={secret} label="Secret" wrap />
+        <footer class="dialog-foot">
+          <Button kind="primary" onClick={onClose}>
+            I have stored it
+          </Button>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}
+
+const VARIABLE = new RegExp(`${VARIABLE_MARK}([A-Z_]+)${VARIABLE_MARK}`, 'g');
+
 function commandOf(body: unknown): string {
-  const json = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
+  const quoted = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
+  // Variables stand outside of the single quotes, so that the shell reads them.
+  const json = quoted.replaceAll(VARIABLE, `'"$$$1"'`);
   return `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
   ${location.origin}/v1/extractions \\
   -d '${json}'`;

@@ -1,0 +1,122 @@
+import { ClusterHistory } from '../cluster/cluster-history.ts';
+import { ClusterOutcomes } from '../cluster/cluster-outcomes.ts';
+import { ClusterStats } from '../cluster/cluster-stats.ts';
+import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
+import type { MeasuredLink } from '../cluster/link.ts';
+import { Membership, type NodeFacts } from '../cluster/membership.ts';
+import { Peers } from '../cluster/peers.ts';
+import { openLink, openWaitingLink } from '../cluster/redis-link.ts';
+import { SharedSignIns } from '../cluster/shared-sign-ins.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { Log } from '../observe/log.ts';
+import type { Reading } from '../observe/metrics.ts';
+import type { OutcomeReports } from '../ports/outcome-reports.ts';
+import type { SessionTable, SignInShare } from '../ports/sign-ins.ts';
+import type { Slices, Turns } from '../state/turns.ts';
+import { peerReadings } from './cluster-readings.ts';
+import type { Installation } from './installation.ts';
+import { EXIT_SETTINGS, type ClusterSettings } from './settings.ts';
+import { StartFault } from './start-fault.ts';
+
+export interface NodesOptions {
+  readonly settings: ClusterSettings;
+  readonly id: string;
+  readonly home: string;
+  readonly keyFor: Installation['keyFor'];
+  readonly turns: Turns;
+  readonly facts: () => NodeFacts;
+  readonly log: Log;
+}
+
+/**
+ * What this node knows of the others, and what it asks them. It has links of its own: answers may be large, and must never delay the
+ * admission of a request.
+ */
+export class ClusterNodes {
+  readonly membership: Membership;
+  readonly peers: Peers;
+  readonly readings: readonly Reading[];
+  readonly #options: NodesOptions;
+  readonly #link: MeasuredLink;
+  #signIns: SharedSignIns | null = null;
+
+  constructor(options: NodesOptions) {
+    const { settings, id, home, keyFor, facts, log } = options;
+    this.#options = options;
+    const key = keyFor(CLUSTER_VALUES_PURPOSE);
+    this.#link = openLink(settings);
+    this.membership = new Membership({
+      link: this.#link,
+      id,
+      home,
+      key,
+      facts,
+      onReplaced: (detail) => end(detail, log),
+    });
+    const { membership } = this;
+    this.peers = new Peers({ membership, link: this.#link, waiting: openWaitingLink(settings), key });
+    this.readings = peerReadings(membership, this.peers);
+    membership.onChange((event) => {
+      const { id: node, epoch, url, version } = event.node;
+      if (event.kind === 'appeared') log.info({ node, epoch, url, version }, 'a node of the cluster appeared');
+      else if (event.isOrderly) log.info({ node, epoch }, 'a node of the cluster stopped');
+      else log.warn({ node, epoch }, 'a node of the cluster is gone');
+    });
+  }
+
+  /** Joins the cluster. Throws a StartFault if the cluster refuses this node; without the store the node joins later. */
+  async join(): Promise<void> {
+    const untilMs = performance.now() + FIRST_ANSWER_MS;
+    while (!this.#link.isUp && performance.now() < untilMs) await new Promise((done) => setTimeout(done, POLL_MS));
+    const joined = await this.membership.join();
+    if (joined.kind === 'ok') this.#options.log.info({ node: this.membership.id }, 'joined the cluster');
+    else if (joined.code === 'unreachable')
+      this.#options.log.warn({ detail: joined.detail }, 'joins the cluster later');
+    else {
+      await this.close();
+      throw new StartFault(joined.detail, EXIT_SETTINGS);
+    }
+  }
+
+  history(log: DecisionLog): ClusterHistory {
+    return new ClusterHistory(log, this.peers, this.#options.turns, this.membership.id);
+  }
+
+  stats(stats: DecisionStats): ClusterStats {
+    return new ClusterStats(stats, this.peers, this.#options.turns);
+  }
+
+  outcomes(own: OutcomeReports<Slices>): OutcomeReports<Slices> {
+    return new ClusterOutcomes(own, this.peers, this.#options.turns);
+  }
+
+  /** Makes these sessions those of all nodes. */
+  signIns(sessions: SessionTable): SignInShare {
+    const values = new EncryptedValues(this.#options.keyFor(CLUSTER_VALUES_PURPOSE));
+    this.#signIns = new SharedSignIns({ sessions, link: this.#link, peers: this.peers, values });
+    return this.#signIns;
+  }
+
+  /** Begins to answer the questions of other nodes; call when everything that answers is open. */
+  start(): void {
+    this.peers.start();
+    void this.#signIns?.sync();
+  }
+
+  async close(): Promise<void> {
+    this.#signIns?.close();
+    await this.peers.close();
+    await this.membership.close();
+    await this.#link.close();
+  }
+}
+
+const FIRST_ANSWER_MS = 1_000;
+const POLL_MS = 10;
+
+/** Another node has this id while the cluster had given this one up: two nodes of one id would mix up their answers. */
+function end(detail: string, log: Log): void {
+  log.fatal({ detail }, 'the cluster refuses this node; stopping');
+  process.kill(process.pid, 'SIGTERM');
+}

@@ -1,0 +1,119 @@
+import { ClusterDeliveries, type DeliveryLogReads } from '../cluster/cluster-deliveries.ts';
+import { CLUSTER_VALUES_PURPOSE } from '../cluster/encrypted-values.ts';
+import type { MeasuredLink } from '../cluster/link.ts';
+import type { Membership } from '../cluster/membership.ts';
+import type { Peers } from '../cluster/peers.ts';
+import { openLink } from '../cluster/redis-link.ts';
+import { SharedDeliveries } from '../cluster/shared-deliveries.ts';
+import type { NodeRole } from '../contract/node-roles.ts';
+import type { EngineCluster } from '../extract/engine-messages.ts';
+import type { Log } from '../observe/log.ts';
+import type { LiveNode } from '../state/shared-jobs.ts';
+import type { Store } from '../state/open-store.ts';
+import type { Delivery, DeliveryId } from '../work/webhook.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { Installation } from './installation.ts';
+import { hasRole } from './roles.ts';
+import type { ClusterSettings } from './settings.ts';
+import type { OpenExtractions } from './wire-extractions.ts';
+
+/** Wires deliveries and extraction jobs of a cluster: who runs them, and who takes them over. */
+
+export interface SharedWorkParts {
+  readonly nodes: { readonly membership: Membership; readonly peers: Peers };
+  readonly settings: ClusterSettings;
+  readonly roles: readonly NodeRole[];
+  readonly keyFor: Installation['keyFor'];
+  readonly log: Log;
+}
+
+/** Choice: a dead node's jobs wait for this beside the time of the membership. */
+const NODES_MS = 500;
+/** Choice: pending rows read at a time, about a millisecond of the main thread. */
+const ROWS_AT_ONCE = 64;
+
+export class SharedWork {
+  /** Shows the pending deliveries of this node to the others. */
+  readonly mirror: SharedDeliveries;
+  readonly engine: EngineCluster;
+  readonly #parts: SharedWorkParts;
+  /** Rows may be large, and must never delay the admission of a request. */
+  readonly #link: MeasuredLink;
+  #timer: NodeJS.Timeout | null = null;
+  #shown = '';
+
+  constructor(parts: SharedWorkParts) {
+    const { nodes, settings, keyFor, roles, log } = parts;
+    const { membership } = nodes;
+    this.#parts = parts;
+    this.#link = openLink(settings);
+    const key = keyFor(CLUSTER_VALUES_PURPOSE);
+    const { urls, user, password } = settings;
+    this.engine = { urls, user, password, node: membership.id, key };
+    this.mirror = new SharedDeliveries({
+      link: this.#link,
+      key,
+      node: membership.id,
+      sends: hasRole(roles, 'deliver'),
+      isJoined: () => membership.isJoined,
+      senders: () => membership.peers().flatMap(({ id, roles: theirs }) => (theirs.includes('deliver') ? id : [])),
+      storeNowMs: () => Math.round(membership.storeNowMs),
+      nowMs: () => Date.now(),
+      onTakenOver: (node, deliveries) =>
+        log.warn({ node, deliveries }, 'deliveries of another node are continued here'),
+    });
+  }
+
+  /** Returns the reads of the delivery logs of all nodes. */
+  reads(own: DeliveryLogReads): ClusterDeliveries {
+    return new ClusterDeliveries(own, this.#parts.nodes.peers);
+  }
+
+  /** Begins to take over, once deliveries and jobs of the last run are loaded. */
+  start(dispatcher: Dispatcher, extractions: OpenExtractions, { deliveries }: Pick<Store, 'deliveries'>): void {
+    this.mirror.start({
+      pending: () => pendingRows(deliveries),
+      adopt: (rows) => dispatcher.adopt(rows),
+      handOut(rows) {
+        dispatcher.prefetch.offer(rows);
+        for (const endpoint of new Set(rows.map(({ endpointId }) => endpointId))) dispatcher.prefetch.look(endpoint);
+      },
+      drop: (rows) => dispatcher.drop(rows),
+      lease: (untilMs) => dispatcher.lease(untilMs),
+    });
+    this.#timer = setInterval(() => this.#showNodes(extractions), NODES_MS).unref();
+    this.#showNodes(extractions);
+  }
+
+  /** Call when deliveries have stopped. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.mirror.close();
+    await this.#link.close();
+  }
+
+  /** Tells the extraction thread which nodes are alive. While this node does not reach the store, it knows nothing about the others. */
+  #showNodes(extractions: OpenExtractions): void {
+    const { membership } = this.#parts.nodes;
+    if (!membership.isJoined) return;
+    const own = { id: membership.id, runsJobs: hasRole(this.#parts.roles, 'extract') };
+    const others = membership.peers().map(({ id, roles }): LiveNode => ({ id, runsJobs: roles.includes('extract') }));
+    const nodes = [own, ...others];
+    const shown = JSON.stringify(nodes);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    extractions.setNodes(nodes);
+  }
+}
+
+function* pendingRows(deliveries: Store['deliveries']): Generator<readonly Delivery[]> {
+  for (const endpoint of deliveries.endpointsWithPending()) {
+    let after: DeliveryId | null = null;
+    for (;;) {
+      const rows: readonly Delivery[] = deliveries.pendingOf(endpoint, after, ROWS_AT_ONCE);
+      if (rows.length > 0) yield rows;
+      after = rows.at(-1)?.id ?? null;
+      if (rows.length < ROWS_AT_ONCE) break;
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { Origin } from '../../src/ports/change-feed.ts';
+import type { Change, ChangeKind } from '../../src/state/changes.ts';
+import { newCustomer } from '../../src/state/key-changes.ts';
+import { listKey } from '../../src/state/list-table.ts';
+import type { ShadowReview } from '../../src/state/review-table.ts';
+import { keyOf as sightingKey } from '../../src/state/sighting-row.ts';
+import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
+import { hashOf } from '../unit/state/support.ts';
+
+/** Random changes of every kind over few customers, fingerprints, decisions and webhooks, so that they meet. Repeatable by the seed. */
+
+export const CHANGES_FROM_MS = Date.UTC(2026, 10, 23, 12);
+
+export interface RandomChange {
+  readonly change: Change;
+  readonly origin: Origin;
+}
+
+/** Returns a number below `limit`. */
+export type Random = (limit: number) => number;
+
+/** A linear congruential generator, with the constants of Numerical Recipes. */
+export function seeded(seed: number): Random {
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+const HEALTHY: WebhookHealth = {
+  status: 'healthy',
+  consecutiveFailures: 0,
+  cooldownMs: 0,
+  unhealthySinceMs: null,
+  nextProbeAtMs: null,
+  lastSuccessAtMs: null,
+  lastFailureAtMs: null,
+};
+
+/** Yields changes forever. Clocks of different nodes differ: times go back and forth by up to a minute. */
+export function* randomChanges(random: Random): Generator<RandomChange> {
+  const requestIds = Array.from({ length: 12 }, () => newId('req', CHANGES_FROM_MS - random(1e6)));
+  const webhooks: Webhook[] = [];
+  const sealed = (): Buffer => Buffer.from(`secret ${random(3)}`);
+  const customer = (): CustomerNumber => (1 + random(4)) as CustomerNumber;
+  const fingerprint = () => hashOf(random(15));
+  const pick = <T>(items: readonly T[]): T => items[random(items.length)] as T;
+  const keyHash = (): string => (1_000 + random(20)).toString(16).padStart(64, '0');
+  let nowMs = CHANGES_FROM_MS;
+
+  const entry = () => ({
+    fingerprintHash: fingerprint(),
+    action: pick(['block', 'allow', 'watch'] as const),
+    note: random(2) === 0 ? null : `note ${random(100)} ü`,
+    expiresAtSeconds: random(2) === 0 ? null : Math.floor(nowMs / 1000) + random(200) - 50,
+  });
+  const review = (): ShadowReview => ({
+    requestId: pick(requestIds),
+    fingerprintHash: random(4) === 0 ? null : fingerprint(),
+    publicKey: random(4) === 0,
+    decision: pick(['ALLOW', 'REVIEW', 'BLOCK'] as const),
+    wouldBe: random(3) === 0 ? 'BLOCK' : null,
+    score: random(100) + 0.5,
+    reasons: ['ip.hosting'],
+    why: 'near_block',
+    occurredAtMs: nowMs,
+    verdict: null,
+  });
+  const judging = () => ({ waiting: random(3) === 0 ? review() : null, isEvidence: random(2) === 0 });
+  const webhook = (): Webhook => ({
+    id: newId('wh', nowMs) as WebhookId,
+    customer: customer(),
+    url: `https://hooks.example/${random(9)}?t=1`,
+    eventTypes: ['BLOCK'],
+    description: null,
+    disabled: false,
+    health: HEALTHY,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  });
+  const known = (): Webhook => (webhooks.length === 0 ? webhook() : pick(webhooks));
+
+  const make: { readonly [Kind in ChangeKind]: () => Change } = {
+    'customer.created': () => newCustomer(`customer ${random(99)}`, nowMs),
+    'key.created': () => ({
+      kind: 'key.created',
+      customer: customer(),
+      rateLimit: random(2) === 0 ? null : 100,
+      keys: [{ kind: 'secret', hash: keyHash(), prefix: 'sk_live_test', origins: [] }],
+    }),
+    'key.revoked': () => ({ kind: 'key.revoked', hash: keyHash() }),
+    'keys.revoked_again': () => ({ kind: 'keys.revoked_again', revocations: [[keyHash(), Math.floor(nowMs / 1000)]] }),
+    'list.put': () => ({ kind: 'list.put', customer: customer(), entry: entry() }),
+    'list.batch': () => ({
+      kind: 'list.batch',
+      customer: customer(),
+      entries: Array.from({ length: 1 + random(random(8) === 0 ? 150 : 5) }, (_none, n) =>
+        n < 8 ? entry() : { ...entry(), fingerprintHash: hashOf(100 + random(300)) },
+      ),
+    }),
+    'list.removed': () => ({ kind: 'list.removed', customer: customer(), fingerprintHash: fingerprint() }),
+    'registry.imported': () => ({
+      kind: 'registry.imported',
+      entries: Array.from({ length: random(4) }, () => ({
+        fingerprintHash: fingerprint(),
+        risk: random(1_000) / 10,
+        customers: random(50),
+        firstSeenSeconds: 1,
+        lastSeenSeconds: Math.floor(nowMs / 1000) - random(1e6),
+      })),
+      total: random(2) === 0 ? null : 4,
+    }),
+    'registry.removed': () => ({ kind: 'registry.removed', fingerprintHash: fingerprint() }),
+    'sightings.noted': () => ({
+      kind: 'sightings.noted',
+      customer: customer(),
+      evidence: pick(['list', 'label', 'decision'] as const),
+      seen: Array.from({ length: 1 + random(5) }, () => ({
+        fingerprintHash: fingerprint(),
+        atSeconds: Math.floor(nowMs / 1000) - random(200_000),
+        network: random(4),
+        isFamiliar: random(5) === 0,
+      })),
+    }),
+    'label.set': () => ({
+      kind: 'label.set',
+      customer: customer(),
+      decision: { requestId: pick(requestIds), fingerprintHash: fingerprint(), publicKey: random(5) === 0 },
+      label: pick(['fraud', 'legitimate'] as const),
+      note: null,
+      judging: judging(),
+    }),
+    'review.judged': () => ({
+      kind: 'review.judged',
+      customer: customer(),
+      requestId: pick(requestIds),
+      verdict: pick(['fraud', 'legitimate', 'unsure'] as const),
+      judging: judging(),
+    }),
+    'reviews.queued': () => ({
+      kind: 'reviews.queued',
+      customer: customer(),
+      rows: Array.from({ length: 1 + random(4) }, review),
+    }),
+    'webhook.created': () => {
+      const created = webhook();
+      webhooks.push(created);
+      return { kind: 'webhook.created', webhook: created, sealed: sealed() };
+    },
+    'webhook.changed': () => {
+      const { customer: of, id } = known();
+      return { kind: 'webhook.changed', customer: of, id, change: { disabled: random(2) === 0 } };
+    },
+    'webhook.removed': () => ({ kind: 'webhook.removed', customer: known().customer, id: known().id }),
+    'webhook.rotated': () => {
+      const { customer: of, id } = known();
+      return { kind: 'webhook.rotated', customer: of, id, sealed: sealed(), replaces: sealed() };
+    },
+    'webhook.health': () => {
+      const { customer: of, id } = known();
+      const status = pick(['healthy', 'unhealthy'] as const);
+      return { kind: 'webhook.health', changed: [{ customer: of, id, health: { ...HEALTHY, status } }] };
+    },
+    'rows.expired': () => ({
+      kind: 'rows.expired',
+      ...(random(2) === 0
+        ? { table: 'lists', keys: [listKey(customer(), fingerprint())] }
+        : { table: 'sightings', keys: [sightingKey(fingerprint(), customer())] }),
+    }),
+  };
+  const kinds = Object.keys(make) as ChangeKind[];
+  for (;;) {
+    nowMs += 1 + random(20_000);
+    const origin = { by: 'service', nowMs: nowMs - random(60_000) } as const;
+    yield { change: make[pick(kinds)](), origin };
+  }
+}
