@@ -117,6 +117,8 @@ describe.runIf(HAS_REDIS)('several nodes', () => {
           const decision = decisions[index];
           if (decision === undefined || decision.before === settles.outcome) continue;
           const settled = { ...decision, nowMs, outcome: settles.outcome };
+          // A node counts an outcome at once, whatever its background reader has not read yet: up to 50 ms of other nodes' events.
+          await (nodes[at] ?? nodes[0])?.reader().catchUp(5_000);
           single.settle(settled);
           await subject.settle(settled);
           decisions[index] = { ...decision, before: settles.outcome };

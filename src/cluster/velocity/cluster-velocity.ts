@@ -42,7 +42,11 @@ export class ClusterVelocity implements Velocity, OutcomeMemory {
     return this.#exchange.run(streams).then((isComplete) => this.#count(events, isComplete));
   }
 
-  /** Resolves when other nodes can read the outcome, or it waits for the store. Outcomes of one turn travel together. */
+  /**
+   * Counts at once, before events of other nodes that this one has not read yet: its background reader is up to 50 ms behind.
+   *
+   * Resolves when other nodes can read the outcome, or it waits for the store. Outcomes of one turn travel together.
+   */
   settle(settled: SettledEvent): Promise<void> {
     this.#local.settle(settled);
     const stream = velocityShard(settled.customer);

@@ -1,11 +1,11 @@
+import { NUMBERS_KNOWN } from './stream-functions.ts';
+
 /** The packed items of one batch for one stream, until the store has them. */
 export interface Outgoing {
   readonly payload: Buffer;
   readonly items: number;
   /** Its number among this sender's entries of the stream; 0 until it is sent for the first time. */
   number: number;
-  /** Times that it was sent. */
-  sendings: number;
   /** Sent, and not yet answered. */
   isFlying: boolean;
 }
@@ -14,8 +14,8 @@ export interface Outgoing {
 export const OUTBOX_BYTES_MAX = 8_388_608;
 
 /**
- * What one sender has for one stream, in order. An entry that may have been appended keeps its number and is sent again before any other,
- * so that the store can tell that it has it: it knows the last number only.
+ * What one sender has for one stream, in order. An entry that may have been appended keeps its number when it is sent again, so the store
+ * can tell that it has it. The numbers of entries that are not settled span no more than the store knows.
  */
 export class StreamOutbox {
   readonly #queue: Outgoing[] = [];
@@ -26,16 +26,22 @@ export class StreamOutbox {
   }
 
   add(payload: Buffer, items: number): void {
-    this.#queue.push({ payload, items, number: 0, sendings: 0, isFlying: false });
+    this.#queue.push({ payload, items, number: 0, isFlying: false });
   }
 
   /** Returns the entries to send now, at most `most`, in order. They fly until they are settled. */
   take(most: number): readonly Outgoing[] {
-    const taken = this.#queue.filter(({ isFlying }) => !isFlying).slice(0, most);
-    for (const one of taken) {
-      if (one.number === 0) one.number = ++this.#numbers;
-      one.sendings++;
+    const taken: Outgoing[] = [];
+    const oldest = this.#queue[0]?.number ?? 0;
+    for (const one of this.#queue) {
+      if (taken.length === most) break;
+      if (one.isFlying) continue;
+      if (one.number === 0) {
+        if (oldest !== 0 && this.#numbers + 1 - oldest >= NUMBERS_KNOWN) break;
+        one.number = ++this.#numbers;
+      }
       one.isFlying = true;
+      taken.push(one);
     }
     return taken;
   }
@@ -49,15 +55,6 @@ export class StreamOutbox {
   /** The store may not have it. */
   back(one: Outgoing): void {
     one.isFlying = false;
-  }
-
-  /** The store knows a later number, although this entry was sent only once: a Cluster has executed them in another order. */
-  renumber(one: Outgoing): void {
-    one.isFlying = false;
-    one.number = 0;
-    one.sendings = 0;
-    this.done(one);
-    this.#queue.push(one);
   }
 
   /** Removes the oldest entry that does not fly; null if there is none. */

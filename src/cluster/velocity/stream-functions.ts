@@ -7,8 +7,9 @@ import { velocityKey } from '../store-keys.ts';
  * items of one batch.
  *
  * `exchange` reads the entries of others after a position and appends one, in one step: what it returns precedes the appended entry, and
- * nothing is in between. It does not append an entry again whose number its sender has used, or a smaller one. The position is an entry
- * that this node has seen; if it is gone, entries after it may be gone too, unless `trim` has removed it as its last one.
+ * nothing is in between. It does not append an entry again whose number its sender has used: it keeps the last number and a bit for each of
+ * the 32 up to it, so calls may come in another order. The position is an entry that this node has seen; if it is gone, entries after it
+ * may be gone too, unless `trim` has removed it as its last one.
  *
  * `trim` removes the entries that are older than an age, and notes the last one that it removes.
  *
@@ -39,8 +40,14 @@ local function exchange(keys, args)
     end
   end
   if args[6] then
+    local number, last, mask = tonumber(args[5]), 0, 0
     local used = redis.call('GET', keys[2])
-    if used and tonumber(used) >= tonumber(args[5]) then out[1] = 'used'
+    if used then
+      local lastText, maskText = string.match(used, '(%d+) (%-?%d+)')
+      last, mask = tonumber(lastText), tonumber(maskText)
+    end
+    local back = last - number
+    if back >= 32 or (back >= 0 and bit.band(mask, bit.lshift(1, back)) ~= 0) then out[1] = 'used'
     else
       local add = function(id)
         return redis.call('XADD', keys[1], 'MAXLEN', '~', args[4], id, 'l', args[1], 'e', args[6])
@@ -51,7 +58,12 @@ local function exchange(keys, args)
         redis.call('XDEL', keys[1], id)
         id = add(string.format('%.0f-0', tonumber(ms) + 1))
       end
-      redis.call('SET', keys[2], args[5], 'EX', args[7])
+      if back >= 0 then mask = bit.bor(mask, bit.lshift(1, back))
+      else
+        mask = bit.bor(back <= -32 and 0 or bit.lshift(mask, -back), 1)
+        last = number
+      end
+      redis.call('SET', keys[2], string.format('%.0f %d', last, mask), 'EX', args[7])
       out[1] = id
     end
   end
@@ -79,9 +91,11 @@ export const STREAM_ENTRIES_MAX = 32_768;
 export const STREAM_AGE_MS = 300_000;
 /** How long the store knows which entries a sender has appended. */
 const SENDER_SECONDS = 3_600;
+/** Numbers of a sender that are known one by one. */
+export const NUMBERS_KNOWN = 32;
 
 export interface Append {
-  /** One more than that of the sender's entry before, in this stream. */
+  /** Counts the sender's entries in this stream, from 1 on. */
   readonly number: number;
   readonly sealed: Buffer;
 }

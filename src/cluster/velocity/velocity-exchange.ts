@@ -182,15 +182,9 @@ export class VelocityExchange {
 
   /** `isNext`: everything between the mark and the appended entry has been read. */
   #sent(stream: number, one: Outgoing, appended: string, isNext: boolean): void {
-    const outbox = this.#outboxOf(stream);
-    const isUsed = appended === 'used';
-    if (isUsed && one.sendings === 1) {
-      outbox.renumber(one);
-      return;
-    }
-    outbox.done(one);
+    this.#outboxOf(stream).done(one);
     this.#forget(one);
-    if (isUsed) return;
+    if (appended === 'used') return;
     const id = wordOfId(appended);
     this.#marks.own(stream, id);
     if (isNext) this.#marks.claim(stream, id);

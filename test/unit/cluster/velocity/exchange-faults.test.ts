@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Link, MeasuredLink } from '../../../../src/cluster/link.ts';
 import { openLink } from '../../../../src/cluster/redis-link.ts';
 import { velocityKey } from '../../../../src/cluster/store-keys.ts';
+import { exchange, NUMBERS_KNOWN } from '../../../../src/cluster/velocity/stream-functions.ts';
 import { ENTRIES_PER_DECISION_MAX } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { isVelocityDegraded, readVelocityState } from '../../../../src/cluster/velocity/velocity-state.ts';
 import type { Velocity } from '../../../../src/ports/velocity.ts';
@@ -197,6 +199,34 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
     for (let n = 0; n < 200; n++) await velocity.observe([event({ entities, sessionId: `s${n}` })]);
     expect(node.marks.count('dropped')).toBeGreaterThan(40);
     expect(node.marks.count('waiting') + node.marks.count('dropped')).toBe(200);
+  });
+});
+
+describe.runIf(HAS_REDIS)('the numbers of a sender', () => {
+  test('Each of the last 32 numbers is appended exactly once, in whatever order and however often the calls come', async () => {
+    const link = await linkTo();
+    const calls = fc.array(fc.integer({ min: 1, max: 80 }), { maxLength: 60 });
+    let senders = 0;
+    await fc.assert(
+      fc.asyncProperty(calls, async (numbers) => {
+        const sender = `sender-${++senders}`;
+        const known = new Set<number>();
+        let last = 0;
+        for (const number of numbers) {
+          const append = { number, sealed: Buffer.of(number) };
+          const [result] = await exchange(
+            link,
+            [{ stream: 9, life: '1', sender, after: null, entriesMax: 0, append }],
+            PATIENT_MS,
+          );
+          const isUsed = known.has(number) || number <= last - NUMBERS_KNOWN;
+          expect(result).toMatchObject({ appended: isUsed ? 'used' : expect.stringMatching(/^\d+-\d+$/) });
+          known.add(number);
+          last = Math.max(last, number);
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 });
 
