@@ -78,24 +78,24 @@ export function accountHandlers(
     return pageAnswer(request.slices, used, ({ key, use }) => showKey(key, use, request), next);
   };
 
-  function showKey(
-    key: ApiKey,
-    { calls, refusals, lastUsedSeconds, sinceSeconds }: KeyUse,
-    { caller }: EndpointRequest,
-  ): Readonly<Record<string, unknown>> {
-    return {
-      prefix: key.prefix,
-      kind: key.kind,
-      created_at: key.createdAtSeconds,
-      revoked_at: key.revokedAtSeconds,
-      rate_limit: key.rateLimit,
-      origins: key.origins,
-      is_current: key.number === caller.key.number,
-      usage: { since: sinceSeconds, calls, refusals: Object.fromEntries(refusals), last_used_at: lastUsedSeconds },
-    };
-  }
-
   return { readMe: endpoint({}, readMe), listKeys: endpoint({}, listKeys) };
+}
+
+function showKey(
+  key: ApiKey,
+  { calls, refusals, lastUsedSeconds, sinceSeconds }: KeyUse,
+  { caller }: EndpointRequest,
+): Readonly<Record<string, unknown>> {
+  return {
+    prefix: key.prefix,
+    kind: key.kind,
+    created_at: key.createdAtSeconds,
+    revoked_at: key.revokedAtSeconds,
+    rate_limit: key.rateLimit,
+    origins: key.origins,
+    is_current: key.number === caller.key.number,
+    usage: { since: sinceSeconds, calls, refusals: Object.fromEntries(refusals), last_used_at: lastUsedSeconds },
+  };
 }
 
 /** The stored keys by customer, read again when any key has changed, as the key cache is. */
