@@ -134,7 +134,10 @@ export type StateChanges = {
   };
   /** The only change that is not awaited on the disk: later deliveries report the health again. Removed webhooks stay removed. */
   'webhook.health': {
-    readonly fields: { readonly changed: readonly Pick<Webhook, 'customer' | 'id' | 'health'>[] };
+    readonly fields: {
+      /** `newFailures`: failed deliveries since the node saved this health before. */
+      readonly changed: readonly (Pick<Webhook, 'customer' | 'id' | 'health'> & { readonly newFailures?: number })[];
+    };
     readonly outcome: null;
   };
   /** Removes those of the rows that are still expired when the change is applied. The outcome is their number. */

@@ -35,9 +35,9 @@ export function followWebhookChange(
       return;
     }
     case 'webhook.health':
-      for (const { id, health } of change.changed) {
+      for (const { id, health, newFailures = 0 } of change.changed) {
         const known = subscribers.find(id);
-        if (known !== undefined) dispatcher.health.follow(known, health);
+        if (known !== undefined) dispatcher.health.follow(known, health, newFailures);
       }
       return;
     default:

@@ -16,7 +16,7 @@ export interface HealthBookParts {
   readonly log: Log;
   nowMs(): number;
   /** Writes the health of these webhooks in one transaction. */
-  save(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
+  save(webhooks: readonly (Webhook & { readonly newFailures: number })[]): Promise<StoreWrite<unknown>>;
   /** Called when a webhook's pending deliveries are to be skipped. */
   onUnhealthy(webhookId: string): void;
   onFault(fault: StoreFault): void;
@@ -62,11 +62,14 @@ export class HealthBook {
   }
 
   /** Takes the health that another node of a cluster has saved. */
-  follow(subscriber: Subscriber, theirs: WebhookHealth): void {
+  follow(subscriber: Subscriber, theirs: WebhookHealth, newFailures: number): void {
     const { webhook } = subscriber;
-    const health = mergeHealth(webhook.health, theirs, this.#unshared.get(webhook.id) ?? 0);
+    const health = mergeHealth(webhook.health, theirs, newFailures);
     subscriber.webhook = { ...webhook, health };
-    if (webhook.health.status === 'healthy' && health.status === 'unhealthy') this.#parts.onUnhealthy(webhook.id);
+    if (webhook.health.status !== 'healthy' || health.status !== 'unhealthy') return;
+    this.#parts.onUnhealthy(webhook.id);
+    // The sum is in no saved health yet.
+    if (theirs.status === 'healthy') this.changed(subscriber);
   }
 
   /** Discards probes that were in flight when the process ended, except those still pending: see `Prefetch.open`. */
@@ -128,7 +131,10 @@ export class HealthBook {
   }
 
   async #saveNow(): Promise<void> {
-    const webhooks = [...this.#unsaved].flatMap((id) => this.#parts.subscribers.find(id)?.webhook ?? []);
+    const webhooks = [...this.#unsaved].flatMap((id) => {
+      const webhook = this.#parts.subscribers.find(id)?.webhook;
+      return webhook === undefined ? [] : [{ ...webhook, newFailures: this.#unshared.get(id) ?? 0 }];
+    });
     this.#unsaved.clear();
     for (const { id } of webhooks) this.#unshared.delete(id);
     if (webhooks.length === 0) return;

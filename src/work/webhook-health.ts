@@ -105,19 +105,20 @@ export function probeLost(health: WebhookHealth, nowMs: number): WebhookHealth {
 }
 
 /**
- * Returns the health after another node saved `theirs`. The last event of both counts: a success here that is newer than what the other
- * node knows keeps the webhook healthy, and failures of both nodes since the last success add up. `unshared`: failures here that have not
- * been saved.
+ * Returns the health after another node saved `theirs`, with `newFailures` since its save before. The last event of both counts: a success
+ * that is newer than the other's failures keeps or makes the webhook healthy, and failures of both since then add up.
  */
-export function mergeHealth(own: WebhookHealth, theirs: WebhookHealth, unshared: number): WebhookHealth {
+export function mergeHealth(own: WebhookHealth, theirs: WebhookHealth, newFailures: number): WebhookHealth {
   const lastSuccessAtMs = latest(own.lastSuccessAtMs, theirs.lastSuccessAtMs);
   const lastFailureAtMs = latest(own.lastFailureAtMs, theirs.lastFailureAtMs);
-  const isProvenHere = own.status === 'healthy' && (own.lastSuccessAtMs ?? 0) > (theirs.lastFailureAtMs ?? 0);
-  if (isProvenHere) return { ...own, lastSuccessAtMs, lastFailureAtMs };
+  const times = { lastSuccessAtMs, lastFailureAtMs };
+  if (own.status === 'healthy' && (own.lastSuccessAtMs ?? 0) > (theirs.lastFailureAtMs ?? 0))
+    return { ...own, ...times };
   const isProvenThere = (theirs.lastSuccessAtMs ?? 0) > (own.lastFailureAtMs ?? 0);
-  const more = own.status === 'healthy' && theirs.status === 'healthy' && !isProvenThere ? unshared : 0;
-  const consecutiveFailures = theirs.consecutiveFailures + more;
-  return { ...theirs, consecutiveFailures, lastSuccessAtMs, lastFailureAtMs };
+  if (isProvenThere || theirs.status === 'unhealthy') return { ...theirs, ...times };
+  if (own.status === 'unhealthy' || newFailures === 0) return { ...own, ...times };
+  const before = { ...own, ...times, consecutiveFailures: own.consecutiveFailures + newFailures - 1 };
+  return afterFailure(before, lastFailureAtMs ?? 0).health;
 }
 
 function latest(one: number | null, other: number | null): number | null {

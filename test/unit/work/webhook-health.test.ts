@@ -185,13 +185,18 @@ describe('mergeHealth', () => {
     lastFailureAtMs,
   });
 
-  test('Failures that two nodes saw since the last success add up', () => {
-    expect(mergeHealth(failingSince(3, 20), failingSince(5, 10), 3)).toMatchObject({
-      consecutiveFailures: 8,
-      lastFailureAtMs: 20,
-    });
-    // Saved failures are in what the other node counted on from.
-    expect(mergeHealth(failingSince(3, 20), failingSince(8, 30), 0)).toMatchObject({ consecutiveFailures: 8 });
+  test('Failures that two nodes saw since the last success add up, also if both save at the same time', () => {
+    const [own, theirs] = [failingSince(4, 20), failingSince(5, 10)];
+    expect(mergeHealth(own, theirs, 5)).toMatchObject({ consecutiveFailures: 9, lastFailureAtMs: 20 });
+    expect(mergeHealth(theirs, own, 4)).toMatchObject({ consecutiveFailures: 9, lastFailureAtMs: 20 });
+    expect(mergeHealth(failingSince(9, 20), failingSince(9, 30), 0)).toMatchObject({ consecutiveFailures: 9 });
+  });
+
+  test('Five failures on each of two nodes are ten in a row', () => {
+    const merged = mergeHealth(failingSince(5, 20), failingSince(5, 30), 5);
+    expect(merged).toMatchObject({ status: 'unhealthy', consecutiveFailures: 10, nextProbeAtMs: 15_030 });
+    // A late save of failures before does not heal it.
+    expect(mergeHealth(merged, failingSince(5, 30), 5)).toEqual(merged);
   });
 
   test('A success on one node is newer than older failures on another, whichever is saved last', () => {
@@ -208,7 +213,7 @@ describe('mergeHealth', () => {
       cooldownMs: 15_000,
       nextProbeAtMs: 15_060,
     };
-    expect(mergeHealth(failingSince(3, 20), unhealthy, 3)).toEqual(unhealthy);
+    expect(mergeHealth(failingSince(3, 20), unhealthy, 7)).toEqual(unhealthy);
     const healed: WebhookHealth = { ...HEALTHY, lastSuccessAtMs: 70 };
     expect(mergeHealth(unhealthy, healed, 0)).toEqual({ ...healed, lastFailureAtMs: 60 });
   });
