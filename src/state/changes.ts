@@ -135,8 +135,10 @@ export type StateChanges = {
   /** The only change that is not awaited on the disk: later deliveries report the health again. Removed webhooks stay removed. */
   'webhook.health': {
     readonly fields: {
-      /** `newFailures`: failed deliveries since the node saved this health before. */
-      readonly changed: readonly (Pick<Webhook, 'customer' | 'id' | 'health'> & { readonly newFailures?: number })[];
+      /** `newFailures`: times of the failed deliveries since the node saved this health before, Unix ms. */
+      readonly changed: readonly (Pick<Webhook, 'customer' | 'id' | 'health'> & {
+        readonly newFailures?: readonly number[];
+      })[];
     };
     readonly outcome: null;
   };

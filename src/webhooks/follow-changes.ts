@@ -35,7 +35,7 @@ export function followWebhookChange(
       return;
     }
     case 'webhook.health':
-      for (const { id, health, newFailures = 0 } of change.changed) {
+      for (const { id, health, newFailures = [] } of change.changed) {
         const known = subscribers.find(id);
         if (known !== undefined) dispatcher.health.follow(known, health, newFailures);
       }
