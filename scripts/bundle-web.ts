@@ -141,25 +141,14 @@ async function bundleCollector(): Promise<void> {
  * Every module that is loaded later imports `shared-parts.ts` too, so that these parts are one file. Otherwise esbuild makes a file of each
  * set of modules that share code: 20 files of some 300 bytes for the first page.
  */
-const LAZY_MODULES = /dashboard[\\/](?:pages[\\/].*(?:-page|-map|-graph)|command-palette|help-dialog)\.tsx$/;
+const LAZY_MODULES =
+  /dashboard[\\/](?:pages[\\/].*(?:-page|-map|-graph)|command-palette|custom-range|help-dialog)\.tsx$/;
 const SHARED_PARTS: Plugin = {
   name: 'shared-parts',
   setup: (bundler) => {
     bundler.onLoad({ filter: LAZY_MODULES }, async ({ path }) => ({
       contents: `${await readFile(path, 'utf8')}\nimport '${resolve('src/web/dashboard/shared-parts.ts')}';\n`,
       loader: 'tsx',
-    }));
-  },
-};
-
-/** JSON Schemas of the contract as modules: the pages make forms from them. */
-const CONTRACT_SCHEMAS: Plugin = {
-  name: 'contract-schemas',
-  setup: (bundler) => {
-    bundler.onResolve({ filter: /^contract:/ }, ({ path }) => ({ path, namespace: 'contract' }));
-    bundler.onLoad({ filter: /^contract:extraction-delivery$/, namespace: 'contract' }, () => ({
-      contents: JSON.stringify(deliverySchemas()),
-      loader: 'json',
     }));
   },
 };
@@ -183,7 +172,8 @@ async function bundleDashboard(): Promise<void> {
     // Styles of single pages are files of their own: their import is their URL.
     loader: { '.svg': 'file', '.lazy.css': 'file' },
     metafile: true,
-    plugins: [SHARED_PARTS, CONTRACT_SCHEMAS],
+    plugins: [SHARED_PARTS],
+    define: { DELIVERY_SCHEMAS: JSON.stringify(deliverySchemas()) },
   });
   const assets = outputFiles.map(({ path, contents }) => ({ name: basename(path), bytes: contents }));
   const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));

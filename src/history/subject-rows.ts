@@ -21,14 +21,25 @@ export class SubjectRows {
   readonly #chunks: Chunk[] = [];
   readonly #blocks: RowSource[] = [];
 
+  /** Forgets all subjects and keeps the memory. */
+  reset(): void {
+    this.#blocks.length = 0;
+  }
+
   /** Makes room for the next subject; keeps the place of one of its decisions, and the halves of its hash. Numbers must come in order. */
   add(subject: number, { block, at, end }: RowPlace, high: number, low: number): void {
-    if (subject % CHUNK_ROWS === 0) {
+    if (Math.floor(subject / CHUNK_ROWS) === this.#chunks.length) {
       const words = new Uint32Array(CHUNK_ROWS * WORDS);
       this.#chunks.push({ words, lastSeenMs: new Float64Array(CHUNK_ROWS) });
     }
     if (this.#blocks.at(-1) !== block) this.#blocks.push(block);
     const { words, start } = this.of(subject);
+    words.fill(0, start, start + WORDS);
+    this.#chunks[Math.floor(subject / CHUNK_ROWS)]?.lastSeenMs.fill(
+      0,
+      subject % CHUNK_ROWS,
+      (subject % CHUNK_ROWS) + 1,
+    );
     words[start + BLOCK] = this.#blocks.length - 1;
     words[start + AT] = at;
     words[start + END] = end;

@@ -1,4 +1,5 @@
 import { HashIndex } from '../kernel/hash-index.ts';
+import { HashSet40 } from '../kernel/hash-set.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { codeOfKind, isEntityCode, type LinkCode, visitLinks } from '../risk/link-tail.ts';
 import type { Slices } from '../state/turns.ts';
@@ -56,9 +57,22 @@ const FLAGGED_MIN = 1;
 const CHALLENGED = DECISIONS.indexOf('SOFT_CHALLENGE');
 const BLOCKED = DECISIONS.indexOf('BLOCK');
 
+/** What grows with the decisions that are counted: 23 MB at the most. Its memory can be used by one count after the other. */
+export class TopTables {
+  readonly hashes = new HashIndex();
+  readonly pairs = new HashSet40();
+  readonly rows = new SubjectRows();
+
+  reset(): void {
+    this.hashes.reset();
+    this.pairs.reset();
+    this.rows.reset();
+  }
+}
+
 /**
  * Counts decisions by a subject: a kind of link, `identity`, `country`, `event_type` or `reason`. 20,000 decisions with 8 identities each
- * have 160,000 subjects and 1,280,000 pairs, which is why everything that grows with them is in parts outside of the heap.
+ * have 160,000 subjects and 1,280,000 pairs, which is why everything that grows with them is in parts outside of the heap (`TopTables`).
  */
 export class TopCounter {
   readonly #by: string;
@@ -66,18 +80,21 @@ export class TopCounter {
   readonly #subject: LinkCode;
   readonly #counted: LinkCode | null;
   readonly #isText: boolean;
-  readonly #hashes = new HashIndex();
-  readonly #pairs = new HashIndex();
+  readonly #hashes: HashIndex;
+  readonly #pairs: HashSet40;
+  readonly #rows: SubjectRows;
   readonly #texts: readonly Map<string, number>[] = Array.from({ length: TEXT_MAPS }, () => new Map<string, number>());
   /** Texts of the subjects that have one. */
   readonly #keys: string[] = [];
-  readonly #rows = new SubjectRows();
   #size = 0;
   /** Numbers of the present row's subjects, and the halves of the hashes that are counted. */
   readonly #own: number[] = [];
   readonly #others: number[] = [];
 
-  constructor(by: string, count: TopCount) {
+  constructor(by: string, count: TopCount, tables = new TopTables()) {
+    this.#hashes = tables.hashes;
+    this.#pairs = tables.pairs;
+    this.#rows = tables.rows;
     this.#by = by;
     this.#count = count;
     this.#subject = codeOfKind(by);
@@ -162,11 +179,8 @@ export class TopCounter {
     }
   }
 
-  /** A pair of a subject and a hash is a hash again: two pairs are equal by chance as rarely as two hashes. */
   #isNewPair(subject: number, high: number, low: number): boolean {
-    const before = this.#pairs.size;
-    this.#pairs.add((high ^ mixed(subject, 0x85ebca6b)) >>> 0, (low ^ mixed(subject, 0xc2b2ae35)) >>> 0);
-    return this.#pairs.size > before;
+    return this.#pairs.add(high ^ mixed(subject, 0x85ebca6b), low ^ mixed(subject, 0xc2b2ae35));
   }
 
   #countOf(subject: number): number {

@@ -2,9 +2,8 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { toFault } from './api.ts';
-import { Button, Field } from './components/fields.tsx';
+import { Button } from './components/fields.tsx';
 import { Icon } from './components/icon.tsx';
-import { Dialog } from './components/dialog.tsx';
 import { toast } from './components/toast.tsx';
 import { formatTime } from './format.ts';
 import { now } from './now.ts';
@@ -15,6 +14,7 @@ import { setTheme, type Theme, theme, THEMES } from './theme.ts';
 import { useLink } from './url-state.ts';
 import { type RangeId, RANGES, useRange } from './use-range.ts';
 import { live } from './use-live.ts';
+import { useModule } from './use-module.ts';
 import { HASH, REQUEST_ID } from './value-forms.ts';
 import { visibleText } from './visible-text.ts';
 
@@ -104,6 +104,7 @@ function SearchBox(): JSX.Element {
 function RangePicker(): JSX.Element {
   const { range, set, zoom } = useRange();
   const [isCustom, setCustom] = useState(false);
+  const custom = useModule(isCustom, () => import('./custom-range.tsx'));
   return (
     <>
       <label class="range">
@@ -133,8 +134,8 @@ function RangePicker(): JSX.Element {
           <option value="choose">Custom…</option>
         </select>
       </label>
-      {isCustom && (
-        <CustomRange
+      {isCustom && custom !== null && (
+        <custom.CustomRange
           from={range.from}
           to={range.to}
           onClose={() => setCustom(false)}
@@ -145,56 +146,6 @@ function RangePicker(): JSX.Element {
         />
       )}
     </>
-  );
-}
-
-function localText(at: number): string {
-  const date = new Date(at * 1_000);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function CustomRange({
-  from,
-  to,
-  onChoose,
-  onClose,
-}: {
-  readonly from: number;
-  readonly to: number;
-  readonly onChoose: (from: number, to: number) => void;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const [start, setStart] = useState(localText(from));
-  const [end, setEnd] = useState(localText(to));
-  const first = new Date(start).getTime() / 1_000;
-  const last = new Date(end).getTime() / 1_000;
-  const isWrong = !(first < last);
-  return (
-    <Dialog title="Range of time" onClose={onClose}>
-      <form
-        class="dialog-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isWrong) onChoose(first, last);
-        }}
-      >
-        <Field label="From" type="datetime-local" value={start} onValue={setStart} />
-        <Field
-          label="To"
-          type="datetime-local"
-          value={end}
-          onValue={setEnd}
-          error={isWrong ? 'This must be after the start.' : undefined}
-        />
-        <p class="muted small">Counts by minute are kept for 24 h, by hour for 30 days.</p>
-        <footer class="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" disabled={isWrong}>
-            Show
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
   );
 }
 

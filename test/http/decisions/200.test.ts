@@ -41,6 +41,8 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
       overridden_by: null,
       policy_version: 'default',
       bands: { ALLOW_WATCH: 30, SOFT_CHALLENGE: 50, REVIEW: null, BLOCK: 80 },
+      signals: expect.objectContaining({ 'token:opaque': 1, 'agent:http_library': 1, 'ip:public': 1 }) as object,
+      outcome: null,
       label: null,
       path: expect.any(String) as string,
       network: '81.2.69.0/24',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import { ChallengerCounter, RuleCounter } from '../../../src/history/rule-counter.ts';
-import { TopCounter, type TopCount } from '../../../src/history/top-counter.ts';
+import { TopCounter, type TopCount, TopTables } from '../../../src/history/top-counter.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import type { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
 import type { RowPlace } from '../../../src/history/decision-log/scan.ts';
@@ -191,6 +191,29 @@ describe('the most frequent subjects', () => {
     const counts = [...pairs.values()].map((others) => others.size).toSorted((a, b) => b - a);
     expect(found.map(({ count }) => count)).toEqual(counts.slice(0, 3));
     expect(found[0]?.key).toBe('fa'.repeat(8));
+  });
+
+  test('Tables that were used before count as new ones do', async () => {
+    const log = openDecisionLog(tempStore());
+    for (let n = 0; n < 50; n++) append(log, { decision: 'BLOCK', links: { ip: n % 7, 'entity.email': n } });
+    const tables = new TopTables();
+    const count = async (by: string, of: TopCount, used: TopTables): Promise<unknown> => {
+      used.reset();
+      const counter = new TopCounter(by, of, used);
+      await log.scan(customer(1), QUERY, (record, bytes, at, end, ms, block) => {
+        counter.add(record, bytes, { block, at, end }, ms);
+        return false;
+      });
+      return counter.top(3, freeSlices());
+    };
+    for (const [by, of] of [
+      ['ip', 'identities'],
+      ['identity', 'decisions'],
+      ['event_type', 'addresses'],
+      ['entity.email', 'addresses'],
+      ['ip', 'identities'],
+    ] as const)
+      expect(await count(by, of, tables)).toEqual(await count(by, of, new TopTables()));
   });
 
   test('A scan with a slow visitor yields within a block, and passes each row once', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFault, toFault } from '../api.ts';
 import { Button } from './fields.tsx';
 import { Fault } from './state-view.tsx';
@@ -18,13 +18,12 @@ export function Dialog({
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    // The element has left the page by then, so closing it would not return the focus.
-    return () => {
-      if (document.activeElement === document.body) (opener as HTMLElement | null)?.focus();
-    };
+  // Together with the key or click that asked for it: what is typed next belongs to the dialog. A layout effect also ends before the
+  // element leaves the page, so that closing it returns the focus.
+  useLayoutEffect(() => {
+    const own = dialog.current;
+    own?.showModal();
+    return () => own?.close();
   }, []);
   return (
     <dialog
@@ -40,10 +39,10 @@ export function Dialog({
       }}
     >
       <div class="dialog-body">
-        <header class="dialog-head">
+        <div class="dialog-head">
           <h2 id={id}>{title}</h2>
           <Button kind="quiet" icon="close" label="Close" onClick={onClose} />
-        </header>
+        </div>
         {children}
       </div>
     </dialog>
@@ -96,12 +95,12 @@ export function Confirm({
       >
         {children}
         {fault !== null && <Fault fault={fault} />}
-        <footer class="dialog-foot">
+        <div class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind={danger ? 'danger' : 'primary'} disabled={isBusy || disabled}>
             {confirm}
           </Button>
-        </footer>
+        </div>
       </form>
     </Dialog>
   );

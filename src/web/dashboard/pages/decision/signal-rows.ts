@@ -4,7 +4,7 @@ import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 
 export interface SignalRow {
   readonly about: string;
-  /** What the collector's token says; null if there was none that could be read. */
+  /** What the collector's token says; null without a token that could be read. */
   readonly token: string | null;
   readonly server: string;
 }

@@ -1,4 +1,3 @@
-import schemas from 'contract:extraction-delivery';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Select } from '../../components/fields.tsx';
@@ -29,9 +28,9 @@ export type DeliveryInput =
 
 const FIELDS: Readonly<Record<DeliveryKind, readonly FormField[]>> = {
   store: [],
-  webhook: fieldsOf(schemas.webhook),
-  s3: fieldsOf(schemas.s3),
-  http_put: fieldsOf(schemas.http_put),
+  webhook: fieldsOf(DELIVERY_SCHEMAS.webhook),
+  s3: fieldsOf(DELIVERY_SCHEMAS.s3),
+  http_put: fieldsOf(DELIVERY_SCHEMAS.http_put),
 };
 
 /** Returns the `delivery` of the request; null for the default. A secret that is missing is a fault of its field. */
