@@ -134,7 +134,12 @@ export type StateChanges = {
   };
   /** The only change that is not awaited on the disk: later deliveries report the health again. Removed webhooks stay removed. */
   'webhook.health': {
-    readonly fields: { readonly changed: readonly Pick<Webhook, 'customer' | 'id' | 'health'>[] };
+    readonly fields: {
+      /** `newFailures`: times of the failed deliveries since the node saved this health before, Unix ms. */
+      readonly changed: readonly (Pick<Webhook, 'customer' | 'id' | 'health'> & {
+        readonly newFailures?: readonly number[];
+      })[];
+    };
     readonly outcome: null;
   };
   /** Removes those of the rows that are still expired when the change is applied. The outcome is their number. */

@@ -27,5 +27,10 @@ export function followWebhookChange(
     subscribers.replace({ ...webhook, health: health ?? known.webhook.health });
     if (webhook.disabled) prefetch.giveUp(change.id, 'disabled', true);
     else prefetch.changed(change.id);
+  } else if (change.kind === 'webhook.health') {
+    for (const { id, health, newFailures = [] } of change.changed) {
+      const known = subscribers.find(id);
+      if (known !== undefined) dispatcher.health.follow(known, health, newFailures);
+    }
   }
 }

@@ -16,7 +16,7 @@ export interface HealthBookParts {
   readonly log: Log;
   nowMs(): number;
   /** Writes the health of these webhooks in one transaction. */
-  save(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
+  save(webhooks: readonly (Webhook & { readonly newFailures: readonly number[] })[]): Promise<StoreWrite<unknown>>;
   /** Called when a webhook's pending deliveries are to be skipped. */
   onUnhealthy(webhookId: string): void;
   onFault(fault: StoreFault): void;
@@ -26,13 +26,16 @@ export interface HealthBookParts {
  * Choice: maximum time by which the last success or failure in memory may be newer than in the store; a change of state is written at once.
  */
 const SAVE_MS = 1_000;
+/** Choice: more failures in a row than suspend a webhook. */
+const FAILURES_KEPT = 16;
 
 /** Health of every webhook, derived from its deliveries: kept in memory, written with a delay, reported in the log. */
 export class HealthBook {
   readonly #parts: HealthBookParts;
   readonly #unsaved = new Set<string>();
-  /** Failures that have not been saved, by webhook: other nodes of a cluster do not know them. */
-  readonly #unshared = new Map<string, number>();
+  /** Times of the failures since the last success, by webhook: those of all nodes, and those that other nodes do not know. */
+  readonly #failures = new Map<string, readonly number[]>();
+  readonly #unshared = new Map<string, readonly number[]>();
   #timer: NodeJS.Timeout | null = null;
   #saving: Promise<void> = Promise.resolve();
   warnings = 0;
@@ -57,16 +60,28 @@ export class HealthBook {
       signals.some(({ kind }) => kind !== 'warning'),
     );
     for (const signal of signals) this.#tell(webhook, signal);
-    if (ended.result === 'succeeded') this.#unshared.delete(webhook.id);
-    else if (health !== webhook.health) this.#unshared.set(webhook.id, (this.#unshared.get(webhook.id) ?? 0) + 1);
+    if (health !== webhook.health) this.#remember(webhook.id, ended.result, health);
+  }
+
+  #remember(id: string, result: EndedDelivery['result'], { lastFailureAtMs }: WebhookHealth): void {
+    for (const failures of [this.#failures, this.#unshared]) {
+      if (result === 'succeeded') failures.delete(id);
+      else failures.set(id, [...(failures.get(id) ?? []), lastFailureAtMs ?? 0].slice(-FAILURES_KEPT));
+    }
   }
 
   /** Takes the health that another node of a cluster has saved. */
-  follow(subscriber: Subscriber, theirs: WebhookHealth): void {
+  follow(subscriber: Subscriber, theirs: WebhookHealth, newFailures: readonly number[]): void {
     const { webhook } = subscriber;
-    const health = mergeHealth(webhook.health, theirs, this.#unshared.get(webhook.id) ?? 0);
+    const own = this.#failures.get(webhook.id) ?? [];
+    const health = mergeHealth(webhook.health, theirs, { own, theirs: newFailures });
+    const since = [...own, ...newFailures].filter((atMs) => atMs > (health.lastSuccessAtMs ?? 0));
+    this.#failures.set(webhook.id, since.slice(-FAILURES_KEPT));
     subscriber.webhook = { ...webhook, health };
-    if (webhook.health.status === 'healthy' && health.status === 'unhealthy') this.#parts.onUnhealthy(webhook.id);
+    if (webhook.health.status !== 'healthy' || health.status !== 'unhealthy') return;
+    this.#parts.onUnhealthy(webhook.id);
+    // The sum is in no saved health yet.
+    if (theirs.status === 'healthy') this.changed(subscriber);
   }
 
   /** Discards probes that were in flight when the process ended, except those still pending: see `Prefetch.open`. */
@@ -128,7 +143,10 @@ export class HealthBook {
   }
 
   async #saveNow(): Promise<void> {
-    const webhooks = [...this.#unsaved].flatMap((id) => this.#parts.subscribers.find(id)?.webhook ?? []);
+    const webhooks = [...this.#unsaved].flatMap((id) => {
+      const webhook = this.#parts.subscribers.find(id)?.webhook;
+      return webhook === undefined ? [] : [{ ...webhook, newFailures: this.#unshared.get(id) ?? [] }];
+    });
     this.#unsaved.clear();
     for (const { id } of webhooks) this.#unshared.delete(id);
     if (webhooks.length === 0) return;

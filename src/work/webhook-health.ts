@@ -105,19 +105,33 @@ export function probeLost(health: WebhookHealth, nowMs: number): WebhookHealth {
 }
 
 /**
- * Returns the health after another node saved `theirs`. The last event of both counts: a success here that is newer than what the other
- * node knows keeps the webhook healthy, and failures of both nodes since the last success add up. `unshared`: failures here that have not
- * been saved.
+ * Returns the health after another node saved `theirs`. The last event of both counts: failures of both since the last success add up, and
+ * a success that is newer than the other's failures heals. `failures`: times of failures that are known here, and of those that `theirs`
+ * adds.
  */
-export function mergeHealth(own: WebhookHealth, theirs: WebhookHealth, unshared: number): WebhookHealth {
+export function mergeHealth(
+  own: WebhookHealth,
+  theirs: WebhookHealth,
+  failures: { readonly own: readonly number[]; readonly theirs: readonly number[] },
+): WebhookHealth {
   const lastSuccessAtMs = latest(own.lastSuccessAtMs, theirs.lastSuccessAtMs);
   const lastFailureAtMs = latest(own.lastFailureAtMs, theirs.lastFailureAtMs);
-  const isProvenHere = own.status === 'healthy' && (own.lastSuccessAtMs ?? 0) > (theirs.lastFailureAtMs ?? 0);
-  if (isProvenHere) return { ...own, lastSuccessAtMs, lastFailureAtMs };
-  const isProvenThere = (theirs.lastSuccessAtMs ?? 0) > (own.lastFailureAtMs ?? 0);
-  const more = own.status === 'healthy' && theirs.status === 'healthy' && !isProvenThere ? unshared : 0;
-  const consecutiveFailures = theirs.consecutiveFailures + more;
-  return { ...theirs, consecutiveFailures, lastSuccessAtMs, lastFailureAtMs };
+  const times = { lastSuccessAtMs, lastFailureAtMs };
+  if (theirs.status === 'unhealthy') {
+    const isProvenHere = own.status === 'healthy' && (own.lastSuccessAtMs ?? 0) > (theirs.lastFailureAtMs ?? 0);
+    return { ...(isProvenHere ? own : theirs), ...times };
+  }
+  if (own.status === 'unhealthy') {
+    const isProvenThere = (theirs.lastSuccessAtMs ?? 0) > (own.lastFailureAtMs ?? 0);
+    return { ...(isProvenThere ? theirs : own), ...times };
+  }
+  // Failures from before a restart have no times here.
+  const older =
+    own.lastSuccessAtMs === lastSuccessAtMs ? Math.max(0, own.consecutiveFailures - failures.own.length) : 0;
+  const since = [...failures.own, ...failures.theirs].filter((atMs) => atMs > (lastSuccessAtMs ?? 0)).length;
+  const merged = { ...own, ...times, consecutiveFailures: older + since };
+  if (merged.consecutiveFailures < FAILURES_MAX) return merged;
+  return afterFailure({ ...merged, consecutiveFailures: older + since - 1 }, lastFailureAtMs ?? 0).health;
 }
 
 function latest(one: number | null, other: number | null): number | null {

@@ -179,37 +179,59 @@ describe('a probe that was lost', () => {
 });
 
 describe('mergeHealth', () => {
-  const failingSince = (consecutiveFailures: number, lastFailureAtMs: number): WebhookHealth => ({
+  const failingAt = (...times: readonly number[]): WebhookHealth => ({
     ...HEALTHY,
-    consecutiveFailures,
-    lastFailureAtMs,
+    consecutiveFailures: times.length,
+    lastFailureAtMs: times.at(-1) ?? null,
+  });
+  const NONE = { own: [], theirs: [] };
+
+  test('Failures that two nodes saw since the last success add up, also if both save at the same time', () => {
+    const [one, other] = [
+      [10, 12, 14, 16],
+      [11, 13, 15, 17, 19],
+    ];
+    for (const [own, theirs] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      expect(mergeHealth(failingAt(...own), failingAt(...theirs), { own, theirs })).toMatchObject({
+        consecutiveFailures: 9,
+        lastFailureAtMs: 19,
+      });
   });
 
-  test('Failures that two nodes saw since the last success add up', () => {
-    expect(mergeHealth(failingSince(3, 20), failingSince(5, 10), 3)).toMatchObject({
-      consecutiveFailures: 8,
-      lastFailureAtMs: 20,
-    });
-    // Saved failures are in what the other node counted on from.
-    expect(mergeHealth(failingSince(3, 20), failingSince(8, 30), 0)).toMatchObject({ consecutiveFailures: 8 });
+  test('Five failures on each of two nodes are ten in a row', () => {
+    const [own, theirs] = [
+      [10, 12, 14, 16, 18],
+      [11, 13, 15, 17, 19],
+    ];
+    const merged = mergeHealth(failingAt(...own), failingAt(...theirs), { own, theirs });
+    expect(merged).toMatchObject({ status: 'unhealthy', consecutiveFailures: 10, nextProbeAtMs: 15_019 });
+    // A late save of failures before does not heal it.
+    expect(mergeHealth(merged, failingAt(...theirs), { own: [], theirs })).toEqual(merged);
   });
 
-  test('A success on one node is newer than older failures on another, whichever is saved last', () => {
-    const healed: WebhookHealth = { ...HEALTHY, lastSuccessAtMs: 50 };
-    expect(mergeHealth(healed, failingSince(5, 40), 0)).toEqual({ ...healed, lastFailureAtMs: 40 });
-    expect(mergeHealth(failingSince(5, 40), healed, 5)).toEqual({ ...healed, lastFailureAtMs: 40 });
+  test('A success on one node ends the failures before it on all, and not those after it', () => {
+    const healed: WebhookHealth = { ...failingAt(15), consecutiveFailures: 0, lastSuccessAtMs: 18 };
+    const failing = failingAt(10, 12, 14, 20);
+    const times = [10, 12, 14, 20];
+    expect(mergeHealth(failing, healed, { own: times, theirs: [] })).toMatchObject({ consecutiveFailures: 1 });
+    expect(mergeHealth(healed, failing, { own: [], theirs: times })).toMatchObject({ consecutiveFailures: 1 });
   });
 
   test('A webhook that is unhealthy on one node is so on all, and a success heals it on all', () => {
     const unhealthy: WebhookHealth = {
-      ...failingSince(10, 60),
+      ...failingAt(60),
+      consecutiveFailures: 10,
       status: 'unhealthy',
       unhealthySinceMs: 60,
       cooldownMs: 15_000,
       nextProbeAtMs: 15_060,
     };
-    expect(mergeHealth(failingSince(3, 20), unhealthy, 3)).toEqual(unhealthy);
+    expect(mergeHealth(failingAt(20), unhealthy, NONE)).toEqual(unhealthy);
     const healed: WebhookHealth = { ...HEALTHY, lastSuccessAtMs: 70 };
-    expect(mergeHealth(unhealthy, healed, 0)).toEqual({ ...healed, lastFailureAtMs: 60 });
+    expect(mergeHealth(unhealthy, healed, NONE)).toEqual({ ...healed, lastFailureAtMs: 60 });
+    expect(mergeHealth(healed, unhealthy, NONE)).toEqual({ ...healed, lastFailureAtMs: 60 });
   });
 });
