@@ -6,8 +6,10 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     include: ['test/browser/**/*.test.ts'],
     pool: 'forks',
-    // Choice: each file starts a browser and a server; more at once would only take longer.
+    // Two processes run all files, so that these share two browsers and the servers of `shared-server.ts`.
+    isolate: false,
     maxWorkers: 2,
+    deps: { interopDefault: false },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },

@@ -24,6 +24,7 @@ import { rules } from './rules.ts';
 import type { Stage } from './stage.ts';
 import { token } from './token.ts';
 import { velocity } from './velocity.ts';
+import { velocityExchange } from './velocity-exchange.ts';
 import { verify } from './verify.ts';
 
 /** All stages that run without built workers, in the order in which a request passes them: main thread, worker, main thread. */
@@ -47,6 +48,7 @@ export const STAGES: readonly Stage[] = [
   lmdb,
   geo,
   velocity,
+  velocityExchange,
   rules,
   fuse,
   ids,

@@ -75,7 +75,7 @@ function figure(value: number): string {
   return value.toLocaleString('en');
 }
 
-function eventOf(n: number, nowSeconds: number, entities: number, withDevice: boolean): HistoryEvent {
+export function eventOf(n: number, nowSeconds: number, entities: number, withDevice: boolean): HistoryEvent {
   const digits = String(n).padStart(8, '0');
   const host = `${20 + (n >> 22)}.${(n >> 14) & 255}.${(n >> 6) & 255}.${n & 63}`;
   const site = host.slice(0, host.lastIndexOf('.'));

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { KeyUsage } from '../auth/key-usage.ts';
+import type { KeyUse, KeyUseReader } from '../ports/key-use.ts';
 import { RATE_MANAGEMENT } from '../kernel/limits.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import { problem } from '../contract/problem.ts';
@@ -18,7 +18,7 @@ export interface AccountParts {
   readonly findCustomer: (customer: CustomerNumber) => Customer | null;
   readonly policies: Pick<OwnPolicies, 'present'>;
   readonly apiKeys: Pick<ApiKeys, 'version' | 'loadAll'>;
-  readonly keyUsage: Pick<KeyUsage, 'read'>;
+  readonly keyUse: KeyUseReader;
   readonly cursors: Cursors;
   /** Version of the service. */
   readonly version: string;
@@ -28,7 +28,7 @@ const KEYS_ROUTE = ROUTES.listKeys.path;
 
 export function accountHandlers(
   endpoint: EndpointFactory,
-  { findCustomer, policies, apiKeys, keyUsage, cursors, version }: AccountParts,
+  { findCustomer, policies, apiKeys, keyUse, cursors, version }: AccountParts,
 ): SecretHandlers<'readMe' | 'listKeys'> {
   const keys = new KeysByCustomer(apiKeys);
 
@@ -58,7 +58,7 @@ export function accountHandlers(
     return { kind: 'json', status: 200, body };
   };
 
-  const listKeys: EndpointHandler = (request) => {
+  const listKeys: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, KEYS_ROUTE, QUERIES.listKeys);
     if (read.kind === 'problem') return read;
     const [after] = read.after === null ? [0] : (readPlace(read.after, 1) ?? []);
@@ -69,11 +69,20 @@ export function accountHandlers(
     const last = rows.at(-1);
     const hasMore = later.length > rows.length && last !== undefined;
     const next = hasMore ? cursors.issue(KEYS_ROUTE, customer, writePlace(last.number)) : null;
-    return pageAnswer(request.slices, rows, (key) => showKey(key, request), next);
+    const numbers = rows.map(({ number }) => number);
+    const uses = await keyUse.readAll(numbers, request.nowSeconds, request.coverage);
+    const used = rows.flatMap((key, at) => {
+      const use = uses[at];
+      return use === undefined ? [] : [{ key, use }];
+    });
+    return pageAnswer(request.slices, used, ({ key, use }) => showKey(key, use, request), next);
   };
 
-  function showKey(key: ApiKey, { caller, nowSeconds }: EndpointRequest): Readonly<Record<string, unknown>> {
-    const { calls, refusals, lastUsedSeconds, sinceSeconds } = keyUsage.read(key.number, nowSeconds);
+  function showKey(
+    key: ApiKey,
+    { calls, refusals, lastUsedSeconds, sinceSeconds }: KeyUse,
+    { caller }: EndpointRequest,
+  ): Readonly<Record<string, unknown>> {
     return {
       prefix: key.prefix,
       kind: key.kind,

@@ -21,7 +21,7 @@ import type { OwnPolicies } from './own-policies.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
-import type { KeyUsage } from '../auth/key-usage.ts';
+import type { KeyUseReader } from '../ports/key-use.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
@@ -37,7 +37,7 @@ export interface ManagementParts {
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
-  readonly keyUsage: KeyUsage;
+  readonly keyUse: KeyUseReader;
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */
@@ -67,7 +67,7 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of the role `api`, except those of extraction. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
-  const { policies, isPolicyRefused, keyUsage, version } = parts;
+  const { policies, isPolicyRefused, keyUse, version } = parts;
   const { lists, changes, registry, sightingReports, labels } = store;
   return {
     ...listHandlers(endpoint, {
@@ -92,7 +92,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       findCustomer: (customer) => store.customers.find(customer),
       policies,
       apiKeys: store.apiKeys,
-      keyUsage,
+      keyUse,
       cursors,
       version,
     }),

@@ -2,7 +2,7 @@ import type { DecisionRecorder } from '../observe/decision-recorder.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { StoreNotice } from '../state/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
-import { describeVelocity } from '../cluster/velocity/velocity-state.ts';
+import { readVelocityState } from '../cluster/velocity/velocity-state.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import { StreamMarks } from '../velocity/stream-marks.ts';
 
@@ -29,8 +29,8 @@ export function storeStatus(
 
 /** The exchange of events with the other nodes. */
 export function velocityStatus({ marks }: VelocityMemory): AssetStatus {
-  const fault = describeVelocity(new StreamMarks(marks), Date.now());
-  return fault === null ? { state: 'ok', version: null, detail: '' } : broken(fault);
+  const { isBroken, detail } = readVelocityState(new StreamMarks(marks), Date.now());
+  return isBroken ? broken(detail) : { state: 'ok', version: null, detail };
 }
 
 /** Returns the public text about what the start lost; the log has the details, with paths. */

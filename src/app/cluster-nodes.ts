@@ -1,4 +1,5 @@
 import { ClusterHistory } from '../cluster/cluster-history.ts';
+import { ClusterKeyUse } from '../cluster/cluster-key-use.ts';
 import { ClusterOutcomes } from '../cluster/cluster-outcomes.ts';
 import { ClusterStats } from '../cluster/cluster-stats.ts';
 import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
@@ -11,6 +12,7 @@ import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
+import type { KeyUseReader } from '../ports/key-use.ts';
 import type { OutcomeReports } from '../ports/outcome-reports.ts';
 import type { SessionTable, SignInShare } from '../ports/sign-ins.ts';
 import type { Slices, Turns } from '../state/turns.ts';
@@ -89,6 +91,10 @@ export class ClusterNodes {
 
   outcomes(own: OutcomeReports<Slices>): OutcomeReports<Slices> {
     return new ClusterOutcomes(own, this.peers, this.#options.turns);
+  }
+
+  keyUse(own: KeyUseReader): KeyUseReader {
+    return new ClusterKeyUse(own, this.peers);
   }
 
   /** Makes these sessions those of all nodes. */

@@ -53,6 +53,7 @@ import { listBackupTimes, rotateBackups } from '../state/backup.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
+import { followJudgement } from '../state/feedback.ts';
 import type { Store } from '../state/open-store.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
 import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
@@ -328,7 +329,10 @@ function openSenders(
     mirror: work?.mirror ?? null,
     log,
   });
-  feed?.onOthersCommitted((change) => followWebhookChange(dispatcher, store.webhooks, change));
+  feed?.onOthersCommitted((change) => {
+    followWebhookChange(dispatcher, store.webhooks, change);
+    followJudgement(store, change);
+  });
   const allDeliveries = work?.reads(ownDeliveries(dispatcher, store.deliveries)) ?? null;
   return { dispatcher, extractions, work, allDeliveries };
 }

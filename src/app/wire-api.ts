@@ -40,7 +40,7 @@ export function wireApi(
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       fingerprints,
       policies,
-      keyUsage: parts.keyUsage,
+      keyUse: parts.cluster?.nodes.keyUse(parts.keyUsage) ?? parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,
       webhooks: webhookParts({

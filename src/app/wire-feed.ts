@@ -44,8 +44,8 @@ export class WiredFeed {
   };
 
   /**
-   * Founds or joins the cluster. Resolves to whether this node founded it, when it has all changes that the store has. Throws a StartFault if
-   * the data directory and the cluster do not belong together.
+   * Founds or joins the cluster. Resolves to whether this node founded it, when it has all changes that the store has. Throws a
+   * StartFault if the data directory and the cluster do not belong together.
    */
   async open({ dataDir }: Settings, keyFor: (purpose: string) => Buffer): Promise<boolean> {
     const feed = this.#feed;

@@ -6,7 +6,7 @@ import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
 import { forRoles } from './roles.ts';
-import type { ServiceParts } from './service-parts.ts';
+import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 import {
   connectionReadings,
   decisionReadings,
@@ -33,7 +33,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
   const assetStates = (): AssetStates => ({
     store: storeStatus(journal, recorder, parts.decisions, parts.installation.repairs),
     ...deciding?.layers.status(),
-    ...(parts.velocity?.exchange != null && { velocity: velocityStatus(parts.velocity.memory) }),
+    ...(hasExchange(parts.velocity) && { velocity: velocityStatus(parts.velocity.memory) }),
     ...forRoles(roles, ['deliver'], () => ({ webhooks: parts.dispatcher.status })),
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
@@ -69,6 +69,11 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
   };
 }
 
+/** Whether this node exchanges the events of its velocity store with others. */
+function hasExchange(velocity: OpenVelocity | null): velocity is OpenVelocity {
+  return velocity !== null && velocity.exchange !== null;
+}
+
 function metricsOf(
   {
     listener,
@@ -97,7 +102,7 @@ function metricsOf(
       readings: [
         ...connectionReadings(listener.transport.connections),
         ...(velocity === null ? [] : velocityReadings(velocity.memory)),
-        ...(velocity?.exchange == null ? [] : exchangeReadings(velocity.memory)),
+        ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),
         ...decisionReadings(decisions, store),
         ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
         ...extractions.readings,

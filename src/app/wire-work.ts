@@ -10,8 +10,8 @@ import type { EngineCluster } from '../extract/engine-messages.ts';
 import type { Log } from '../observe/log.ts';
 import type { LiveNode } from '../state/shared-jobs.ts';
 import type { Store } from '../state/open-store.ts';
-import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { pendingRows } from '../webhooks/pending-rows.ts';
 import type { Installation } from './installation.ts';
 import { hasRole } from './roles.ts';
 import type { ClusterSettings } from './settings.ts';
@@ -29,8 +29,6 @@ export interface SharedWorkParts {
 
 /** Choice: a dead node's jobs wait for this beside the time of the membership. */
 const NODES_MS = 500;
-/** Choice: pending rows read at a time, about a millisecond of the main thread. */
-const ROWS_AT_ONCE = 64;
 
 export class SharedWork {
   /** Shows the pending deliveries of this node to the others. */
@@ -103,17 +101,5 @@ export class SharedWork {
     if (shown === this.#shown) return;
     this.#shown = shown;
     extractions.setNodes(nodes);
-  }
-}
-
-function* pendingRows(deliveries: Store['deliveries']): Generator<readonly Delivery[]> {
-  for (const endpoint of deliveries.endpointsWithPending()) {
-    let after: DeliveryId | null = null;
-    for (;;) {
-      const rows: readonly Delivery[] = deliveries.pendingOf(endpoint, after, ROWS_AT_ONCE);
-      if (rows.length > 0) yield rows;
-      after = rows.at(-1)?.id ?? null;
-      if (rows.length < ROWS_AT_ONCE) break;
-    }
   }
 }

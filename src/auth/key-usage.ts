@@ -95,6 +95,11 @@ export class KeyUsage {
     };
   }
 
+  /** Returns the use of each key, in their order. */
+  readAll(keyNumbers: readonly number[], nowSeconds: number): Promise<readonly KeyUse[]> {
+    return Promise.resolve(keyNumbers.map((number) => this.read(number, nowSeconds)));
+  }
+
   #obtain(keyNumber: number): Used {
     let used = this.#used.get(keyNumber);
     if (used === undefined) {

@@ -81,8 +81,11 @@ function merged(pages: readonly LogPage[], limit: number): LogPage {
 
 /** A delivery that was taken over is on two nodes until the first one is back: the one with more attempts is newer. */
 function newestOf(rows: readonly Delivery[]): Delivery | undefined {
-  const rank = ({ status, attempts }: Delivery): number => 2 * attempts.length + (status === 'pending' ? 0 : 1);
   return rows.toSorted((one, other) => rank(other) - rank(one))[0];
+}
+
+function rank({ status, attempts }: Delivery): number {
+  return 2 * attempts.length + (status === 'pending' ? 0 : 1);
 }
 
 async function* answerFind(own: DeliveryLogReads, [who, id]: readonly unknown[]): AsyncGenerator<readonly unknown[]> {

@@ -44,7 +44,7 @@ export class FunctionLibrary {
     const startedAtMs = performance.now();
     const commands = calls.map((call) => this.#command(call));
     const sent = await link.send(commands, deadlineMs);
-    const unknown = sent.flatMap((one, at) => (isUnknownFunction(one) ? [at] : []));
+    const unknown = sent.flatMap((one, at) => (one.kind === 'fault' && isUnknownFunction(one.detail) ? [at] : []));
     if (unknown.length === 0) return sent;
     const leftMs = Math.max(1, deadlineMs - (performance.now() - startedAtMs));
     return this.#loadAndRepeat(link, commands, sent, unknown, leftMs);
@@ -77,6 +77,7 @@ export class FunctionLibrary {
   }
 }
 
-function isUnknownFunction(sent: Sent): boolean {
-  return sent.kind === 'fault' && sent.what === 'refused' && sent.detail.includes('Function not found');
+/** Whether the store refused a call because it does not know the function. */
+export function isUnknownFunction(detail: string): boolean {
+  return detail.includes('Function not found');
 }

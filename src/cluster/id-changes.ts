@@ -35,7 +35,8 @@ export class IdChanges {
     if (this.#count === this.#max) {
       this.#dropped++;
       this.drop(1);
-    } else if (this.#count === this.#capacity) this.#grow();
+    }
+    if (this.#count === this.#capacity) this.#grow();
     const at = ((this.#from + this.#count++) % this.#capacity) * WORDS;
     this.#words.set([hashLow, hashHigh, expiresAtSeconds, keyNumber, KINDS.indexOf(kind)], at);
   }

@@ -76,6 +76,9 @@ export interface OpOrigin {
   readonly nowMs: number;
 }
 
+type CreateOp = Extract<JobOp, { readonly kind: 'create' }>;
+type PackedOp = Exclude<JobOp, CreateOp> | (Omit<CreateOp, 'steps'> & { readonly steps: PackedSteps });
+
 const FORMAT = 1;
 
 export function encodeOp({ node, run, serial, nowMs }: OpOrigin, op: JobOp): Buffer {
@@ -88,8 +91,8 @@ export function decodeOp(bytes: Buffer): { readonly origin: OpOrigin; readonly o
   const [format, node, run, serial, nowMs, packed] = unpack(bytes);
   if (format !== FORMAT) throw new Error(`the log of jobs has entries of format ${String(format)}; update this node`);
   const origin = { node: String(node), run: String(run), serial: Number(serial), nowMs: Number(nowMs) };
-  const op = packed as JobOp & { readonly steps?: PackedSteps };
-  return { origin, op: op.kind === 'create' ? { ...op, steps: unpackSteps(op.steps as unknown as PackedSteps) } : op };
+  const op = packed as PackedOp;
+  return { origin, op: op.kind === 'create' ? { ...op, steps: unpackSteps(op.steps) } : op };
 }
 
 export function packResult(result: Result, token: number): WireResult {

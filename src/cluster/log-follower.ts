@@ -84,9 +84,13 @@ export class LogFollower {
   }
 
   async caughtUp(): Promise<void> {
-    const last = await this.#parts.log.last();
+    const last = (await this.#parts.log.last()) ?? 0;
     const endMs = performance.now() + COMMIT_MS;
-    while (last !== null && this.#position < last && !this.#isClosed && performance.now() < endMs) await delay(POLL_MS);
+    while (this.#isBefore(last) && performance.now() < endMs) await delay(POLL_MS);
+  }
+
+  #isBefore(last: number): boolean {
+    return this.#position < last && !this.#isClosed;
   }
 
   /** Stops after the entry that is being applied. Close the reader's link first, so that it does not wait for further entries. */

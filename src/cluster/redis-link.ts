@@ -12,6 +12,7 @@ import {
   WAITING_DEADLINE_MS,
 } from './link.ts';
 import { openRoutes, type Routes } from './store-routes.ts';
+import { isUnknownFunction } from './functions.ts';
 import { readRedirect } from './hash-slots.ts';
 import type { StoreConnection } from './store-connection.ts';
 
@@ -138,7 +139,8 @@ class RedisLink implements MeasuredLink {
     for (const result of results) {
       if (result.kind === 'reply') continue;
       this.#faults[result.what]++;
-      if (result.what === 'refused') this.#refusal = result.detail;
+      // A library that is not loaded yet is no reason: its caller loads it.
+      if (result.what === 'refused' && !isUnknownFunction(result.detail)) this.#refusal = result.detail;
       isFaultless = false;
     }
     if (!isFaultless) return;

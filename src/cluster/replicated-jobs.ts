@@ -12,8 +12,8 @@ import { type JobOp, type OpOrigin, type OwnedJob, packResult, unpackResult, typ
 /** What applying an entry needs besides its bytes: the same functions on all nodes. */
 export interface JobFunctions {
   readonly encryptionKey: Uint8Array;
-  answer(job: Extraction, newSecret: string | null): Uint8Array;
-  sessionChange(changesJson: string, atMs: number): ContentChange;
+  readonly answer: (job: Extraction, newSecret: string | null) => Uint8Array;
+  readonly sessionChange: (changesJson: string, atMs: number) => ContentChange;
 }
 
 /** Applies the entries of the log to the tables of this node. */
@@ -175,7 +175,7 @@ export interface ReplicatedStoreParts {
   readonly follower: LogFollower;
   readonly node: string;
   readonly runsJobs: boolean;
-  nowMs(): number;
+  readonly nowMs: () => number;
 }
 
 /** Returns the store with writes that go through the log of all nodes. Reads, and the removal of old rows, are those of this node. */

@@ -29,14 +29,14 @@ export interface SharedDeliveriesParts {
   /** Whether this node sends deliveries. The rows of one that does not are taken over by others at once. */
   readonly sends: boolean;
   /** Whether the store took a heartbeat of this node within the time after which others declare it dead. */
-  isJoined(): boolean;
+  readonly isJoined: () => boolean;
   /** Ids of all live nodes that send deliveries. */
-  senders(): readonly string[];
+  readonly senders: () => readonly string[];
   /** The store's clock, Unix ms. */
-  storeNowMs(): number;
-  nowMs(): number;
+  readonly storeNowMs: () => number;
+  readonly nowMs: () => number;
   /** Called with the number of deliveries that were taken over from a node. */
-  onTakenOver(node: string, count: number): void;
+  readonly onTakenOver: (node: string, count: number) => void;
   readonly tickMs?: number;
   readonly scanMs?: number;
 }

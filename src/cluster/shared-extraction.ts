@@ -32,8 +32,8 @@ export interface SharedExtractionParts {
 export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
   const { store: local, node, runsJobs } = parts;
   const { root, counters } = local;
-  let listener: (news: JobNews) => void = () => {};
-  const onNews = (news: JobNews): void => listener(news);
+  let listener: ((news: JobNews) => void) | null = null;
+  const onNews = (news: JobNews): void => listener?.(news);
   const applier = new JobApplier(local, node, parts.functions, onNews);
   const log = new JobLog({
     link: parts.link,

@@ -5,6 +5,12 @@ import type { Place } from '../history/decision-log/order.ts';
 
 /** The order of decisions of all nodes, newest first: by time, then by source, then by arrival there. The same seen from any node. */
 
+/**
+ * Choice: a decision is logged well within this time of its arrival, and clocks of nodes differ by less. A caller that follows the log
+ * from any node misses no decision of another; a row of this last second may come twice.
+ */
+const LATE_MS = 1_000;
+
 /** Returns the number of a node in positions: 48 bits of a hash of its id, at least 1. */
 export function sourceOf(nodeId: string): number {
   return hash('sha256', nodeId, 'buffer').readUIntBE(0, 6) + 1;
@@ -32,7 +38,7 @@ export function queryAt(query: SearchQuery, source: number): SearchQuery {
   if (loggedAfter === null) return own;
   const there = (loggedAfter as Position).source ?? 0;
   if (there === source) return { ...own, filter: { ...filter, loggedAfter } };
-  const newerMs = loggedAfter.occurredAtMs + (source > there ? 0 : 1);
+  const newerMs = loggedAfter.occurredAtMs - LATE_MS;
   return { ...own, filter: { ...filter, loggedAfter: null, sinceMs: Math.max(sinceMs ?? 0, newerMs) } };
 }
 

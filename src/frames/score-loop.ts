@@ -55,7 +55,10 @@ async function serveOverlapped(queue: BatchReceiver, port: MessagePort, lanes: r
     onFree?.();
   };
   while (!queue.stopped) {
-    if (free.length === 0) await new Promise<void>((freed) => (onFree = freed));
+    if (free.length === 0) {
+      await new Promise<void>((freed) => (onFree = freed));
+      continue;
+    }
     const task = queue.claim();
     const lane = task === null ? undefined : free.pop();
     if (task === null || lane === undefined) {

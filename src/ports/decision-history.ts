@@ -69,7 +69,7 @@ export interface HistoryFilter {
   readonly scoreMax: number | null;
   /** The decision has all of these links. */
   readonly links: readonly SoughtLink[];
-  /** Decisions that were logged after this one; those of other sources by their time. */
+  /** Decisions that were logged after this one; those of other sources by their time, and of the second before. */
   readonly loggedAfter: Position | null;
 }
 

@@ -4,6 +4,9 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { watchDisk } from './disk-room.ts';
 import { type EnvironmentName, type TableName, TABLES_MAX } from './table-names.ts';
 
+/** An opened environment, for rooms that do not import the library. */
+export type Environment = RootDatabase<Buffer, Buffer>;
+
 /**
  * Initial size of the memory map, not a limit: LMDB extends the map when the file outgrows it.
  * Measured: growing in small steps keeps the old maps; an import of 1,000,000 rows peaks at 464 MB that way, at 279 MB this way.

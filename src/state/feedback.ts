@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Actor } from '../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../risk/judgement.ts';
-import type { Committer, Judging } from './changes.ts';
+import type { Change, Committer, Judging } from './changes.ts';
 import type { StoreWrite } from './durable.ts';
 import type { JudgedDecision, StoredLabel } from './label-table.ts';
 import type { ShadowReview, ShadowReviews } from './review-table.ts';
@@ -70,5 +70,24 @@ export class Feedback {
     if (publicKey || fingerprintHash === null) return { waiting, isEvidence: false };
     if (verdict === 'legitimate') sightingQueue.forget(customer, fingerprintHash);
     return { waiting, isEvidence: sightingReports.takes(customer, fingerprintHash, 'label', nowSeconds) };
+  }
+}
+
+/**
+ * Removes what waits in this node's memory against a fingerprint that another node's change found legitimate: written later, it would bring
+ * the evidence back.
+ */
+export function followJudgement(
+  { sightingQueue, shadowReviews }: Pick<FeedbackParts, 'sightingQueue' | 'shadowReviews'>,
+  change: Change,
+): void {
+  if (change.kind === 'label.set' && change.label === 'legitimate') {
+    const { publicKey, fingerprintHash } = change.decision;
+    if (!publicKey && fingerprintHash !== null) sightingQueue.forget(change.customer, fingerprintHash);
+  } else if (change.kind === 'review.judged' && change.verdict === 'legitimate') {
+    const row = shadowReviews.stored(change.customer, change.requestId);
+    if (row !== null && !row.publicKey && row.fingerprintHash !== null) {
+      sightingQueue.forget(change.customer, row.fingerprintHash);
+    }
   }
 }

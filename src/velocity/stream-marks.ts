@@ -44,6 +44,8 @@ export const MARK_COUNTERS = {
   /** When a decision was last counted without all events of other nodes, when a gap was last found: ms of the system's clock. */
   aloneAtMs: 7,
   gapAtMs: 8,
+  /** When a node began to read streams without any history, ms of the system's clock. */
+  thinAtMs: 11,
   /** Entries and bytes sent. */
   entriesSent: 9,
   bytesSent: 10,

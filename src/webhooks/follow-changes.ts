@@ -12,34 +12,20 @@ export function followWebhookChange(
   change: Change,
 ): void {
   const { subscribers, prefetch } = dispatcher;
-  switch (change.kind) {
-    case 'webhook.created': {
-      const webhook = webhooks.find(change.webhook.customer, change.webhook.id);
-      // It may have been refused, or removed by one of the next changes.
-      if (webhook !== null && subscribers.find(webhook.id) === undefined) dispatcher.subscribe(webhook);
-      return;
-    }
-    case 'webhook.removed':
-      if (webhooks.find(change.customer, change.id) !== null) return;
-      subscribers.remove(change.id);
-      prefetch.giveUp(change.id, 'gone', true);
-      return;
-    case 'webhook.changed':
-    case 'webhook.rotated': {
-      const [webhook, known] = [webhooks.find(change.customer, change.id), subscribers.find(change.id)];
-      if (webhook === null || known === undefined) return;
-      const health = change.kind === 'webhook.changed' ? change.change.health : undefined;
-      subscribers.replace({ ...webhook, health: health ?? known.webhook.health });
-      if (webhook.disabled) prefetch.giveUp(change.id, 'disabled', true);
-      else prefetch.changed(change.id);
-      return;
-    }
-    case 'webhook.health':
-      for (const { id, health } of change.changed) {
-        const known = subscribers.find(id);
-        if (known !== undefined) dispatcher.health.follow(known, health);
-      }
-      return;
-    default:
+  if (change.kind === 'webhook.created') {
+    const webhook = webhooks.find(change.webhook.customer, change.webhook.id);
+    // It may have been refused, or removed by one of the next changes.
+    if (webhook !== null && subscribers.find(webhook.id) === undefined) dispatcher.subscribe(webhook);
+  } else if (change.kind === 'webhook.removed') {
+    if (webhooks.find(change.customer, change.id) !== null) return;
+    subscribers.remove(change.id);
+    prefetch.giveUp(change.id, 'gone', true);
+  } else if (change.kind === 'webhook.changed' || change.kind === 'webhook.rotated') {
+    const [webhook, known] = [webhooks.find(change.customer, change.id), subscribers.find(change.id)];
+    if (webhook === null || known === undefined) return;
+    const health = change.kind === 'webhook.changed' ? change.change.health : undefined;
+    subscribers.replace({ ...webhook, health: health ?? known.webhook.health });
+    if (webhook.disabled) prefetch.giveUp(change.id, 'disabled', true);
+    else prefetch.changed(change.id);
   }
 }

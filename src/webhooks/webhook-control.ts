@@ -36,7 +36,7 @@ export interface ControlParts {
   readonly webhooks: WebhookTable;
   readonly deliveries: Pick<Deliveries, 'find'>;
   /** Finds a delivery of any node of a cluster; by default those of this node. */
-  findAnywhere?(customer: CustomerNumber, id: DeliveryId): Promise<Delivery | null>;
+  readonly findAnywhere?: (customer: CustomerNumber, id: DeliveryId) => Promise<Delivery | null>;
   nowMs(): number;
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { createClient, type Client } from '../../src/client/client.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
-import { startChromium } from './support/chromium.ts';
+import { sharedChromium, startChromium } from './support/chromium.ts';
 import { decodeToken, openPage, openPages, tokenOf, type CollectorPages } from './support/collector-pages.ts';
 
 let plain: Browser;
@@ -13,7 +13,7 @@ let client: Client;
 
 beforeAll(async () => {
   [plain, disguised, pages, server] = await Promise.all([
-    startChromium(),
+    sharedChromium(),
     startChromium(['--disable-blink-features=AutomationControlled']),
     openPages(),
     startServer(),
@@ -21,7 +21,7 @@ beforeAll(async () => {
   client = createClient({ url: server.url, key: server.secretKey });
 });
 afterAll(async () => {
-  await Promise.all([client.close(), plain.close(), disguised.close(), pages.close(), server.stop()]);
+  await Promise.all([client.close(), disguised.close(), pages.close(), server.stop()]);
 });
 
 /** What a disguised browser says it is. */

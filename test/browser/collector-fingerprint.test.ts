@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { startChromium } from './support/chromium.ts';
+import { sharedChromium } from './support/chromium.ts';
 import {
   decodeToken,
   fullTokenOf,
@@ -14,12 +14,9 @@ let browser: Browser;
 let pages: CollectorPages;
 
 beforeAll(async () => {
-  [browser, pages] = await Promise.all([startChromium(), openPages()]);
+  [browser, pages] = await Promise.all([sharedChromium(), openPages()]);
 });
-afterAll(async () => {
-  await browser.close();
-  await pages.close();
-});
+afterAll(() => pages.close());
 
 interface Reading {
   readonly fp: unknown;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { startChromium } from './support/chromium.ts';
+import { sharedChromium, startChromium } from './support/chromium.ts';
 import { decodeToken, openPage, openPages, tokenOf, WITH_KEY, type CollectorPages } from './support/collector-pages.ts';
 
 let browser: Browser;
@@ -8,12 +8,9 @@ let pages: CollectorPages;
 let context: BrowserContext;
 
 beforeAll(async () => {
-  [browser, pages] = await Promise.all([startChromium(), openPages()]);
+  [browser, pages] = await Promise.all([sharedChromium(), openPages()]);
 });
-afterAll(async () => {
-  await browser.close();
-  await pages.close();
-});
+afterAll(() => pages.close());
 beforeEach(async () => {
   context = await browser.newContext();
   Object.assign(pages, { grantBehaviour: 'issue' });

@@ -2,7 +2,7 @@ import type * as Built from '../../src/web/collector/browser.ts';
 import type * as Declared from '../../src/web/collector/module-types.d.mts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { startChromium } from './support/chromium.ts';
+import { sharedChromium } from './support/chromium.ts';
 import {
   decodeToken,
   fullTokenOf,
@@ -19,12 +19,9 @@ let pages: CollectorPages;
 let context: BrowserContext;
 
 beforeAll(async () => {
-  [browser, pages] = await Promise.all([startChromium(), openPages()]);
+  [browser, pages] = await Promise.all([sharedChromium(), openPages()]);
 });
-afterAll(async () => {
-  await browser.close();
-  await pages.close();
-});
+afterAll(() => pages.close());
 beforeEach(async () => {
   context = await browser.newContext();
   Object.assign(pages, { grantBehaviour: 'issue', grantSeconds: 1_800 });

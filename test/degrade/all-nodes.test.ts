@@ -96,7 +96,9 @@ describe('three nodes, asked over the API', () => {
         body: { decisions: 12, is_truncated: false },
       });
       const after = await read(node, `/v1/decisions?after=${ids[8]}`);
-      expect((after.body['data'] as unknown[]).length).toBe(3);
+      const newer = (after.body['data'] as { request_id: string }[]).map(({ request_id: id }) => id);
+      expect(newer.slice(0, 3)).toEqual(ids.slice(9).toReversed());
+      expect(newer).not.toContain(ids[8]);
     }
     const labelled = await bearer(nodes[0]?.url ?? '', secretKey, 'POST', '/v1/labels', {
       request_id: ids[1],

@@ -46,6 +46,13 @@ async function start(name: string, env: Readonly<Record<string, string>> = {}): 
   return server;
 }
 
+/** Makes the node a member of the cluster: only the first start of a node needs the store. */
+async function joined(name: string): Promise<RunningServer> {
+  const node = await start(name);
+  await node.stop();
+  return node;
+}
+
 interface Pair {
   readonly one: RunningServer;
   readonly other: RunningServer;
@@ -54,9 +61,7 @@ interface Pair {
 
 /** Two nodes with the same customers and keys. */
 async function startPair(): Promise<Pair> {
-  const first = await start('one');
-  const { secretKey } = first;
-  await first.stop();
+  const { secretKey } = await joined('one');
   // The socket of the command line cannot be copied.
   const filter = (path: string): boolean => !lstatSync(path).isSocket();
   cpSync(join(folder, 'one'), join(folder, 'other'), { recursive: true, filter });
@@ -70,9 +75,18 @@ async function layerOf({ url }: RunningServer): Promise<{ status: string; state:
   return { status, state: layers.cluster.state, code };
 }
 
-/** Waits for the first decisions that the store has counted: the first round trips of a start on a busy machine may be late. */
+async function countedAlone({ url }: RunningServer): Promise<number> {
+  const { text } = await get(url, '/metrics');
+  return Number(/^gatehouse_cluster_alone_total (\d+)$/m.exec(text)?.[1]);
+}
+
+/** Waits for a decision that the store has counted: the first round trips of a start on a busy machine may be late. */
 const shares = (node: RunningServer, key: string): Promise<void> =>
-  vi.waitFor(async () => expect(await modeOf(node, key)).toBe('unverified'), POLL);
+  vi.waitFor(async () => {
+    const before = await countedAlone(node);
+    expect((await decide(node.url, key)).status).toBe(200);
+    expect(await countedAlone(node)).toBe(before);
+  }, POLL);
 
 const modeOf = async (server: RunningServer, key: string): Promise<unknown> =>
   ((await decide(server.url, key)).json as { session_mode: string }).session_mode;
@@ -156,9 +170,9 @@ describe('a node whose shared store fails', () => {
   });
 
   test('A start without the store is degraded, and takes the store when it answers', async () => {
+    const { secretKey: key } = await joined('one');
     await redis.kill();
     const node = await start('one');
-    const key = node.secretKey;
     expect(await modeOf(node, key)).toBe('degraded');
     expect(await layerOf(node)).toEqual({ status: 'degraded', state: 'broken', code: 200 });
     await redis.restart();
@@ -166,9 +180,9 @@ describe('a node whose shared store fails', () => {
   });
 
   test('A strict node refuses every decision with 429 while the store is away, and is not ready', async () => {
+    const { secretKey: key } = await joined('one');
     await redis.kill();
     const node = await start('one', { GATEHOUSE_CLUSTER_STRICT: '1' });
-    const key = node.secretKey;
     const refused = await decide(node.url, key);
     expect([refused.status, (refused.json as { code: string }).code]).toEqual([429, 'overloaded']);
     expect(refused.headers['retry-after']).toBe('1');
@@ -197,5 +211,6 @@ describe('a node whose shared store fails', () => {
       NODE_EXTRA_CA_CERTS: certFile,
     });
     await shares(node, node.secretKey);
+    await vi.waitFor(async () => expect(await layerOf(node)).toMatchObject({ state: 'ok' }), POLL);
   });
 });

@@ -100,7 +100,7 @@ describe.runIf(HAS_REDIS)('several nodes', () => {
           expect(await observed(subject, events)).toEqual(expected);
           for (const [n, facts] of expected.entries()) {
             const of = events[n];
-            if (facts?.trace == null || of === undefined) continue;
+            if (facts === null || facts.trace === null || of === undefined) continue;
             const { customer, publicKey, outcome: before } = of;
             decisions.push({
               customer,

@@ -22,7 +22,9 @@ export async function startBalancedNodes(options: ServerOptions, count: number):
     publicKey: nodes.publicKey,
     stdout: () => all.map((node) => node.stdout()).join('\n'),
     stderr: () => all.map((node) => node.stderr()).join('\n'),
-    async stop() {
+    async stop(signal) {
+      // What waits at a node gets its response through the balancer.
+      if (signal !== undefined) await Promise.all(all.map((node) => node.stop(signal)));
       await balancer.close();
       await nodes.stop();
       await redis.stop();

@@ -43,7 +43,7 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
   const [feed] = feeds;
   if (opening.kind === 'fault' || feed === undefined) throw new Error('the store does not open');
   const { store } = opening;
-  const address = { urls: [url], user: null, password: null };
+  const address = { urls: url.split(','), user: null, password: null };
   const [link, waiting] = [openLink(address), openWaitingLink(address)];
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {

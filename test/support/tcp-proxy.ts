@@ -5,8 +5,8 @@ import { Transform, type TransformCallback } from 'node:stream';
 /**
  * A network between two programs on this machine, which a test can make slow or interrupt.
  *
- * `cut`: connections are reset, new ones at once. `hole`: nothing arrives, and no side gets an error; what was sent meanwhile arrives when the
- * network is open again, as TCP retransmits it. A number is the time that a message and its reply need together, ms.
+ * `cut`: connections are reset, new ones at once. `hole`: nothing arrives, and no side gets an error; what was sent meanwhile arrives when
+ * the network is open again, as TCP retransmits it. A number is the time that a message and its reply need together, ms.
  */
 export type Network = 'open' | 'cut' | 'hole' | number;
 

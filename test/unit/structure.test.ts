@@ -31,6 +31,7 @@ const WITHIN: Readonly<Record<string, readonly string[]>> = {
   'src/extract/read/': ['src/kernel/', 'src/extract/connector.ts'],
   'src/extract/shape/': [
     'src/kernel/',
+    'src/contract/csv-guard.ts',
     'src/contract/requests/',
     'src/contract/problem.ts',
     'src/contract/validate.ts',

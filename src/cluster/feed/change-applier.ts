@@ -1,5 +1,6 @@
-import type { RootDatabase } from 'lmdb';
+import { unreachable } from '../../kernel/brand.ts';
 import type { Origin } from '../../ports/change-feed.ts';
+import type { Environment } from '../../state/environment.ts';
 import { apply, applying } from '../../state/apply.ts';
 import { countRecord, makeRoomForRecord } from '../../state/apply/audit-record.ts';
 import { batchEntry, countNew, prepareBatchInSlices } from '../../state/apply/lists.ts';
@@ -20,7 +21,7 @@ export interface Arrived {
 }
 
 export interface ApplierParts {
-  readonly root: RootDatabase<Buffer, Buffer>;
+  readonly root: Environment;
   readonly tables: StateTables;
   readonly revocations: RevocationFile;
   readonly positions: FeedPositions;
@@ -40,7 +41,11 @@ export interface Applied {
 
 /** Choice: as `LmdbFeed`: a longer batch is written in steps, by the library's own thread. */
 const BATCH_ENTRIES_AT_ONCE = 50;
-/** Measured: a transaction of 32 small changes holds the thread for some 1 ms; alone, each costs a transaction's 0.1 ms. */
+/**
+ * Choice: how long a transaction of several changes may hold the thread, which happens only when more changes wait than are applied.
+ * Measured: with 0.3 ms a node falls seconds behind 64 commits at a time (700 changes/s); with 2 ms it keeps up (2,000/s, lag p99 59 ms).
+ */
+const GROUP_MS = 2;
 const WEIGHT_MAX = 32;
 
 /** Applies changes of the stream to this node's tables, each once, together with its position. */
@@ -54,8 +59,8 @@ export class ChangeApplier {
   }
 
   /**
-   * Applies the first of the changes, as many as one transaction should hold, and resolves when they are visible. After a fault none of them
-   * is applied. Calls must not overlap.
+   * Applies the first of the changes, as many as one transaction should hold, and resolves when they are visible. After a fault none of
+   * them is applied. Calls must not overlap.
    */
   async applySome(changes: readonly Arrived[]): Promise<Applied | StoreFault> {
     await this.#slices.begin();
@@ -74,8 +79,13 @@ export class ChangeApplier {
   #applyGroup(group: readonly Arrived[]): Promise<Applied | StoreFault> {
     const { root, tables, bounds } = this.#parts;
     const applyAll = (): readonly unknown[] => {
-      const outcomes = group.map(({ change, origin }) => apply(tables, change, origin, bounds));
-      this.#putPosition(group.at(-1));
+      const outcomes: unknown[] = [];
+      const endMs = performance.now() + GROUP_MS;
+      for (const { change, origin } of group) {
+        outcomes.push(apply(tables, change, origin, bounds));
+        if (performance.now() > endMs) break;
+      }
+      this.#putPosition(group[outcomes.length - 1]);
       return outcomes;
     };
     // If one throws, nothing of any stays, which an outer transaction alone does not guarantee.
@@ -182,8 +192,22 @@ function weightOf(change: Change): number {
       return change.rows.length;
     case 'keys.revoked_again':
       return change.revocations.length;
-    default:
+    case 'customer.created':
+    case 'key.created':
+    case 'key.revoked':
+    case 'list.put':
+    case 'list.removed':
+    case 'registry.removed':
+    case 'label.set':
+    case 'review.judged':
+    case 'webhook.created':
+    case 'webhook.changed':
+    case 'webhook.removed':
+    case 'webhook.rotated':
+    case 'webhook.health':
       return 1;
+    default:
+      return unreachable(change);
   }
 }
 

@@ -1,3 +1,4 @@
+import { unreachable } from '../../kernel/brand.ts';
 import { decrypt, encrypt } from '../../kernel/encryption.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
@@ -43,7 +44,7 @@ export async function packChange(
   const parts = [pack([kind, version, by, nowMs, { ...fields, [long]: all.slice(0, ITEMS_PER_PART) }])];
   for (let from = ITEMS_PER_PART; from < all.length; from += ITEMS_PER_PART) {
     if (slices?.isOver === true) await slices.begin();
-    parts.push(pack([...all.slice(from, from + ITEMS_PER_PART)]));
+    parts.push(pack(all.slice(from, from + ITEMS_PER_PART)));
   }
   return parts;
 }
@@ -130,8 +131,19 @@ export function malformationOf(change: Change): string | null {
       return change.entries.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
     case 'sightings.noted':
       return change.seen.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
-    default:
+    // Keys that no row can have are found to be absent.
+    case 'key.revoked':
+    case 'keys.revoked_again':
+    case 'list.removed':
+    case 'registry.removed':
+    case 'webhook.changed':
+    case 'webhook.removed':
+    case 'webhook.rotated':
+    case 'webhook.health':
+    case 'rows.expired':
       return null;
+    default:
+      return unreachable(change);
   }
 }
 

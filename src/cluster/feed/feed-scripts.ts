@@ -48,8 +48,8 @@ return {'ok', newest}
 `;
 
 /**
- * Founds the cluster, or founds it again after the store has lost it or fell behind. Keys: head, changes. Arguments: cluster, check, format,
- * number, last, number that the founder has applied. Returns whether it did, and id, check, format, number and last of the head.
+ * Founds the cluster, or founds it again after the store has lost it or fell behind. Keys: head, changes. Arguments: cluster, check,
+ * format, number, last, number that the founder has applied. Returns whether it did, and id, check, format, number and last of the head.
  */
 export const FOUND = `
 local head = redis.call('HMGET', KEYS[1], 'id', 'check', 'format', 'number', 'last')

@@ -50,8 +50,8 @@ export async function readHead(link: Link): Promise<Asked<Head | null>> {
 }
 
 /**
- * Founds the cluster if there is none, or one of this id with fewer changes than `applied`; returns its head, which is another one's if that
- * came first.
+ * Founds the cluster if there is none, or one of this id with fewer changes than `applied`; returns its head, which is another one's if
+ * that came first.
  */
 export function found(
   link: Link,

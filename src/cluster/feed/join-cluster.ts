@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RootDatabase } from 'lmdb';
+import type { Environment } from '../../state/environment.ts';
 import { holdsCustomers } from '../../state/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
@@ -9,7 +9,7 @@ import { type Asked, found, type Head, readHead } from './feed-store.ts';
 
 export interface JoinParts {
   readonly link: Link;
-  readonly root: RootDatabase<Buffer, Buffer>;
+  readonly root: Environment;
   readonly positions: FeedPositions;
   /** Value that shows which master key the cluster has. */
   readonly check: string;
@@ -32,8 +32,8 @@ export type Joined =
 const RETRY_MS = 100;
 
 /**
- * Decides what a node is in the cluster of the store: the first one founds it with its data; a node without data joins; a node that was in it
- * continues. Anything else is a fault, and nothing is changed.
+ * Decides what a node is in the cluster of the store: the first one founds it with its data; a node without data joins; a node that was in
+ * it continues. Anything else is a fault, and nothing is changed.
  */
 export async function joinCluster(parts: JoinParts): Promise<Joined> {
   const { positions, root } = parts;

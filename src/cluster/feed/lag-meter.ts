@@ -29,7 +29,7 @@ export class LagMeter {
     return worst;
   }
 
-  /** Of the last 1,024 changes, ms; 0 without any. */
+  /** Returns a quantile of the last 1,024 changes, ms; 0 without any. */
   quantile(part: number): number {
     const sorted = this.#samples.slice(0, Math.min(this.#count, SAMPLES_MAX)).sort();
     return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;

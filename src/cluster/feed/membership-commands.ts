@@ -50,8 +50,8 @@ export type Prospect =
   | StoreFault;
 
 /**
- * Returns what the next start with this store does. `isReplacing`: makes it take the cluster's data: the present data is moved aside, unless
- * it is of this cluster; then only the tables that all nodes share are replaced, and decisions and deliveries stay.
+ * Returns what the next start with this store does. `isReplacing`: makes it take the cluster's data: the present data is moved aside,
+ * unless it is of this cluster; then only the tables that all nodes share are replaced, and decisions and deliveries stay.
  */
 export async function prepareJoin(link: Link, dataDir: string, isReplacing: boolean, nowMs: number): Promise<Prospect> {
   const head = await readHead(link);

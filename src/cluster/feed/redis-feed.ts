@@ -18,7 +18,7 @@ import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
 import { type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
-import { giveSnapshot, type SnapshotParts, takeSnapshot, type Taken } from './snapshot.ts';
+import { giveSnapshot, type SnapshotParts, takeSnapshot, type Taken } from './data-snapshot.ts';
 import { KEEP_BYTES_MAX, KEEP_MS, trimChanges } from './trim-changes.ts';
 
 export interface FeedOptions {
@@ -65,7 +65,7 @@ const TRIM_MS = 10_000;
 /** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
 const WANTED_MS = 60_000;
 const POLL_MS = 5;
-/** Choice: a store that fails over answers within a second or two. A node with data then serves what it has, and says so. */
+/** Choice: a store that fails over answers within a second or two. A node with data then serves what it has, and `/readyz` shows it. */
 const START_MS_MAX = 10_000;
 /** Choice: how long a start asks for a snapshot before it gives up. */
 const SNAPSHOT_MS_MAX = 60_000;
@@ -151,7 +151,7 @@ export class RedisFeed implements StateFeed {
     const [options, writer, replicas] = [this.#options, this.#writer, this.#replicas];
     if (options === null || writer === null || replicas === null || this.#isClosed) return AWAY;
     // Every node finds the same expired rows; one of them removes them for all.
-    if (change.kind === 'rows.expired' && !replicas.isKeeper) return { kind: 'ok', value: 0 as OutcomeOf<One['kind']> };
+    if (change.kind === 'rows.expired' && !replicas.isKeeper) return { kind: 'ok', value: 0 };
     const refused = this.#refusalOf(change);
     if (refused !== null) return refused;
     const formats = options.formats ?? CHANGE_FORMATS;
@@ -179,7 +179,8 @@ export class RedisFeed implements StateFeed {
     this.#writer?.close();
     await this.#reader?.close();
     await this.#replicas?.stop();
-    for (const { settle } of [...this.#waiting.values()]) settle(UNCONFIRMED);
+    // Settling removes from the map, which its iterator allows.
+    for (const { settle } of this.#waiting.values()) settle(UNCONFIRMED);
   }
 
   #refusalOf(change: Change): StoreFault | null {

@@ -13,6 +13,9 @@ type Facts = readonly (HistoryFacts | null)[];
  * its events are appended to the streams of their customers and the events of other nodes before them are returned and applied. So counts
  * are those of a single table that got all events in the order of the streams, and all rules stay as they are.
  *
+ * Measured (batches of 16, processor time): a round trip costs the worker 30 to 100 µs, most of it in the client and in the system; an
+ * event of another node costs 1.13 times an own one of `LocalVelocity`, decoding included.
+ *
  * While the store cannot be reached, or answers late, events are counted by this node alone and wait to be sent.
  */
 export class ClusterVelocity implements Velocity, OutcomeMemory {

@@ -12,7 +12,8 @@ import { velocityKey } from '../store-keys.ts';
  *
  * `trim` removes the entries that are older than an age, and notes the last one that it removes.
  *
- * Measured (Redis 7.0, entries of 16 events): 16 µs of the store for a batch that appends one entry and reads two.
+ * Measured (Redis 7.0, entries of 16 events): 26 µs of the store for a call that appends and finds nothing new, and 10 µs for each entry
+ * that it returns.
  */
 const FUNCTIONS = new FunctionLibrary(
   'velocity',
@@ -70,12 +71,12 @@ end
 );
 
 /**
- * Entries of a stream that the store keeps. Choice: with 16 events an entry some 45 MB in a stream that is always full; only streams with
- * more than 13 entries a second reach it before the age below does.
+ * Entries of a stream that the store keeps. Choice: 52 s of a customer with 10,000 decisions a second, 5 s of one with 100,000. Measured: a
+ * full stream of entries with 16 events takes 116 MB.
  */
-export const STREAM_ENTRIES_MAX = 8_192;
-/** Choice: longer than a node takes to restart, and than a rolling update takes for a node. */
-export const STREAM_AGE_MS = 600_000;
+export const STREAM_ENTRIES_MAX = 32_768;
+/** Choice: longer than a node takes to restart or to be updated. With 10,000 decisions a second all streams hold 0.5 GB then. */
+export const STREAM_AGE_MS = 300_000;
 /** How long the store knows which entries a sender has appended. */
 const SENDER_SECONDS = 3_600;
 

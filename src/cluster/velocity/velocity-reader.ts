@@ -42,11 +42,15 @@ export class VelocityReader {
   /** Reads all streams up to their ends. False if that takes longer, or the store does not answer. */
   async catchUp(limitMs: number): Promise<boolean> {
     const endMs = performance.now() + limitMs;
-    while (performance.now() < endMs) {
-      if (await this.#read(ALL, endMs)) return true;
-      await pause(READ_MS);
+    const isNew = this.#marks.isEmpty;
+    let isAtEnd = false;
+    while (!isAtEnd && performance.now() < endMs) {
+      isAtEnd = await this.#read(ALL, endMs);
+      if (!isAtEnd) await pause(READ_MS);
     }
-    return false;
+    // The others have counted for longer than the streams reach back.
+    if (isNew && !this.#marks.isEmpty) this.#marks.raise('thinAtMs', Date.now());
+    return isAtEnd;
   }
 
   start(): void {

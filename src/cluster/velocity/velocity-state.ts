@@ -1,4 +1,4 @@
-import { StreamMarks } from '../../velocity/stream-marks.ts';
+import type { StreamMarks } from '../../velocity/stream-marks.ts';
 
 /** Choice: longer than a batch takes, so that every decision that was counted alone has the mark. */
 const ALONE_MS = 1_000;
@@ -12,11 +12,23 @@ export function isVelocityDegraded(marks: StreamMarks, nowMs: number): boolean {
   return nowMs - marks.count('aloneAtMs') < ALONE_MS || nowMs - marks.count('gapAtMs') < GAP_MS;
 }
 
-/** Returns a public sentence about the exchange of events; null if it works. */
-export function describeVelocity(marks: StreamMarks, nowMs: number): string | null {
-  if (nowMs - marks.count('aloneAtMs') < ALONE_MS) return 'events are counted by this node alone';
-  if (marks.count('waiting') > 0 && nowMs - marks.count('aloneAtMs') < GAP_MS)
-    return 'events wait to be sent to other nodes';
-  if (nowMs - marks.count('gapAtMs') < THIN_MS) return 'events of other nodes were lost in the last hour';
-  return null;
+export interface VelocityState {
+  /** Counts of present decisions may lack events of other nodes, or other nodes lack events of this one. */
+  readonly isBroken: boolean;
+  /** A public sentence; empty if all is well. */
+  readonly detail: string;
+}
+
+/** The exchange of events, as the layer `velocity` shows it. */
+export function readVelocityState(marks: StreamMarks, nowMs: number): VelocityState {
+  const sinceAloneMs = nowMs - marks.count('aloneAtMs');
+  const sinceGapMs = nowMs - marks.count('gapAtMs');
+  if (sinceAloneMs < ALONE_MS) return { isBroken: true, detail: 'events are counted by this node alone' };
+  if (marks.count('waiting') > 0 && sinceAloneMs < GAP_MS)
+    return { isBroken: true, detail: 'events wait to be sent to other nodes' };
+  if (sinceGapMs < THIN_MS)
+    return { isBroken: sinceGapMs < GAP_MS, detail: 'events of other nodes were lost in the last hour' };
+  if (nowMs - marks.count('thinAtMs') < THIN_MS)
+    return { isBroken: false, detail: 'this node began in the last hour, with the latest events of the others only' };
+  return { isBroken: false, detail: '' };
 }

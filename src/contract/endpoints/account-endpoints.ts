@@ -18,7 +18,7 @@ export const ACCOUNT_ENDPOINTS = {
       'calls whose key was verified count. A key itself is never shown.',
     guide: '200 with a page of keys, oldest first, with their use in the last 24 hours',
     query: QUERIES.listKeys,
-    responses: { 200: json(API_KEY_PAGE, 'A page of keys') },
+    responses: { 200: json(API_KEY_PAGE, 'A page of keys', ['X-SVC-Partial']) },
     problems: reads(),
   },
 } satisfies EndpointTexts;

@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
+import { guardedCell } from '../../contract/csv-guard.ts';
 import type { OutputOptions } from '../../work/extraction-job.ts';
 import type { JsonObject, JsonValue } from '../connector.ts';
 import { valueAt, type Leaf } from './flatten.ts';
@@ -42,21 +43,9 @@ function lines(rows: readonly (readonly JsonValue[])[], { delimiter }: CsvOption
     cast: {
       boolean: String,
       object: (value) => withoutNul(JSON.stringify(value)),
-      string: (text) => guarded(withoutNul(text)),
+      string: (text) => guardedCell(withoutNul(text)),
     },
   });
-}
-
-/**
- * Text that a spreadsheet may execute: `=`, `+`, `-` and `@`, also in their full-width forms, at the beginning or behind invisible
- * characters that readers drop (blanks, line ends, byte order marks, controls, fillers). A leading tab or line end alone may suffice too.
- * Source: OWASP, "CSV Injection", for the characters. Choice: the library's own guard checks only the very first one.
- */
-const FORMULA = /^(?:[\t\r\n]|[\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/u;
-
-/** Applied only to text, so a number with a minus sign is unchanged. */
-function guarded(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text;
 }
 
 function withoutNul(text: string): string {

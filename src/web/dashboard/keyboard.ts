@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /** Keys of the pages. `?` shows them; one switch turns all of them off (WCAG 2.1.4); none works while somebody types. */
 
@@ -17,6 +17,8 @@ export interface KeyBinding {
 interface KeyGroup {
   readonly title: string;
   readonly bindings: readonly KeyBinding[];
+  /** The bindings of the last render, which know what the page shows now. */
+  readonly latest: { readonly current: readonly KeyBinding[] };
 }
 
 const groups = signal<readonly KeyGroup[]>([]);
@@ -34,10 +36,15 @@ export function switchKeys(isOn: boolean): void {
   document.cookie = isOn ? `gh_keys=; ${attributes}0` : `${OFF_COOKIE}; ${attributes}31536000`;
 }
 
-/** Adds keys while the component is on the page. `bindings` must be stable (useMemo) or change with `inputs`. */
+/**
+ * Adds keys while the component is on the page. They work as soon as the page is drawn: an effect after the paint would leave a moment in
+ * which a key does nothing. `inputs`: what changes the table of keys.
+ */
 export function useKeys(title: string, bindings: readonly KeyBinding[], inputs: readonly unknown[]): void {
-  useEffect(() => {
-    const group: KeyGroup = { title, bindings };
+  const latest = useRef(bindings);
+  latest.current = bindings;
+  useLayoutEffect(() => {
+    const group: KeyGroup = { title, bindings, latest };
     groups.value = [...groups.peek(), group];
     return () => {
       groups.value = groups.peek().filter((other) => other !== group);
@@ -69,7 +76,7 @@ function onKeyDown(event: KeyboardEvent): void {
   clearTimeout(prefixTimer);
   prefix = '';
   // The newest group first: a page may give a key another meaning.
-  const all = [...groups.peek()].reverse().flatMap(({ bindings }) => bindings);
+  const all = [...groups.peek()].reverse().flatMap(({ latest }) => latest.current);
   for (const { keys, run } of all) {
     if (keys !== pressed) continue;
     if (run(event) === false) continue;

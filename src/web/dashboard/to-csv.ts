@@ -1,5 +1,4 @@
-/** Source: `src/extract/shape/csv.ts`, which guards the CSV of extractions in the same way. */
-const FORMULA = /^(?:[\t\r\n]|[\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/u;
+import { guardedCell } from '../../contract/csv-guard.ts';
 
 type Cell = string | number | null;
 
@@ -11,6 +10,6 @@ export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[
 function toCell(value: Cell): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
-  const guarded = FORMULA.test(value) ? `'${value}` : value;
+  const guarded = guardedCell(value);
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

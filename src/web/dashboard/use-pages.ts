@@ -71,12 +71,12 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
     let isBusy = false;
     let dueMs = 0;
 
-    const plan = (waitMs: number): void => {
+    const plan = (waitMs: number, attempt = newest): void => {
       dueMs = Date.now() + waitMs;
       clearTimeout(timer);
-      timer = setTimeout(() => void newest(), waitMs);
+      timer = setTimeout(() => void attempt(), waitMs);
     };
-    const fail = (error: unknown): void => {
+    const fail = (error: unknown, attempt: () => Promise<void>): void => {
       const fault = toFault(error);
       const retries = fault.status === 0 || fault.status === 429 || fault.status >= 500;
       const waitMs = Math.max(RETRY_MS[failures] ?? 30_000, (fault.retryAfterSeconds ?? 0) * 1_000);
@@ -85,7 +85,7 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
       const isBrief = fault.status === 429 && failures <= BRIEF_FAILURES;
       if (!isBrief)
         state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs: retries ? Date.now() + waitMs : null };
-      if (retries) plan(waitMs);
+      if (retries) plan(waitMs, attempt);
     };
     const newest = async (): Promise<void> => {
       if (document.hidden || isBusy) return;
@@ -99,7 +99,7 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
         state.value = page === null ? putAbove(state.peek(), added ?? [], idOf) : mergeNewest(state.peek(), page, idOf);
         if (everyMs > 0 && live.peek()) plan(everyMs);
       } catch (error) {
-        if (!end.signal.aborted) fail(error);
+        if (!end.signal.aborted) fail(error, newest);
       } finally {
         isBusy = false;
       }
@@ -119,8 +119,11 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
         const rows = [...now.rows, ...page.data.filter((row) => !known.has(idOf(row)))].slice(0, ROWS_MAX);
         const next = rows.length === ROWS_MAX ? null : nextOf(page);
         state.value = { ...now, rows, cursor: next, fault: null, loadingMore: false, pagesRead: now.pagesRead + 1 };
+        failures = 0;
+        // A retry of this one took the place of the next poll.
+        if (everyMs > 0 && live.peek()) plan(everyMs);
       } catch (error) {
-        if (!end.signal.aborted) state.value = { ...state.peek(), fault: toFault(error), loadingMore: false };
+        if (!end.signal.aborted) fail(error, loadOlder);
       }
     };
 

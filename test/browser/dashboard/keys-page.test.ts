@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { decide, newcomer } from '../../support/requests.ts';
 import {
   expectAccessible,
   expectClean,
-  expectNoSideScroll,
+  expectReadable,
   HOSTILE,
   problemBody,
-  startHarness,
   type Harness,
   type Override,
+  sharedHarness,
 } from '../support/dashboard-harness.ts';
 import { shoot } from '../support/pictures.ts';
 
@@ -62,9 +62,8 @@ const hostile: Override = (path) => {
 describe('The page of keys and health', () => {
   let harness: Harness;
   beforeAll(async () => {
-    harness = await startHarness();
+    harness = await sharedHarness();
   });
-  afterAll(() => harness.stop());
 
   test('counts calls and refusals of each key by code, and says which key is in use', async () => {
     const { url, secretKey, publicKey } = harness.api;
@@ -116,51 +115,40 @@ describe('The page of keys and health', () => {
     expectClean(page);
   });
 
-  test.each([
-    ['light', 1_280],
-    ['dark', 1_280],
-    // 1,280 pixels at 200 % zoom.
-    ['light', 640],
-    ['light', 320],
-  ] as const)(
-    'says in words what is broken, and shows hostile text as text, in the %s theme at %i pixels',
-    async (theme, width) => {
-      const page = await harness.open(PATH, { theme, width, override: hostile });
-      await page.getByText('Decisions are made with less evidence.').waitFor();
-      await page.getByText('Rules decide alone.').waitFor();
-      await page.getByText('New file refused').waitFor();
-      await page.getByText(/The newest backup was made/).waitFor();
-      await page.getByText('Revoked', { exact: true }).last().waitFor();
-      expect(await page.locator('img').count()).toBe(0);
-      expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');
-      await expectNoSideScroll(page);
-      await expectAccessible(page);
-      await shoot(page, `keys-hostile-${theme}-${width}`);
-      expectClean(page);
-    },
-  );
+  test('says in words what is broken, and shows hostile text as text', async () => {
+    const page = await harness.open(PATH, { override: hostile });
+    await page.getByText('Decisions are made with less evidence.').waitFor();
+    await page.getByText('Rules decide alone.').waitFor();
+    await page.getByText('New file refused').waitFor();
+    await page.getByText(/The newest backup was made/).waitFor();
+    await page.getByText('Revoked', { exact: true }).last().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');
+    await expectReadable(page);
+    await shoot(page, 'keys-hostile');
+    expectClean(page);
+  });
 
-  test('reads the health of a service that is not ready, and shows faults and old data of each part by itself', async () => {
-    let isDown = true;
-    // 403 is not tried again by itself: the button is there until somebody presses it.
-    let status = 403;
+  test('says that the first automatic backup is still to come', async () => {
+    const backups = { state: 'ok', version: null, detail: 'no automatic backup yet' };
+    const body = { status: 'ok', transport: 'node', version: '1', node: '20', layers: { backups } };
+    const page = await harness.open(PATH, { override: (path) => (path === '/readyz' ? { body } : null) });
+    const item = page.getByRole('listitem').filter({ hasText: 'Backups' });
+    await item.getByText('Waiting').waitFor();
+    await item.getByText('no automatic backup yet').waitFor();
+    expect(await item.getByText('Works').count()).toBe(0);
+  });
+
+  test('reads the health of a service that is not ready, also while the keys cannot be read', async () => {
+    const body = { status: 'unavailable', version: '1', node: '20', layers: LAYERS };
     const page = await harness.open(PATH, {
       override: (path) => {
-        if (path === '/readyz')
-          return { status: 503, body: { status: 'unavailable', version: '1', node: '20', layers: LAYERS } };
-        if (isDown && path === '/v1/keys') return problemBody(status, 'internal_error', 'Something failed');
-        return null;
+        if (path === '/readyz') return { status: 503, body };
+        return path === '/v1/keys' ? problemBody(403, 'internal_error', 'Something failed') : null;
       },
     });
     await page.getByText('the journal cannot be written').waitFor();
     await page.getByText('req_OFTHETEST').waitFor();
-    await expectAccessible(page);
-    isDown = false;
-    await page.getByRole('button', { name: 'Retry' }).click();
-    await page.getByText('yours', { exact: true }).waitFor();
-    [isDown, status] = [true, 503];
-    await page.getByText(/As of .* retrying in/).waitFor();
-    await shoot(page, 'keys-stale');
     expectClean(page);
   });
 });

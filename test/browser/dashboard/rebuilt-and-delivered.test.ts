@@ -1,13 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSource, type SourceServer } from '../../support/extractions.ts';
 import {
   expectAccessible,
   expectClean,
   expectNoSideScroll,
   problemBody,
-  startHarness,
+  sharedHarness,
   type Harness,
 } from '../support/dashboard-harness.ts';
 import { makeFlagged, type MadeDecision } from '../support/dashboard-rows.ts';
@@ -16,26 +15,19 @@ const SECRET = 'wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY';
 
 describe('What a decision keeps, and where records go', () => {
   let harness: Harness;
-  let source: SourceServer;
   let receiver: Server;
   let one: MadeDecision;
   const received: string[] = [];
   beforeAll(async () => {
-    source = await startSource();
     receiver = createServer((request, response) => {
       received.push(request.url ?? '');
       request.resume().on('end', () => response.end());
     });
     await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
-    harness = await startHarness({
-      GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
-      GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: source.url,
-      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
-    });
+    harness = await sharedHarness();
     one = await makeFlagged(harness.api);
   });
   afterAll(async () => {
-    await Promise.all([harness.stop(), source.close()]);
     receiver.closeAllConnections();
     await new Promise((done) => receiver.close(done));
   });
@@ -45,7 +37,7 @@ describe('What a decision keeps, and where records go', () => {
     const signals = page.getByRole('region', { name: 'Token and server' });
     await signals.getByRole('row', { name: 'Automation – a headless browser' }).waitFor();
     await signals.getByRole('row', { name: /^Token – a text that is not the collector/ }).waitFor();
-    await signals.getByText(/^device headless: /).waitFor();
+    await signals.getByText(/^device_headless: /).waitFor();
     await expectAccessible(page);
     await page.keyboard.press('s');
     const rebuilt = page.getByRole('region', { name: 'Rebuilt request' });

@@ -7,8 +7,8 @@ import {
   expectAccessible,
   expectClean,
   expectNoSideScroll,
+  expectReadable,
   type Harness,
-  problemBody,
   startHarness,
 } from '../support/dashboard-harness.ts';
 import { hostileCopy } from '../support/dashboard-rows.ts';
@@ -37,19 +37,13 @@ describe('The page of rules', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test.each([
-    ['light', 1_280],
-    ['dark', 1_280],
-    ['light', 320],
-    ['dark', 640],
-  ] as const)('is complete, accessible and without side scroll in the %s theme at %i pixels', async (theme, width) => {
-    const page = await harness.open('/dashboard/rules?rule=device_headless', { theme, width });
+  test('has bands, rules with their counts, a challenger and a history', async () => {
+    const page = await harness.open('/dashboard/rules?rule=device_headless');
     const pane = page.getByRole('complementary', { name: 'device_headless' });
     await pane.getByText('the browser carries automation markers').waitFor();
     await pane.getByText('phones without plugins').waitFor();
     await pane.getByText('4 decisions').first().waitFor();
-    await expectNoSideScroll(page);
-    await expectAccessible(page);
+    await expectReadable(page);
     await page.keyboard.press('Escape');
     const row = page.getByRole('row').filter({ hasText: 'device_headless' });
     await row.waitFor();
@@ -62,13 +56,11 @@ describe('The page of rules', () => {
     ).toEqual(['0.7', '4', '4', '100 %', '–']);
     const bands = page.getByRole('list', { name: 'Bands by event type' }).getByRole('listitem');
     expect((await bands.filter({ hasText: 'login' }).innerText()).replaceAll(/\s+/g, ' ')).toContain('Review 65');
-    await expectNoSideScroll(page);
-    await expectAccessible(page);
+    await expectReadable(page);
     for (const name of ['Challenger', 'History']) {
       await page.getByRole('navigation', { name: 'Parts of this page' }).getByRole('link', { name }).click();
       await page.getByText(name === 'Challenger' ? '4 of 49 decisions would move' : 'applies now').waitFor();
-      await expectNoSideScroll(page);
-      await expectAccessible(page);
+      await expectReadable(page);
     }
     expectClean(page);
   });
@@ -152,34 +144,28 @@ describe('The page of rules', () => {
     expectClean(page);
   });
 
-  test('says how to get a challenger, shows a skeleton, an error, and counts that are cut off', async () => {
+  test('says how to get a challenger', async () => {
     const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/policy/challenger');
-    const none = await harness.open('/dashboard/rules?view=challenger', {
-      override: (path) =>
-        path === '/v1/policy/challenger'
-          ? { body: { ...json, challenger: null, since: null, decisions: 0, moved: 0, cells: [] }, delayMs: 600 }
-          : null,
+    const none = { ...json, challenger: null, since: null, decisions: 0, moved: 0, cells: [] };
+    const page = await harness.open('/dashboard/rules?view=challenger', {
+      override: (path) => (path === '/v1/policy/challenger' ? { body: none } : null),
     });
-    await none.locator('.skeleton-shown').first().waitFor();
-    await none.getByText('There is no challenger').waitFor();
-    await none.getByText('GATEHOUSE_POLICY_FILE').waitFor();
-    await expectAccessible(none);
-    const broken = await harness.open('/dashboard/rules', {
-      override: (path) => (path === '/v1/policy/rules' ? problemBody(400, 'invalid_request', 'Invalid request') : null),
-    });
-    await broken.getByRole('alert').getByText('req_OFTHETEST').waitFor();
-    await broken.getByRole('table', { name: 'Rules' }).waitFor();
-    await expectAccessible(broken);
+    await page.getByText('There is no challenger').waitFor();
+    await page.getByText('GATEHOUSE_POLICY_FILE').waitFor();
+    await expectReadable(page);
+  });
+
+  test('says in the pane of a rule that its counts are cut off', async () => {
     const counts = await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/policy/rules');
     const cut = { ...counts.json, examined: { decisions: 100_000, flagged: 9, since: 1, is_truncated: true } };
     const page = await harness.open('/dashboard/rules?rule=device_headless', {
       override: (path) => (path === '/v1/policy/rules' ? { body: cut } : null),
     });
     await page.getByText('over the newest 100,000 decisions').first().waitFor();
-    await expectAccessible(page);
+    expectClean(page);
   });
 
-  test.each([1_280, 320])('shows hostile text as text at %i pixels', async (width) => {
+  test('shows hostile text as text', async () => {
     const raw = new Map<string, unknown>();
     for (const path of ['/v1/policy', '/v1/policy/history', '/v1/policy/challenger']) {
       const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', path);
@@ -188,16 +174,18 @@ describe('The page of rules', () => {
     const rules = (raw.get('/v1/policy') as { rules: object[] }).rules.slice(0, 1);
     raw.set('/v1/policy', { ...(raw.get('/v1/policy') as object), rules });
     const override = (path: string): { body: unknown } | null => (raw.has(path) ? { body: raw.get(path) } : null);
-    const page = await harness.open('/dashboard/rules', { width, override });
+    const page = await harness.open('/dashboard/rules', { override });
     await page.getByText('⟨U+202E⟩').first().waitFor();
-    await expectNoSideScroll(page);
-    await expectAccessible(page);
+    await expectReadable(page);
     await page.getByRole('link', { name: 'Challenger' }).click();
     await page.getByRole('table', { name: 'What the challenger changes' }).waitFor();
-    await expectNoSideScroll(page);
+    await expectReadable(page);
     await page.getByRole('link', { name: 'History' }).click();
     await page.getByText('applies now').waitFor();
     expect(await page.locator('img').count()).toBe(0);
+    // Without axe: real versions are hashes, so that their landmarks have different names.
+    await expectNoSideScroll(page);
+    await page.setViewportSize({ width: 320, height: 640 });
     await expectNoSideScroll(page);
     expectClean(page);
   });

@@ -30,3 +30,11 @@ export async function startChromium(flags: readonly string[] = [], without: read
     ignoreDefaultArgs: [...without],
   });
 }
+
+let shared: Promise<Browser> | null = null;
+
+/** Returns a browser without further flags that all files of this process use: contexts keep them apart. It ends with the process. */
+export function sharedChromium(): Promise<Browser> {
+  shared ??= startChromium();
+  return shared;
+}

@@ -1,5 +1,5 @@
 import { decide, newcomer } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
+import type { SharedServer } from '../../support/shared-server.ts';
 import { HOSTILE } from './dashboard-harness.ts';
 
 const HEADLESS =
@@ -12,7 +12,7 @@ export interface MadeDecision {
 
 /** Asks for a decision about a headless browser of a new visitor, which is flagged. Returns the response. */
 export async function makeFlagged(
-  api: RunningServer,
+  api: SharedServer,
   change: Readonly<Record<string, unknown>> = {},
 ): Promise<MadeDecision> {
   const { text, status } = await decide(api.url, api.secretKey, {
@@ -28,7 +28,7 @@ export async function makeFlagged(
 }
 
 /** Asks for a decision about a calm visitor, which is allowed. */
-export async function makeCalm(api: RunningServer): Promise<MadeDecision> {
+export async function makeCalm(api: SharedServer): Promise<MadeDecision> {
   const { text, status } = await decide(api.url, api.secretKey, newcomer());
   if (status !== 200) throw new Error(text);
   return JSON.parse(text) as MadeDecision;

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { collectorToken } from '../../support/visits.ts';
 import { decide } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
+import type { SharedServer } from '../../support/shared-server.ts';
 
 /** Traffic of a small shop, as the tests of several pages need it. */
 
@@ -24,7 +24,7 @@ export interface Seeded {
 }
 
 /** One device with 12 accounts, a headless browser, a scripted client, and eight calm visitors. */
-export async function seedTraffic({ url, secretKey }: RunningServer): Promise<Seeded> {
+export async function seedTraffic({ url, secretKey }: SharedServer): Promise<Seeded> {
   const agent = new Agent({ keepAlive: true });
   const iat = Math.floor(Date.now() / 1_000);
   const visits: Record<string, unknown>[] = [];

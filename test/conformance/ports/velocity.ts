@@ -311,7 +311,7 @@ async function decide(velocity: VelocitySubject, fields: Partial<HistoryEvent> =
   return {
     facts,
     settle(outcome: Outcome, before: Outcome | null = null, nowMs = occurredAtMs): void {
-      velocity.settle({ customer, publicKey, trace: copy, occurredAtMs, nowMs, before, outcome });
+      void velocity.settle({ customer, publicKey, trace: copy, occurredAtMs, nowMs, before, outcome });
     },
   };
 }
@@ -372,7 +372,7 @@ function testOutcomes(open: Open): void {
     const velocity = await open();
     await decide(velocity);
     for (const trace of [new Uint8Array(0), new Uint8Array(50), Uint8Array.of(0x11, 200)]) {
-      velocity.settle({
+      void velocity.settle({
         customer: 7 as CustomerNumber,
         publicKey: false,
         trace,

@@ -135,9 +135,9 @@ describe('the decisions of three nodes', () => {
     }
   });
 
-  test('Decisions logged after another one are those of all nodes, newer by time on other nodes', async () => {
+  test('Decisions logged after another one are those of all nodes, on other nodes also those of the second before', async () => {
     const nodes = await openNodes(server, 3);
-    const ids = Array.from({ length: 9 }, (_, n) => at(fill([at(nodes, n % 3)], 1, NOW - 9 + n), 0));
+    const ids = Array.from({ length: 9 }, (_, n) => at(fill([at(nodes, n % 3)], 1, NOW - 9_000 + 500 * n), 0));
     for (const node of nodes) {
       const loggedAfter = await node.history.positionOf(ONE, at(ids, 4), NOW);
       expect(loggedAfter).not.toBeNull();
@@ -145,7 +145,8 @@ describe('the decisions of three nodes', () => {
       const found = await node.history.search(ONE, query);
       expect(found).toMatchObject({ kind: 'page', next: null });
       const shown = found.kind === 'page' ? found.rows.map(({ record }) => record.requestId) : [];
-      expect(shown).toEqual(ids.slice(5).toReversed());
+      // The fifth decision was on the second node: the ones half a second and a second before are of the first and the third.
+      expect(shown).toEqual([...ids.slice(2, 4), ...ids.slice(5)].toReversed());
     }
   });
 
@@ -260,7 +261,7 @@ describe('the inbox of a node', () => {
     ];
     for (const entry of entries) await ask(link, 'RPUSH', inbox, entry);
     await expect.poll(() => b.peers.counts.dropped).toBe(entries.length - 1);
-    expect(b.peers.counts.answered).toBe(1);
+    await expect.poll(() => b.peers.counts.answered).toBe(1);
     expect((await readAll(a, 100)).ids.toSorted()).toEqual(ids.toSorted());
   });
 

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { ClusterAdmission } from '../../../src/cluster/cluster-admission.ts';
 import type { Command, MeasuredLink, Sent } from '../../../src/cluster/link.ts';
 import { openLink } from '../../../src/cluster/redis-link.ts';
 import { slotOf } from '../../../src/cluster/hash-slots.ts';
+import { LocalAdmission } from '../../../src/local/local-admission.ts';
+import { ReplayGuard } from '../../../src/local/replay-guard.ts';
+import type { AdmissionRequest } from '../../../src/ports/admission.ts';
 import { type RedisCluster, type RedisServer, startRedisCluster } from '../../support/redis.ts';
 
 let redis: RedisCluster;
@@ -32,6 +36,32 @@ const KEYS = Array.from({ length: 60 }, (_, n) => `{gh:k${n}}:n`);
 const each = (name: string): readonly Command[] => KEYS.map((key) => ({ key, args: [name, key] }));
 const kinds = (sent: readonly Sent[]): ReadonlySet<string> =>
   new Set(sent.map((one) => (one.kind === 'reply' ? 'reply' : one.what)));
+
+function nodeOver(link: MeasuredLink, nodeId: string): ClusterAdmission {
+  const hashKey = Buffer.alloc(16, 7);
+  const local = new LocalAdmission(new ReplayGuard(10_000, hashKey), { stage: () => {} });
+  const admission = new ClusterAdmission({ link, local, hashKey, nodeId, isStrict: false, deadlineMs: 5_000 });
+  closing.push(() => admission.close());
+  return admission;
+}
+
+let serial = 0;
+
+function requestOf(keyNumber: number): AdmissionRequest {
+  const nowSeconds = Date.UTC(2026, 10, 21, 12) / 1_000;
+  const fields = {
+    window: 'decide',
+    allowance: 1_000,
+    source: null,
+    timestampSeconds: nowSeconds,
+    nowSeconds,
+  } as const;
+  return { ...fields, keyNumber, requestId: `cluster-${serial++}` };
+}
+
+async function outcomes(admission: ClusterAdmission, batch: readonly AdmissionRequest[]): Promise<readonly string[]> {
+  return (await admission.admit(batch)).map(({ outcome }) => outcome);
+}
 
 /** Moves a slot from its primary to another one, and stops between the two steps if `isHalf`. */
 async function moveSlot(key: string, isHalf = false): Promise<readonly [RedisServer, RedisServer]> {
@@ -84,6 +114,17 @@ test('A key that is moving is asked for at its new primary, and the slot stays w
   for (const server of [to, from]) await server.command('CLUSTER', 'SETSLOT', slot, 'NODE', id);
 });
 
+test('Admission over a Cluster: a batch of many keys is one round trip, and its ids are refused by another node', async () => {
+  const first = nodeOver(await openUp(), 'one');
+  const second = nodeOver(await openUp(), 'other');
+  const batch = Array.from({ length: 60 }, (_, n) => requestOf(n));
+  expect(new Set(await outcomes(first, batch))).toEqual(new Set(['admitted']));
+  expect(new Set(await outcomes(second, batch))).toEqual(new Set(['replayed']));
+  for (const key of KEYS.slice(0, 10)) await (await redis.primaryOf(key)).command('FUNCTION', 'FLUSH');
+  expect(new Set(await outcomes(second, batch))).toEqual(new Set(['replayed']));
+  expect([first.counts.alone, second.counts.alone]).toEqual([0, 0]);
+});
+
 test('A paused primary does not delay the keys of others, and its replica takes over', async () => {
   await redis.settled();
   const opened = await openUp();
@@ -113,6 +154,9 @@ test('A killed primary is replaced by its replica, also for a link that opens wh
   await redis.settled();
   const opened = await openUp();
   const [key = ''] = KEYS;
+  const used = Array.from({ length: 60 }, (_, n) => requestOf(n));
+  expect(new Set(await outcomes(nodeOver(opened, 'one'), used))).toEqual(new Set(['admitted']));
+  await redis.settled();
   const killed = await redis.primaryOf(key);
   await killed.kill();
   const late = openLink({ urls: redis.url.split(','), user: null, password: null });
@@ -122,6 +166,8 @@ test('A killed primary is replaced by its replica, also for a link that opens wh
       timeout: 60_000,
       interval: 100,
     });
+  // What the replica has, the node that did not admit it refuses.
+  expect(new Set(await outcomes(nodeOver(late, 'other'), used))).toEqual(new Set(['replayed']));
   await killed.restart();
   await redis.settled();
   await allUp(opened);

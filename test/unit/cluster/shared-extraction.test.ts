@@ -175,7 +175,7 @@ describe('a node that dies', () => {
     let done = 0;
     await expect
       .poll(() => {
-        for (const node of [b, c]) for (const { key } of [...node.steps]) node.answer(key, { ids: [`r${done++}`] });
+        for (const node of [b, c]) for (const { key } of node.steps.slice()) node.answer(key, { ids: [`r${done++}`] });
         return b.ended.length;
       }, LIVE)
       .toBe(13);
@@ -194,6 +194,7 @@ describe('a node that dies', () => {
     await holds(again, 'first');
     again.answer('first', { ids: ['x'] });
     await statusAt(again, id).toBe('succeeded');
+    expect(await again.recordsOf(me, id)).toEqual(['x']);
   });
 
   test('A node that is back later has what happened without it, and none of the jobs that others took', async () => {

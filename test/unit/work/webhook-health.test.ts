@@ -4,6 +4,7 @@ import {
   applyDelivery,
   decideRoute,
   HEALTHY,
+  mergeHealth,
   probeLost,
   probeSent,
   type HealthSignal,
@@ -174,5 +175,41 @@ describe('a probe that was lost', () => {
 
   test('A lost probe changes nothing if no probe is out', () => {
     for (const health of [HEALTHY, failing(9), UNHEALTHY]) expect(probeLost(health, NOW_MS)).toBe(health);
+  });
+});
+
+describe('mergeHealth', () => {
+  const failingSince = (consecutiveFailures: number, lastFailureAtMs: number): WebhookHealth => ({
+    ...HEALTHY,
+    consecutiveFailures,
+    lastFailureAtMs,
+  });
+
+  test('Failures that two nodes saw since the last success add up', () => {
+    expect(mergeHealth(failingSince(3, 20), failingSince(5, 10), 3)).toMatchObject({
+      consecutiveFailures: 8,
+      lastFailureAtMs: 20,
+    });
+    // Saved failures are in what the other node counted on from.
+    expect(mergeHealth(failingSince(3, 20), failingSince(8, 30), 0)).toMatchObject({ consecutiveFailures: 8 });
+  });
+
+  test('A success on one node is newer than older failures on another, whichever is saved last', () => {
+    const healed: WebhookHealth = { ...HEALTHY, lastSuccessAtMs: 50 };
+    expect(mergeHealth(healed, failingSince(5, 40), 0)).toEqual({ ...healed, lastFailureAtMs: 40 });
+    expect(mergeHealth(failingSince(5, 40), healed, 5)).toEqual({ ...healed, lastFailureAtMs: 40 });
+  });
+
+  test('A webhook that is unhealthy on one node is so on all, and a success heals it on all', () => {
+    const unhealthy: WebhookHealth = {
+      ...failingSince(10, 60),
+      status: 'unhealthy',
+      unhealthySinceMs: 60,
+      cooldownMs: 15_000,
+      nextProbeAtMs: 15_060,
+    };
+    expect(mergeHealth(failingSince(3, 20), unhealthy, 3)).toEqual(unhealthy);
+    const healed: WebhookHealth = { ...HEALTHY, lastSuccessAtMs: 70 };
+    expect(mergeHealth(unhealthy, healed, 0)).toEqual({ ...healed, lastFailureAtMs: 60 });
   });
 });

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFault, toFault } from '../api.ts';
 import { Button } from './fields.tsx';
 import { Fault } from './state-view.tsx';
@@ -18,13 +18,12 @@ export function Dialog({
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    // The element has left the page by then, so closing it would not return the focus.
-    return () => {
-      if (document.activeElement === document.body) (opener as HTMLElement | null)?.focus();
-    };
+  // Together with the key or click that asked for it: what is typed next belongs to the dialog. A layout effect also ends before the
+  // element leaves the page, so that closing it returns the focus.
+  useLayoutEffect(() => {
+    const own = dialog.current;
+    own?.showModal();
+    return () => own?.close();
   }, []);
   return (
     <dialog

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { type UrlChange, useUrlState } from '../url-state.ts';
 import { visibleText } from '../visible-text.ts';
 import { Icon } from './icon.tsx';
 
@@ -58,5 +59,32 @@ export function Segments({
         </a>
       ))}
     </nav>
+  );
+}
+
+/** `Segments` for the values of one parameter of the URL, after "All", which removes it. A change also sets the parameters of `also`. */
+export function ValueSegments({
+  label,
+  name,
+  values,
+  also,
+}: {
+  readonly label: string;
+  readonly name: string;
+  /** Value and title. */
+  readonly values: readonly (readonly [string, string])[];
+  readonly also?: UrlChange;
+}): JSX.Element {
+  const url = useUrlState();
+  const present = values.find(([value]) => value === url.get(name))?.[0] ?? '';
+  return (
+    <Segments
+      label={label}
+      options={[['', 'All'] as const, ...values].map(([value, title]) => ({
+        title,
+        href: url.href({ ...also, [name]: value }),
+        isOn: value === present,
+      }))}
+    />
   );
 }

@@ -4,7 +4,7 @@ import type { LoggedDecisionRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
 import { Table } from '../components/data-table.tsx';
 import { DECISION_COLUMNS } from '../components/decision-columns.tsx';
-import { FilterChips, Segments } from '../components/filter-chips.tsx';
+import { FilterChips, ValueSegments } from '../components/filter-chips.tsx';
 import { Pane, Section } from '../components/pane.tsx';
 import { Empty, EndOfRows, StateView, TooMuch } from '../components/state-view.tsx';
 import { DECISION_ORDER, DECISION_WORDS, formatCount, shortId } from '../format.ts';
@@ -73,16 +73,10 @@ export default function DecisionsPage(): JSX.Element {
     <div class={open === '' ? 'with-pane' : 'with-pane with-pane-open'}>
       <div class="stack">
         <div class="row spread">
-          <Segments
+          <ValueSegments
             label="Decision"
-            options={[
-              { title: 'All', href: url.href({ decision: null }), isOn: decision === '' },
-              ...DECISION_ORDER.map((name) => ({
-                title: DECISION_WORDS[name],
-                href: url.href({ decision: name }),
-                isOn: decision === name,
-              })),
-            ]}
+            name="decision"
+            values={DECISION_ORDER.map((value) => [value, DECISION_WORDS[value]])}
           />
           <ExportMenu query={query} keeps={search.keeps} isOff={!isSearchable} />
         </div>

@@ -4,7 +4,7 @@ import type { ExtractionStatus } from '../../../contract/vocabulary.ts';
 import type { ExtractionRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
 import { type Column, Table } from '../components/data-table.tsx';
-import { FilterChips, Segments } from '../components/filter-chips.tsx';
+import { FilterChips, ValueSegments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { StateMark } from '../components/state-mark.tsx';
 import { Empty, EndOfRows, StateView } from '../components/state-view.tsx';
@@ -94,16 +94,10 @@ export default function ExtractionsPage(): JSX.Element {
       )}
       <Section title="Extractions" flush>
         <div class="filters padded">
-          <Segments
+          <ValueSegments
             label="Status"
-            options={[
-              { title: 'All', href: url.href({ status: null }), isOn: status === '' },
-              ...STATUSES.map((value) => ({
-                title: JOB_STATUS[value].word,
-                href: url.href({ status: value }),
-                isOn: status === value,
-              })),
-            ]}
+            name="status"
+            values={STATUSES.map((value) => [value, JOB_STATUS[value].word])}
           />
           <FilterChips
             chips={

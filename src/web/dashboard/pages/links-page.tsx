@@ -7,7 +7,7 @@ import { Copy } from '../components/copy.tsx';
 import { type Column, Table } from '../components/data-table.tsx';
 import { DecisionBadge } from '../components/decision-badge.tsx';
 import { DECISION_COLUMNS_SHORT } from '../components/decision-columns.tsx';
-import { Segments } from '../components/filter-chips.tsx';
+import { Segments, ValueSegments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { Empty, EndOfRows, Skeleton, StateView } from '../components/state-view.tsx';
 import { Text } from '../components/text.tsx';
@@ -234,13 +234,10 @@ function Neighbours({
     >
       {kinds.length > 1 && (
         <div class="bar">
-          <Segments
+          <ValueSegments
             label="Kind"
-            options={['', ...kinds].map((name) => ({
-              title: name === '' ? 'all' : visibleText(kindWords(name)),
-              href: url.href({ kind: name }),
-              isOn: name === only,
-            }))}
+            name="kind"
+            values={kinds.map((value) => [value, visibleText(kindWords(value))])}
           />
         </div>
       )}

@@ -43,7 +43,7 @@ const TABS = [
 ] as const;
 
 const STATE_WORDS: Readonly<Record<RuleState, string>> = {
-  all: 'all',
+  all: 'All',
   hit: 'with hits',
   silent: 'silent',
   off: 'off',

@@ -10,7 +10,7 @@ import { newCustomer } from '../../../../src/state/key-changes.ts';
 import { openStore } from '../../../../src/state/open-store.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, openNode, rowsOf, until } from '../../../support/feeds.ts';
-import { type RedisServer, startRedis } from '../../../support/redis.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';
 import { open, value } from '../../state/support.ts';
 
 let redis: RedisServer;
@@ -44,7 +44,7 @@ function namesOf({ store }: Pick<FeedNode, 'store'>): readonly string[] {
   return store.tables.customers.all().map(({ name }) => name);
 }
 
-describe('founding and joining', () => {
+describe.runIf(HAS_REDIS)('founding and joining', () => {
   test('The first node founds the cluster with its data, and an empty one joins and gets it', async () => {
     const founder = await openNode(redis.url, { dataDir: await aloneWith('old') });
     expect(founder.opened).toEqual({ kind: 'ok', how: 'founded' });
@@ -120,7 +120,7 @@ describe('founding and joining', () => {
   }, 60_000);
 });
 
-describe('the commands', () => {
+describe.runIf(HAS_REDIS)('the commands', () => {
   test('join --replace moves other data aside, and the next start has the data of the cluster', async () => {
     const founder = await openNode(redis.url, { dataDir: await aloneWith('first') });
     const dataDir = await aloneWith('second');
@@ -177,7 +177,7 @@ describe('the commands', () => {
   });
 });
 
-describe('the lag of the other nodes', () => {
+describe.runIf(HAS_REDIS)('the lag of the other nodes', () => {
   test('p99 is below a second while all nodes make changes', async () => {
     const nodes = [await openNode(redis.url), await openNode(redis.url), await openNode(redis.url)];
     await Promise.all(

@@ -6,7 +6,7 @@ import { apply } from '../../../../src/state/apply.ts';
 import { STATE_BOUNDS } from '../../../../src/state/state-tables.ts';
 import { randomChanges, seeded, CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, openNode, rowsOf, until } from '../../../support/feeds.ts';
-import { type RedisServer, startRedis } from '../../../support/redis.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';
 import { hashOf, customer, tempStore, value } from '../../state/support.ts';
 
 let redis: RedisServer;
@@ -28,7 +28,7 @@ const BOUNDS = {
 };
 const ORIGIN = { by: 'service', nowMs: CHANGES_FROM_MS } as const;
 
-describe('the data of all nodes', () => {
+describe.runIf(HAS_REDIS)('the data of all nodes', () => {
   test('Changes of every kind leave the same bytes in two stores that apply them', () => {
     const [one, other] = [tempStore(), tempStore()];
     const changes = randomChanges(seeded(1));

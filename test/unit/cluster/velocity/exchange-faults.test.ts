@@ -6,7 +6,7 @@ import type { Link, MeasuredLink } from '../../../../src/cluster/link.ts';
 import { openLink } from '../../../../src/cluster/redis-link.ts';
 import { velocityKey } from '../../../../src/cluster/store-keys.ts';
 import { ENTRIES_PER_DECISION_MAX } from '../../../../src/cluster/velocity/velocity-exchange.ts';
-import { isVelocityDegraded } from '../../../../src/cluster/velocity/velocity-state.ts';
+import { isVelocityDegraded, readVelocityState } from '../../../../src/cluster/velocity/velocity-state.ts';
 import type { Velocity } from '../../../../src/ports/velocity.ts';
 import type { HistoryEvent, HistoryFacts } from '../../../../src/risk/history.ts';
 import { createVelocityMemory, type VelocityMemory } from '../../../../src/velocity/memory.ts';
@@ -342,13 +342,20 @@ describe.runIf(HAS_REDIS)('a node that restarts', () => {
     expect(await count(third.worker())).toBe(2);
   });
 
-  test('A snapshot of a node that works alone restores an empty mark, and the node reads the streams from their start', async () => {
+  test('A node without marks reads the streams from their start and shows that its history is thin', async () => {
     const [first, second] = [await linkTo(), await linkTo()];
     const b = openVelocityNode(second);
     await see(b.worker());
     const memory = createVelocityMemory(2 ** 20, HASH_KEY);
     const node = await restarted(memory, first);
     expect(node.marks.isEmpty).toBe(true);
+    expect(readVelocityState(node.marks, Date.now())).toEqual({ isBroken: false, detail: '' });
+    expect(await node.reader().catchUp(5_000)).toBe(true);
+    expect(readVelocityState(node.marks, Date.now())).toMatchObject({
+      isBroken: false,
+      detail: expect.stringContaining('latest events'),
+    });
+    expect(readVelocityState(b.marks, Date.now())).toEqual({ isBroken: false, detail: '' });
     expect(await count(node.worker())).toBe(2);
   });
 });

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { Section } from '../../components/pane.tsx';
 import { Text } from '../../components/text.tsx';
-import { words } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
 import { signalRows, tokenEvidence } from './signal-rows.ts';
 
@@ -42,7 +41,7 @@ export function TokenSignals({ decision }: { readonly decision: ExplainedDecisio
             <ul class="stack">
               {evidence.map(({ reason, evidence: found }) => (
                 <li key={reason}>
-                  {visibleText(words(reason))}: <Text value={found} charactersMax={300} />
+                  {visibleText(reason)}: <Text value={found} charactersMax={300} />
                 </li>
               ))}
             </ul>

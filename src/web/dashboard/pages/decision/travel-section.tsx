@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { ExplainedDecisionBody, LoggedDecisionPage, LoggedDecisionRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
+import { type Column, Table } from '../../components/data-table.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Skeleton } from '../../components/state-view.tsx';
 import { countryName, formatCount } from '../../format.ts';
@@ -10,6 +11,22 @@ import { cutText, visibleText } from '../../visible-text.ts';
 import type { MapPoint } from './travel-map.tsx';
 
 const ROWS = 30;
+
+const COLUMNS: readonly Column<MapPoint>[] = [
+  { id: 'location', title: 'Location', grows: true, render: ({ title }) => title },
+  {
+    id: 'degrees',
+    title: 'Latitude, longitude',
+    align: 'right',
+    render: ({ latitude, longitude }) => `${latitude.toFixed(1)}, ${longitude.toFixed(1)}`,
+  },
+  {
+    id: 'accuracy',
+    title: 'Accuracy',
+    align: 'right',
+    render: ({ accuracyKm }) => (accuracyKm === null ? '–' : `${formatCount(accuracyKm)} km`),
+  },
+];
 
 /** Shows where the request came from, and where the same identity or session was before. Empty without a location. */
 export function TravelSection({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element | null {
@@ -30,33 +47,13 @@ export function TravelSection({ decision }: { readonly decision: ExplainedDecisi
   return (
     <Section title={previous === null ? 'Location' : 'Travel'} note="of the address, not of the person">
       {map === null ? <Skeleton form="chart" /> : <map.TravelMap from={previous} to={here} />}
-      <table class="table table-plain">
-        <caption class="hidden-text">Locations</caption>
-        <thead>
-          <tr>
-            <th scope="col">Location</th>
-            <th scope="col" class="right">
-              Latitude
-            </th>
-            <th scope="col" class="right">
-              Longitude
-            </th>
-            <th scope="col" class="right">
-              Accuracy
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...(previous === null ? [] : [previous]), here].map((point) => (
-            <tr key={point.at + point.title}>
-              <th scope="row">{point.title}</th>
-              <td class="right">{point.latitude.toFixed(1)}</td>
-              <td class="right">{point.longitude.toFixed(1)}</td>
-              <td class="right">{point.accuracyKm === null ? '–' : `${formatCount(point.accuracyKm)} km`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption="Locations"
+        columns={COLUMNS}
+        rows={[...(previous === null ? [] : [previous]), here]}
+        keyOf={({ at, title }) => `${at} ${title}`}
+        keys={false}
+      />
     </Section>
   );
 }

@@ -4,7 +4,7 @@ import { v1 } from '../../api.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateView } from '../../components/state-view.tsx';
-import { DECISION_CLASSES, DECISION_ORDER, DECISION_WORDS, formatCount, formatSeconds, words } from '../../format.ts';
+import { DECISION_CLASSES, DECISION_ORDER, DECISION_WORDS, formatCount, formatSeconds } from '../../format.ts';
 import type { DecisionSearch } from '../../decision-search.ts';
 import { sumStats, toPeriods } from '../../stats-sums.ts';
 import { useLive } from '../../use-live.ts';
@@ -41,7 +41,7 @@ export function RangeHistogram({
               ),
             );
             const total = values.reduce((sum, value) => sum + value, 0);
-            const name = visibleText(words(one));
+            const name = visibleText(one);
             return (
               <Chart
                 title={`Decisions with ${name}`}

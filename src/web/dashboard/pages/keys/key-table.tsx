@@ -2,13 +2,13 @@ import type { JSX } from 'preact';
 import type { ApiKeyRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
 import { type Column, Table } from '../../components/data-table.tsx';
-import { Segments } from '../../components/filter-chips.tsx';
+import { ValueSegments } from '../../components/filter-chips.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
 import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatCount, words } from '../../format.ts';
+import { formatCount } from '../../format.ts';
 import { useUrlState } from '../../url-state.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
 import { usePages } from '../../use-pages.ts';
@@ -81,7 +81,7 @@ function Refusals({ refusals }: { readonly refusals: ApiKeyRow['usage']['refusal
     <span class="tone-warn">
       {sorted
         .slice(0, REFUSALS_SHOWN)
-        .map(([code, count]) => `${formatCount(count)} ${cutText(visibleText(words(code)), 30)}`)
+        .map(([code, count]) => `${formatCount(count)} ${cutText(visibleText(code), 30)}`)
         .join(', ')}
       {rest > 0 && ` and ${rest} more codes`}
     </span>
@@ -113,14 +113,14 @@ export function KeyTable({ customerId }: { readonly customerId: string | null })
       }
     >
       <div class="filters padded">
-        <Segments
+        <ValueSegments
           label="Kind"
-          options={[
-            ['', 'All'],
+          name="kind"
+          values={[
             ['secret', 'Secret'],
             ['public', 'Public'],
             ['revoked', 'Revoked'],
-          ].map(([value = '', title = '']) => ({ title, href: url.href({ kind: value }), isOn: kind === value }))}
+          ]}
         />
       </div>
       <StateView

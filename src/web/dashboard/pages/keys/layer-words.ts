@@ -46,6 +46,8 @@ export function layerState(id: string, layer: LayerBody): LayerState {
   // The detail of an absent layer says the same.
   if (layer.state === 'absent')
     return { tone: 'idle', word: 'Not set up', meaning: layer.detail === '' ? without : '' };
+  // The version is the time of the newest backup: nothing has shown yet that backups work.
+  if (id === 'backups' && layer.version === null) return { tone: 'idle', word: 'Waiting', meaning: '' };
   return { tone: 'good', word: 'Works', meaning: '' };
 }
 

@@ -7,7 +7,7 @@ import { type Column, focusedRow, Table } from '../../components/data-table.tsx'
 import { DecisionBadge } from '../../components/decision-badge.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
-import { FilterChips, Segments } from '../../components/filter-chips.tsx';
+import { FilterChips, ValueSegments } from '../../components/filter-chips.tsx';
 import { ListActionDialog } from '../../components/list-action-dialog.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Reasons } from '../../components/reasons.tsx';
@@ -100,13 +100,10 @@ export function CandidatesTab(): JSX.Element {
       }
     >
       <div class="bar">
-        <Segments
+        <ValueSegments
           label="Decision"
-          options={['', ...DECISION_ORDER.slice(1)].map((name) => ({
-            title: name === '' ? 'all' : DECISION_WORDS[name as keyof typeof DECISION_WORDS],
-            href: url.href({ decision: name }),
-            isOn: name === (decision ?? ''),
-          }))}
+          name="decision"
+          values={DECISION_ORDER.slice(1).map((value) => [value, DECISION_WORDS[value]])}
         />
         <SearchField key={q} value={q} onSearch={(text) => url.set({ q: text })} />
         <FilterChips

@@ -6,7 +6,7 @@ import { toFault, v1 } from '../../api.ts';
 import { type Column, focusedRow, Table } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
-import { Segments } from '../../components/filter-chips.tsx';
+import { ValueSegments } from '../../components/filter-chips.tsx';
 import { ListActionDialog } from '../../components/list-action-dialog.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
@@ -101,14 +101,7 @@ export function EntriesTab(): JSX.Element {
       flush
       actions={
         <>
-          <Segments
-            label="Action"
-            options={['', ...ACTIONS].map((name) => ({
-              title: name === '' ? 'all' : name,
-              href: url.href({ action: name }),
-              isOn: name === (action ?? ''),
-            }))}
-          />
+          <ValueSegments label="Action" name="action" values={ACTIONS.map((value) => [value, value])} />
           <Button small icon="download" onClick={() => void exportAll(action)}>
             CSV
           </Button>

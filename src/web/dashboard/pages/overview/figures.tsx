@@ -11,7 +11,6 @@ import {
   formatCount,
   formatSeconds,
   formatShare,
-  words,
 } from '../../format.ts';
 import { largest, type Period, sumStats } from '../../stats-sums.ts';
 import { useLink } from '../../url-state.ts';
@@ -84,7 +83,9 @@ export function ReasonsTable({
             {rows.map(([reason, count]) => (
               <tr key={reason}>
                 <th scope="row" class="grows">
-                  <a href={link('/dashboard/decisions', { q: `reason:${reason}` })}>{visibleText(words(reason))}</a>
+                  <a href={link('/dashboard/decisions', { q: `reason:${reason}` })}>
+                    <code>{visibleText(reason)}</code>
+                  </a>
                   <Meter share={count / most} />
                 </th>
                 <td class="right">{formatCount(count)}</td>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ShadowReason } from '../../../../contract/vocabulary.ts';
 import { Button, Field } from '../../components/fields.tsx';
-import { type Chip, FilterChips, Segments } from '../../components/filter-chips.tsx';
+import { type Chip, FilterChips, ValueSegments } from '../../components/filter-chips.tsx';
 import { useLink, useUrlState } from '../../url-state.ts';
 import { WHY_WORDS } from './review-card.tsx';
 
@@ -33,7 +33,7 @@ export function readReviewFilter(query: Readonly<Record<string, string>>): Revie
 export function ReviewFilters({ filter }: { readonly filter: ReviewFilter }): JSX.Element {
   const url = useUrlState();
   const link = useLink();
-  const { why, event, scoreMin, scoreMax } = filter;
+  const { event, scoreMin, scoreMax } = filter;
   const chips: Chip[] = [];
   if (event !== '') chips.push({ id: 'event', name: 'event', value: event, without: url.href({ event: null }) });
   if (scoreMin > 0)
@@ -42,13 +42,11 @@ export function ReviewFilters({ filter }: { readonly filter: ReviewFilter }): JS
     chips.push({ id: 'max', name: 'score to', value: String(scoreMax), without: url.href({ score_max: null }) });
   return (
     <div class="row review-filters">
-      <Segments
+      <ValueSegments
         label="Why"
-        options={(['', ...WHYS] as const).map((name) => ({
-          title: name === '' ? 'all' : WHY_WORDS[name],
-          href: url.href({ why: name, at: null }),
-          isOn: name === why,
-        }))}
+        name="why"
+        values={WHYS.map((value) => [value, WHY_WORDS[value]])}
+        also={{ at: null }}
       />
       <More key={`${event} ${scoreMin} ${scoreMax}`} filter={filter} />
       <FilterChips chips={chips} clear={link('/dashboard/review')} />

@@ -5,7 +5,7 @@ import type { DeliveryRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
 import { type Column, Table } from '../../components/data-table.tsx';
 import { Select } from '../../components/fields.tsx';
-import { type Chip, FilterChips, Segments } from '../../components/filter-chips.tsx';
+import { type Chip, FilterChips, ValueSegments } from '../../components/filter-chips.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
 import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
@@ -77,16 +77,10 @@ export function DeliveryLog({
   return (
     <Section title="Deliveries" flush>
       <div class="filters padded">
-        <Segments
+        <ValueSegments
           label="Status"
-          options={[
-            { title: 'All', href: url.href({ status: null }), isOn: status === '' },
-            ...STATUSES.map((value) => ({
-              title: STATUS_WORDS[value].word,
-              href: url.href({ status: value }),
-              isOn: status === value,
-            })),
-          ]}
+          name="status"
+          values={STATUSES.map((value) => [value, STATUS_WORDS[value].word])}
         />
         <Select
           label="Event"

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RootDatabase } from 'lmdb';
 import { decrypt, encrypt } from '../../kernel/encryption.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
+import type { Environment } from '../../state/environment.ts';
 import { type ChangeTable, openChangeTables } from '../../state/change-tables.ts';
 import { committed, durably, fault, type StoreFault, writtenInSteps } from '../../state/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
@@ -29,7 +29,7 @@ const ROWS_PER_CLEAR = 10_000;
 export interface SnapshotParts {
   readonly link: Link;
   readonly key: Buffer;
-  readonly root: RootDatabase<Buffer, Buffer>;
+  readonly root: Environment;
   readonly positions: FeedPositions;
   readonly turns: Turns;
 }
@@ -68,7 +68,7 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, { id }: W
   }
 }
 
-type Transaction = ReturnType<RootDatabase<Buffer, Buffer>['useReadTransaction']>;
+type Transaction = ReturnType<Environment['useReadTransaction']>;
 
 /** `last` is null at the end of the table. */
 function readChunk(
@@ -143,7 +143,7 @@ export async function takeSnapshot(parts: SnapshotParts, node: string, cluster: 
 }
 
 async function write(
-  root: RootDatabase<Buffer, Buffer>,
+  root: Environment,
   table: ChangeTable | undefined,
   rows: readonly unknown[],
 ): Promise<StoreFault | null> {
@@ -188,7 +188,7 @@ async function pop(link: Link, id: string): Promise<Buffer | null> {
   return popped.kind === 'ok' && Buffer.isBuffer(popped.value) ? popped.value : null;
 }
 
-async function clear(root: RootDatabase<Buffer, Buffer>): Promise<StoreFault | null> {
+async function clear(root: Environment): Promise<StoreFault | null> {
   for (const { database, owns } of openChangeTables(root)) {
     let after: Buffer | null = null;
     do {

@@ -1,0 +1,72 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** What everybody must be able to read: WCAG 2.2 AA in both themes, without scrolling to the side on a phone and at 200 % zoom. */
+
+/** Choice: a page that stays too wide fails soon. */
+const SETTLING_MS = 3_000;
+
+/** The page can be read without scrolling to the side. Parts that have just come may be wider for a moment. */
+export async function expectNoSideScroll(page: Page): Promise<void> {
+  const wideParts = (): Promise<string[]> =>
+    page.evaluate(() => {
+      const { scrollWidth } = document.documentElement;
+      if (scrollWidth <= window.innerWidth) return [];
+      const wide = [...document.querySelectorAll('body *')].filter(
+        (element) => element.getBoundingClientRect().left + element.scrollWidth > window.innerWidth + 0.5,
+      );
+      return [
+        `${scrollWidth} of ${window.innerWidth} pixels`,
+        ...wide.slice(0, 12).map(({ outerHTML }) => outerHTML.slice(0, 120)),
+      ];
+    });
+  if ((await wideParts()).length === 0) return;
+  await expect.poll(wideParts, { message: 'wider than the window', timeout: SETTLING_MS }).toEqual([]);
+}
+
+/** What axe-core checks: WCAG 2.2 A and AA, and good practice. */
+const ALL_RULES = {
+  type: 'tag',
+  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+} as const;
+/** The rules whose result can be another one in the other theme, which has the same elements at the same places. */
+const COLOUR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } as const;
+
+/** axe-core finds nothing against its rules. It runs beside the page: the page's own policy would refuse it. */
+export async function expectAccessible(
+  page: Page,
+  runOnly: typeof ALL_RULES | typeof COLOUR_RULES = ALL_RULES,
+): Promise<void> {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
+  const violations = await page.evaluate(async ({ type, values }) => {
+    const { axe } = window as unknown as { readonly axe: typeof import('axe-core') };
+    const runOnly = { type, values: [...values] };
+    // Only rules that are off here, about media and orientation, need what would be preloaded.
+    const { violations } = await axe.run(document, { runOnly, resultTypes: ['violations'], preload: false });
+    return violations.map(({ id, nodes }) => {
+      const found = nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`);
+      return `${id}: ${found.join(' | ')}`;
+    });
+  }, runOnly);
+  expect(violations).toEqual([]);
+}
+
+/**
+ * The page can be read in both themes, at its present size, at 200 % zoom of a window of 1,280 by 800 pixels, and on a phone. Leaves it
+ * at its present size in the light theme.
+ */
+export async function expectReadable(page: Page): Promise<void> {
+  const size = page.viewportSize() ?? { width: 1_280, height: 800 };
+  await expectNoSideScroll(page);
+  await expectAccessible(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expectAccessible(page, COLOUR_RULES);
+  await page.setViewportSize({ width: 640, height: 400 });
+  await expectNoSideScroll(page);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await expectNoSideScroll(page);
+  await expectAccessible(page);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize(size);
+}

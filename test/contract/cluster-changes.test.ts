@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Nodes, startNodes } from '../support/cluster.ts';
+import { command } from '../support/command-line.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis.ts';
+
+/** Changes on several real servers over one store. */
+
+let redis: RedisServer;
+let nodes: Nodes;
+beforeAll(async () => {
+  redis = await startRedis();
+  const env = { GATEHOUSE_WORKERS: '1', GATEHOUSE_WARM_UP: '0' };
+  nodes = await startNodes({ count: 2, storeUrl: redis.url, env });
+}, 60_000);
+afterAll(async () => {
+  await nodes.stop();
+  await redis.stop();
+});
+
+async function call(node: number, method: string, path: string, key: string, body?: object): Promise<Response> {
+  return fetch(`${nodes.at(node).url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+function put(node: number, seed: number): Promise<Response> {
+  const hash = seed.toString(16).padStart(64, '0');
+  return call(node, 'POST', '/v1/lists', nodes.secretKey, { fingerprint_hash: hash, action: 'block' });
+}
+
+async function listed(node: number): Promise<number> {
+  const answer = (await (await call(node, 'GET', '/v1/lists?limit=100', nodes.secretKey)).json()) as {
+    data: unknown[];
+  };
+  return answer.data.length;
+}
+
+/** Polls until `isSo`; returns how long it took, ms. */
+async function msUntil(isSo: () => Promise<boolean>, timeMs = 20_000): Promise<number> {
+  const startedMs = performance.now();
+  while (!(await isSo())) {
+    if (performance.now() - startedMs > timeMs) throw new Error(`not so within ${timeMs} ms`);
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  return performance.now() - startedMs;
+}
+
+describe.runIf(HAS_REDIS)('changes on several servers', () => {
+  test('The second server has the demo customer of the first; a block on one is seen there at once and on the other within a second', async () => {
+    expect((await call(1, 'GET', '/v1/me', nodes.secretKey)).status).toBe(200);
+    expect((await put(0, 1)).status).toBe(201);
+    expect(await listed(0)).toBe(1);
+    expect(await msUntil(async () => (await listed(1)) === 1)).toBeLessThan(1_000);
+    expect((await put(1, 2)).status).toBe(201);
+    expect(await listed(1)).toBe(2);
+  });
+
+  test('A key that a command revokes on one server is refused by all within a second', async () => {
+    const env = nodes.env(0);
+    const [first, second] = [nodes.at(0).dataDir, nodes.at(1).dataDir];
+    const made = await command(['--json', '--data-dir', first, 'customers', 'create', 'shop'], { env });
+    const { customer_id: customer } = JSON.parse(made.out) as { customer_id: string };
+    const words = ['--json', '--data-dir', second, 'keys', 'create', '--customer', customer];
+    const keys = JSON.parse((await command(words, { env: nodes.env(1) })).out) as { secret_key: string };
+    const key = keys.secret_key;
+    await msUntil(async () => (await call(0, 'GET', '/v1/me', key)).status === 200, 1_000);
+    const revoked = await command(['--json', '--data-dir', second, 'keys', 'revoke', key.slice(0, 12)], { env });
+    expect(revoked.code).toBe(0);
+    expect((await call(1, 'GET', '/v1/me', key)).status).toBe(401);
+    expect(await msUntil(async () => (await call(0, 'GET', '/v1/me', key)).status === 401, 1_000)).toBeLessThan(1_000);
+  });
+
+  test('A killed server has everything when it serves again, and status shows both', async () => {
+    await nodes.stopNode(1, 'SIGKILL');
+    for (let n = 10; n < 40; n++) expect((await put(0, n)).status).toBe(201);
+    await nodes.startNode(1);
+    expect(await listed(1)).toBe(32);
+    const status = await command(['--json', 'cluster', 'status'], { env: nodes.env(0) });
+    const { nodes: shown } = JSON.parse(status.out) as { nodes: { node: string; live: boolean; behind: number }[] };
+    expect(shown.map(({ node, live, behind }) => [node, live, behind])).toEqual([
+      ['node-0', true, 0],
+      ['node-1', true, 0],
+    ]);
+  }, 60_000);
+
+  test('Without the store a change is 503 and is not made, reads go on, and readyz shows it; then all goes on', async () => {
+    await redis.kill();
+    const refused = await put(0, 100);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(await refused.json()).toMatchObject({ code: 'cluster_unavailable' });
+    expect(await listed(0)).toBe(32);
+    const ready = (await (await fetch(`${nodes.at(0).url}/readyz`)).json()) as { layers: { feed: { state: string } } };
+    expect(ready.layers.feed.state).toBe('broken');
+    await redis.restart();
+    await msUntil(async () => (await put(1, 101)).status === 201);
+    await msUntil(async () => (await listed(0)) === 33);
+    expect(await listed(1)).toBe(33);
+  }, 60_000);
+});

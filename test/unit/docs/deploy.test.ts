@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+/** The files of `deploy` name settings, metrics and files that exist. Docker itself does not run here. */
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Parses YAML with Debian's python3-yaml; null without it. */
+function parse(path: string): unknown {
+  const program = 'import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))';
+  const { status, stdout } = spawnSync('python3', ['-c', program, join(ROOT, path)], { encoding: 'utf8' });
+  return status === 0 ? JSON.parse(stdout) : null;
+}
+const HAS_YAML = spawnSync('python3', ['-c', 'import yaml']).status === 0;
+
+describe('deploy/compose.yaml', () => {
+  test.skipIf(!HAS_YAML)('Three nodes with a name and a volume each share a store and stand behind a balancer', () => {
+    const { services, volumes } = parse('deploy/compose.yaml') as {
+      services: Record<string, { environment?: Record<string, string>; volumes: string[]; env_file?: string }>;
+      volumes: Record<string, null>;
+    };
+    const nodes = Object.entries(services).filter(([name]) => name.startsWith('node-'));
+    expect(nodes.map(([, { environment }]) => environment?.['GATEHOUSE_NODE_ID'])).toEqual(nodes.map(([name]) => name));
+    expect(nodes.map(([, node]) => node.volumes)).toEqual(nodes.map(([name]) => [`${name}:/data`]));
+    for (const [, node] of nodes) expect(node.env_file).toBe('cluster.env');
+    expect(Object.keys(services).sort()).toEqual(['balancer', 'node-1', 'node-2', 'node-3', 'valkey']);
+    expect(Object.keys(volumes).sort()).toEqual(['node-1', 'node-2', 'node-3', 'valkey']);
+    for (const [name] of nodes) expect(read('deploy/haproxy.cfg')).toContain(`server ${name} ${name}:8080`);
+  });
+
+  test('Every file that it names is in the repository', () => {
+    const mounted = [...read('deploy/compose.yaml').matchAll(/^ +- \.\/(\S+):\//gm)].map(([, path = '']) => path);
+    const named = [...mounted, 'Dockerfile', 'cluster.env.example'];
+    expect(named.filter((path) => !existsSync(join(ROOT, 'deploy', path)))).toEqual([]);
+  });
+
+  test('Every setting in deploy exists', () => {
+    const text = ['compose.yaml', 'cluster.env.example', 'Dockerfile'].map((name) => read(`deploy/${name}`)).join('\n');
+    const names = new Set([...text.matchAll(/GATEHOUSE_[A-Z_]+/g)].map(([name]) => name));
+    expect(names.size).toBeGreaterThan(5);
+    const known = new Set(read('src/app/settings.ts').match(/GATEHOUSE_[A-Z_]+/g));
+    expect([...names].filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+describe('deploy/alerts.yaml', () => {
+  test.skipIf(!HAS_YAML)('Every rule has an expression, a severity and a summary, and a name of its own', () => {
+    const { groups } = parse('deploy/alerts.yaml') as {
+      groups: { rules: { alert: string; expr: string; labels: object; annotations: object }[] }[];
+    };
+    const rules = groups.flatMap((group) => group.rules);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    for (const { expr, labels, annotations } of rules) {
+      expect(expr).not.toBe('');
+      expect(Object.keys(labels)).toEqual(['severity']);
+      expect(Object.keys(annotations)).toContain('summary');
+    }
+  });
+
+  test('Every metric in the rules exists', () => {
+    const names = [...read('deploy/alerts.yaml').matchAll(/\bgatehouse_[a-z_]+/g)].map(([name]) => name);
+    expect(names.length).toBeGreaterThan(5);
+    const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => read(`src/${name}`))
+      .join('\n');
+    const isKnown = (name: string): boolean => sources.includes(`'${name.replace(/_(bucket|sum|count)$/, '')}'`);
+    expect(names.filter((name) => !isKnown(name))).toEqual([]);
+  });
+});
