@@ -70,8 +70,9 @@ async function readSlowly(): Promise<void> {
   isOver = true;
 }
 
+const callOf = (n: number): { key: string; body: string } => ({ key, body: callAt(n).body ?? '' });
+
 async function decide(): Promise<void> {
-  const callOf = (n: number): { key: string; body: string } => ({ key, body: callAt(n).body ?? '' });
   for (const _ of await callSteadily({ port, perSecond, seconds, callOf })) count(200);
 }
 

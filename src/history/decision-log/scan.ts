@@ -61,14 +61,11 @@ export async function scanRows(
   let looked = 0;
   let oldestMs: number | null = null;
   let isEnough = false;
-  for (;;) {
-    const isOver = walk.newest() === null;
-    if (isOver || isEnough || rows >= rowsMax) return { rows, isTruncated: !isOver, oldestMs };
-    const block = walk.next();
-    for (let from: number | null = block === null ? null : 0; block !== null && from !== null;) {
+  const scanBlock = async (block: Block): Promise<void> => {
+    for (let from: number | null = 0; from !== null;) {
       // Read again after each pause: the block may have been written or removed meanwhile.
       const bytes = reader.bytesOf(block);
-      if (bytes === null) break;
+      if (bytes === null) return;
       from = reader.walkFrom(block, bytes, from, (row) => {
         const { recordAt, recordEnd, occurredAtMs } = row;
         const isSought =
@@ -84,6 +81,12 @@ export async function scanRows(
       });
       if (from !== null) await slices.begin();
     }
+  };
+  for (;;) {
+    const isOver = walk.newest() === null;
+    if (isOver || isEnough || rows >= rowsMax) return { rows, isTruncated: !isOver, oldestMs };
+    const block = walk.next();
+    if (block !== null) await scanBlock(block);
     if (slices.isOver) await slices.begin();
   }
 }

@@ -137,8 +137,8 @@ describe('What a decision keeps, and where records go', () => {
     expect(await page.getByLabel('bucket').inputValue()).toBe('my-bucket');
     const kept = await page.evaluate(() =>
       JSON.stringify([
-        { ...localStorage },
-        { ...sessionStorage },
+        Object.entries(localStorage),
+        Object.entries(sessionStorage),
         document.cookie,
         location.href,
         document.documentElement.outerHTML,
