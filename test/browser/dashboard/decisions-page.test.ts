@@ -54,6 +54,7 @@ describe('The page of decisions', () => {
     const page = await harness.open('/dashboard/decisions?q=email:nobody@example.com');
     await page.getByText('No decision matches').waitFor();
     await page.getByText('Remove a filter').waitFor();
+    expectClean(page);
   });
 
   test('explains what cannot be searched for', async () => {

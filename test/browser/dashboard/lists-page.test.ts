@@ -265,6 +265,7 @@ describe('The page of lists', () => {
     await page.getByRole('button', { name: 'Remove 6661726d' }).click();
     await page.getByText('Not removed: Service unavailable').waitFor();
     await page.getByText('a farm').waitFor();
+    expectClean(page);
   });
 
   test('offers no write to somebody who may only read', async () => {

@@ -73,6 +73,7 @@ describe('The overview', () => {
     await page.getByText(/As of \d\d:\d\d:\d\d, retrying in \d+ s/).waitFor();
     isBroken = false;
     await page.getByText(/As of/).waitFor({ state: 'detached', timeout: 30_000 });
+    expectClean(page);
   });
 
   test('names a broken layer and what it means', async () => {

@@ -28,7 +28,7 @@ export interface Look {
 export interface PooledPage {
   readonly page: Page;
   /** Overrides responses of the API of the dashboard at `url` from now on; null: none. */
-  intercept(url: string, override: Override | null): Promise<void>;
+  readonly intercept: (url: string, override: Override | null) => Promise<void>;
 }
 
 const CONTEXT = { reducedMotion: 'reduce', timezoneId: 'Europe/Berlin' } as const;

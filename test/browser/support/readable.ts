@@ -40,10 +40,10 @@ export async function expectAccessible(
 ): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
   const violations = await page.evaluate(async ({ type, values }) => {
-    const { axe } = window as unknown as { readonly axe: typeof import('axe-core') };
+    const runner = (window as unknown as { readonly axe: typeof axe }).axe;
     const runOnly = { type, values: [...values] };
     // Only rules that are off here, about media and orientation, need what would be preloaded.
-    const { violations } = await axe.run(document, { runOnly, resultTypes: ['violations'], preload: false });
+    const { violations } = await runner.run(document, { runOnly, resultTypes: ['violations'], preload: false });
     return violations.map(({ id, nodes }) => {
       const found = nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`);
       return `${id}: ${found.join(' | ')}`;
