@@ -1,6 +1,6 @@
-import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
 import { Breaker } from './breaker.ts';
 import { type Argument, LINK_DEADLINE_MS, type Reply, type SendFault } from './link.ts';
+import { loadedRedis, loadRedis, type Redis } from './redis-client.ts';
 
 /** One primary of the store. */
 export interface StoreAddress {
@@ -16,8 +16,10 @@ export interface Settle {
   failed(fault: SendFault): void;
 }
 
+/** `RESP_TYPES.BLOB_STRING` of the client. */
+const BLOB_STRING = 36;
 /** Bulk strings as buffers: values are binary. Without a timer for each command, which the client sets otherwise. */
-const COMMAND_OPTIONS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer }, timeout: 0 };
+const COMMAND_OPTIONS = { typeMapping: { [BLOB_STRING]: Buffer }, timeout: 0 };
 /** Choice: one late round trip may be a pause of this process or of the network; three in succession are the store. */
 const LATE_MAX = 3;
 /** Choice: what a link may hold in memory while the store does not answer. */
@@ -60,7 +62,8 @@ export class StoreConnection {
     this.address = address;
     this.name = `${address.host}:${address.port}`;
     this.#timer = setInterval(() => this.#tick(), PROBE_MS).unref();
-    this.#tick();
+    if (loadedRedis() === null) void loadRedis().then(() => this.#tick());
+    else this.#tick();
   }
 
   get isUp(): boolean {
@@ -143,7 +146,8 @@ export class StoreConnection {
 
   #faultOf(client: Client, error: unknown): SendFault {
     const detail = error instanceof Error ? error.message : String(error);
-    if (!(error instanceof ErrorReply)) return { kind: 'fault', what: 'unknown', detail };
+    const redis = loadedRedis();
+    if (redis === null || !(error instanceof redis.ErrorReply)) return { kind: 'fault', what: 'unknown', detail };
     // A primary that became a replica: the address may lead to its successor.
     if (detail.startsWith('READONLY') && client === this.#client) this.#drop(detail);
     return { kind: 'fault', what: 'refused', detail };
@@ -152,8 +156,9 @@ export class StoreConnection {
   /** Connects, probes, and replaces a connection that has been silent for too long. */
   #tick(): void {
     const nowMs = performance.now();
-    if (this.#client === null) {
-      if (nowMs >= this.#connectAtMs) void this.#connect(nowMs);
+    const redis = loadedRedis();
+    if (this.#client === null || redis === null) {
+      if (nowMs >= this.#connectAtMs && redis !== null) void this.#connect(redis, nowMs);
       return;
     }
     if (!this.#client.isReady) {
@@ -167,8 +172,8 @@ export class StoreConnection {
     if (this.#breaker.isOpen) this.#probe();
   }
 
-  async #connect(nowMs: number): Promise<void> {
-    const client = openClient(this.address);
+  async #connect(redis: Redis, nowMs: number): Promise<void> {
+    const client = openClient(redis, this.address);
     this.#client = client;
     this.#connectedAtMs = nowMs;
     this.#isProbing = false;
@@ -225,8 +230,8 @@ export class StoreConnection {
 
 const IGNORED: Settle = { replied: () => {}, failed: () => {} };
 
-function openClient({ host, port, isTls, user, password }: StoreAddress) {
-  return createClient({
+function openClient(redis: Redis, { host, port, isTls, user, password }: StoreAddress) {
+  return redis.createClient({
     RESP: 2,
     socket: { host, port, ...(isTls && { tls: true }), connectTimeout: CONNECT_MS, reconnectStrategy: false },
     disableOfflineQueue: true,

@@ -42,7 +42,7 @@ test('The command line loads neither the store nor the server before it knows th
 
 test('The server is bundled into few files, and only packages that need their own files stay outside of them', () => {
   const { files, packages, text } = closureOf(serverFile());
-  expect(files.size).toBeLessThan(80);
+  expect(files.size).toBeLessThan(90);
   expect([...packages].sort()).toEqual(['lmdb', 'msgpackr', 'piscina']);
   // Measured: 1 MB costs 50 ms at a start.
   expect(text.length).toBeLessThan(3_100_000);
@@ -52,5 +52,6 @@ test('Unused parts of packages are not in the bundle', () => {
   expect(closureOf(serverFile()).text.includes('zod/v4/locales/de')).toBe(false);
   const { text } = closureOf('score.js');
   expect(text.includes('Googlebot')).toBe(true);
-  expect(text.length).toBeLessThan(1_050_000);
+  // The exchange of events with other nodes is 30 KB of it.
+  expect(text.length).toBeLessThan(1_100_000);
 });
