@@ -371,7 +371,7 @@ describe('what an operator sees', () => {
         'policy',
         'store',
         'webhooks',
-        ...(NODES_OF_TESTS > 0 ? ['cluster', 'feed'] : []),
+        ...(NODES_OF_TESTS > 0 ? ['cluster', 'feed', 'velocity'] : []),
       ].sort(),
     );
     expect(json).toMatchObject({ version: expect.any(String) as string, transport: expect.any(String) as string });

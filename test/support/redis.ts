@@ -60,7 +60,7 @@ const WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pde
 /** Choice: short, so that failovers in tests are quick, and well above a stall of a busy machine. */
 const NODE_TIMEOUT_MS = 1_500;
 const SILENT_MS = 2_000;
-const START_MS = 20_000;
+const START_MS = 60_000;
 const POLL_MS = 20;
 const PRIMARIES = 3;
 const SLOTS = 16_384;
@@ -272,7 +272,7 @@ async function isPrimary(server: RedisServer): Promise<boolean> {
   return /^role:master/m.test(String(await server.command('INFO', 'replication')));
 }
 
-/** Polls until it holds; throws after 20 s. */
+/** Polls until it holds; throws after 60 s. */
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + START_MS;
   while (!(await holds())) {
