@@ -89,7 +89,7 @@ class ParquetRows implements ExportWriter {
 
   async end(): Promise<void> {
     if (this.#rows.length > 0) this.#writeGroup();
-    this.#file.finish();
+    void this.#file.finish();
     this.#handOver();
     await this.#pieces.end();
   }

@@ -149,13 +149,13 @@ async function cause(kind: FaultKind, random: () => number): Promise<void> {
 }
 
 async function runRound(round: number, kind: FaultKind, histories: Histories, random: () => number): Promise<void> {
-  let isOver = false;
+  const running = { isOver: false };
   const fault = sleep(FAULT_AT_MS)
     .then(() => cause(kind, random))
-    .finally(() => (isOver = true));
+    .finally(() => (running.isOver = true));
   const steps: Promise<void>[] = [];
   const startMs = performance.now();
-  for (let n = 0; !isOver || performance.now() - startMs < ROUND_MS; n++) {
+  for (let n = 0; !running.isOver || performance.now() - startMs < ROUND_MS; n++) {
     steps.push(step(histories, round, n, random));
     await sleep(STEP_MS);
   }
@@ -168,10 +168,10 @@ async function runRound(round: number, kind: FaultKind, histories: Histories, ra
 
 /** State of the layer `cluster` on a node. Starts a node again that has ended by itself, as its supervisor does. */
 async function stateOf(node: number, histories: Histories): Promise<string> {
-  const { url, stdout } = nodes.at(node);
-  const answer = await get(url, '/readyz').catch(() => null);
+  const server = nodes.at(node);
+  const answer = await get(server.url, '/readyz').catch(() => null);
   if (answer !== null) return (answer.json['layers'] as { cluster: { state: string } }).cluster.state;
-  histories.ended.push(stdout().trimEnd().split('\n').at(-1) ?? '');
+  histories.ended.push(server.stdout().trimEnd().split('\n').at(-1) ?? '');
   await nodes.stopNode(node, 'SIGKILL');
   await nodes.startNode(node);
   return 'started';
@@ -194,29 +194,29 @@ test.skipIf(!HAS_REDIS)('Through random faults nothing acknowledged is lost, and
   const about = `seed ${SEED}, rounds ${kinds.join(', ')}`;
 
   // Writes: each is on every node.
-  expect(histories.listed.length, about).toBeGreaterThan(ROUNDS);
+  expect(histories.listed.length).toBeGreaterThan(ROUNDS);
   for (const url of nodes.urls()) {
     const missing: string[] = [];
     for (const hash of histories.listed)
       if ((await bearer(url, key, 'GET', `/v1/lists/${hash}`)).status !== 200) missing.push(hash);
-    expect(missing, about).toEqual([]);
+    expect(missing).toEqual([]);
   }
 
   // Deliveries: each decision's arrives, at most four times.
   const arrivals = (): Map<string, number> => {
     const counts = new Map<string, number>();
     for (const { body } of receiver.arrivals) {
-      const id = String((JSON.parse(body.toString()) as { request_id: string }).request_id);
+      const { request_id: id } = JSON.parse(body.toString()) as { request_id: string };
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return counts;
   };
-  expect(histories.blocked.length, about).toBeGreaterThan(0);
+  expect(histories.blocked.length).toBeGreaterThan(0);
   await eventually(`the deliveries of all decisions, ${about}`, async () => {
     const counts = arrivals();
     return histories.blocked.every((id) => counts.has(id)) ? true : null;
   });
-  expect(Math.max(...arrivals().values()), about).toBeLessThanOrEqual(ATTEMPTS_MAX);
+  expect(Math.max(...arrivals().values())).toBeLessThanOrEqual(ATTEMPTS_MAX);
 
   // Ids: twice only while a node decided alone, or when a primary died with what its replica had not got yet.
   const windows = histories.twice.map((all) => ({
@@ -232,5 +232,5 @@ test.skipIf(!HAS_REDIS)('Through random faults nothing acknowledged is lost, and
     about,
   );
   const unexplained = windows.filter(({ kind, isAlone }) => !isAlone && kind !== 'kill a primary');
-  expect(unexplained, about).toEqual([]);
+  expect({ unexplained, about }).toEqual({ unexplained: [], about });
 });

@@ -109,9 +109,9 @@ describe('What a decision keeps, and where records go', () => {
       override: (path, _query, method, body) => {
         if (path !== '/v1/extractions' || method !== 'POST') return null;
         bodies.push(body);
-        const { status = 422, body: problem } = problemBody(422, 'invalid_input', 'The request is not valid');
+        const { status, body: problem } = problemBody(422, 'invalid_input', 'The request is not valid');
         const errors = [{ pointer: '/delivery/destination/bucket', message: 'There is no such bucket.' }];
-        return { status, body: { ...(problem as object), errors } };
+        return { status, body: { ...problem, errors } };
       },
     });
     await page.getByLabel('query', { exact: true }).fill('3 books');

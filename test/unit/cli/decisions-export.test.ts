@@ -89,7 +89,7 @@ describe('gatehouse decisions export', () => {
     await store.close();
     expect(outcome).toMatchObject({ kind: 'ok', json: { rows: ROWS + 1 } });
     const bytes = await written;
-    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     expect(parquetMetadata(file).row_groups.map(({ num_rows: rows }) => Number(rows))).toEqual([
       1_000, 1_000, 1_000, 1,
     ]);
