@@ -1,11 +1,12 @@
-import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { filesWith, OF_SEVERAL_NODES } from './test-files.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** Tests of other configurations: those in a browser, those with real software, and the long tests. */
+/** Tests of other configurations: those in a browser, those with real software, and the long tests. `npm run test:cluster` runs those of several nodes. */
 const ELSEWHERE = ['test/browser/**', 'test/real/**', 'test/**/*.long.test.ts'];
 
 /**
@@ -61,9 +62,7 @@ function placeOf({ moduleId, project }: TestSpecification): number {
 }
 
 /** Files that replace modules by mocks. */
-const MOCKING = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-  .map((name) => join('test', name))
-  .filter((path) => path.endsWith('.test.ts') && readFileSync(join(ROOT, path), 'utf8').includes('vi.mock('));
+const MOCKING = filesWith(/vi\.mock\(/);
 
 const MEMORY_FOLDER = '/dev/shm';
 /** Choice: several times the size of the folders of all concurrent tests. */
@@ -107,12 +106,12 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...ELSEWHERE, ...MOCKING],
+          exclude: [...ELSEWHERE, ...OF_SEVERAL_NODES, ...MOCKING],
           // One process runs many files and loads the tested modules once: half of the time of small files is loading.
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'alone', include: MOCKING, isolate: true } },
+      { extends: true, test: { name: 'alone', include: [...MOCKING], isolate: true } },
     ],
   },
 });
