@@ -2,9 +2,9 @@ import { defineConfig } from 'vitest/config';
 import { OF_SEVERAL_NODES } from './test-files.ts';
 
 /**
- * Tests of several nodes over one store, `npm run test:cluster`; they need `redis-server`. The project `store` has tests of the nodes together.
- * The project `contract` has those of a single server, unchanged: `startServer` starts several nodes, and each request of a test goes to the
- * next one. `GATEHOUSE_TEST_NODES` sets their number.
+ * Tests of several nodes over one store, `npm run test:cluster`; they need `redis-server`. The project `store` has tests of nodes together.
+ * The project `contract` has those of a single server, unchanged: `startServer` starts several nodes, and each request of a test goes to
+ * the next one. `GATEHOUSE_TEST_NODES` sets their number.
  */
 export default defineConfig({
   test: {

@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { filesWith, OF_SEVERAL_NODES } from './test-files.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** Tests of other configurations: those in a browser, those with real software, and the long tests. `npm run test:cluster` runs those of several nodes. */
+/** Tests of other configurations: those in a browser, those with real software, and the long tests. */
 const ELSEWHERE = ['test/browser/**', 'test/real/**', 'test/**/*.long.test.ts'];
 
 /**
