@@ -9,8 +9,10 @@ import type { HistoryEvent, HistoryFacts } from '../risk/history.ts';
  * unavailable store returns null for an event, and rules about history stay quiet.
  */
 export interface Velocity {
+  /** `isAlone`: these requests have already waited in vain for what nodes share, so an adapter does not wait for it again. */
   observe(
     events: readonly HistoryEvent[],
+    isAlone?: boolean,
   ): readonly (HistoryFacts | null)[] | Promise<readonly (HistoryFacts | null)[]>;
 }
 

@@ -177,7 +177,8 @@ export class Engine {
         one.event = historyEvent(facts, session, by, active);
         events.push(one.event);
       }
-      const answered = this.#velocityFor(gathered[0]?.meta.flags ?? 0).observe(events);
+      const isAlone = gathered.some(({ meta }) => (meta.flags & REQUEST_DEGRADED) !== 0);
+      const answered = this.#velocityFor(gathered[0]?.meta.flags ?? 0).observe(events, isAlone);
       // A promise costs every batch a turn of the microtask queue, so a synchronous result is used without awaiting.
       const histories = answered instanceof Promise ? await answered : answered;
       let at = 0;

@@ -32,11 +32,12 @@ export class ClusterVelocity implements Velocity, OutcomeMemory {
     this.#marks = new StreamMarks(memory.marks);
   }
 
-  observe(events: readonly HistoryEvent[]): Facts | Promise<Facts> {
+  observe(events: readonly HistoryEvent[], isAlone = false): Facts | Promise<Facts> {
     if (events.length === 0) return [];
     const streams = this.#put(events);
-    if (!this.#exchange.isUp) {
-      this.#exchange.retryLater();
+    if (isAlone || !this.#exchange.isUp) {
+      if (this.#exchange.isUp) void this.#exchange.flush();
+      else this.#exchange.retryLater();
       return this.#count(events, false);
     }
     return this.#exchange.run(streams).then((isComplete) => this.#count(events, isComplete));
