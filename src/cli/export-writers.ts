@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter, ParquetWriter, schemaFromColumnData, type BasicType } from 'hyparquet-writer';
+import { guardedCell } from '../contract/csv-guard.ts';
 import type { ExportFormat } from './export-formats.ts';
 
 /** Columns of an export in their order, with their types in Parquet. Every one but the first few may be null. */
@@ -58,8 +59,7 @@ function csvLine(row: ExportRow): string {
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'string') return JSON.stringify(value);
-  // A program for tables would take such a text for a formula.
-  return /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return guardedCell(value);
 }
 
 /** Choice: rows of a group of Parquet, some 10 MB in memory; readers skip whole groups, so larger ones help little. */
