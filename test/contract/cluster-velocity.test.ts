@@ -29,9 +29,38 @@ afterAll(async () => {
 /** In another network each time. */
 const anotherAddress = (): string => `81.${++address}.69.160`;
 
+let hasMissed = false;
+
+async function at(node: number, body: unknown): Promise<Decided> {
+  const decided = await visit(nodes.at(node).url, nodes.secretKey, body);
+  hasMissed ||= decided.isDegraded;
+  return decided;
+}
+
 /** A sign-up of a person that nobody has seen. */
 function signup(node: number, ip: string): Promise<Decided> {
-  return visit(nodes.at(node).url, nodes.secretKey, stranger(ip, 'signup'));
+  return at(node, stranger(ip, 'signup'));
+}
+
+const REPETITIONS_MAX = 5;
+
+/**
+ * Runs a test with an address that nobody has used. On a machine that stands still for 25 ms a node decides alone: a run with such a
+ * decision says nothing about several nodes, and is repeated.
+ */
+function together(run: (ip: string) => Promise<void>): () => Promise<void> {
+  return async () => {
+    for (let n = 1; ; n++) {
+      hasMissed = false;
+      try {
+        await run(anotherAddress());
+        return;
+      } catch (error) {
+        if (!hasMissed || n === REPETITIONS_MAX) throw error;
+      }
+      for (const node of [0, 1]) await settled(node);
+    }
+  };
 }
 
 /** Resolves when decisions of a node are counted together with those of the other. */
@@ -57,87 +86,96 @@ async function metric(node: number, name: string): Promise<number> {
 describe.runIf(HAS_REDIS)('velocity over two nodes', () => {
   test.each([0, 1])(
     'Sign-ups from one address at alternating nodes add up: the fourth fires the rule, beginning at node %i',
-    async (first) => {
-      const ip = anotherAddress();
-      const fired: boolean[] = [];
-      for (let n = 0; n < 4; n++) fired.push((await signup((first + n) % 2, ip)).reasons.includes(SIGNUPS));
-      expect(fired).toEqual([false, false, false, true]);
-    },
+    (first) =>
+      together(async (ip) => {
+        const fired: boolean[] = [];
+        for (let n = 0; n < 4; n++) fired.push((await signup((first + n) % 2, ip)).reasons.includes(SIGNUPS));
+        expect(fired).toEqual([false, false, false, true]);
+      })(),
   );
 
-  test('Outcomes that are reported at one node count at the other from its next decision on', async () => {
-    const ip = anotherAddress();
-    const login = { ...stranger(ip), entity_keys: { user_id: `anna-${randomUUID()}` } };
-    const guess = (node: number): Promise<Decided> =>
-      visit(nodes.at(node).url, nodes.secretKey, { ...login, session_token: randomUUID() });
-    const outcomes: { request_id: string; outcome: string }[][] = [[], []];
-    for (let n = 0; n < 10; n++) {
-      const { requestId } = await guess(n % 2);
-      outcomes[n % 2]?.push({ request_id: requestId, outcome: 'failed' });
-    }
-    for (const node of [0, 1]) expect((await guess(node)).reasons).not.toContain(FAILURES);
-    // Each at the node that decided it: the test does not depend on how nodes find each other's decisions.
-    for (const node of [0, 1]) {
-      const body = { outcomes: outcomes[node] };
-      const { json } = await bearer(nodes.at(node).url, nodes.secretKey, 'POST', '/v1/outcomes', body);
-      expect(json).toEqual({ accepted: 5, rejected: [] });
-    }
-    for (const node of [0, 1]) expect((await guess(node)).reasons).toContain(FAILURES);
-  });
-
-  test('A simulation counts at no node and sends nothing', async () => {
-    const ip = anotherAddress();
-    const sent = await metric(0, 'entries_sent_total');
-    for (let n = 0; n < 6; n++) {
-      const body = stranger(ip, 'signup');
-      const { status } = await bearer(nodes.at(0).url, nodes.secretKey, 'POST', '/v1/simulate', body);
-      expect(status).toBe(200);
-    }
-    expect(await metric(0, 'entries_sent_total')).toBe(sent);
-    expect((await signup(1, ip)).reasons).not.toContain(SIGNUPS);
-  });
-
-  test('A node that is killed and started again knows its sign-ups and those of the other meanwhile', async () => {
-    const ip = anotherAddress();
-    await signup(0, ip);
-    await signup(1, ip);
-    await nodes.stopNode(0, 'SIGKILL');
-    await signup(1, ip);
-    await nodes.startNode(0);
-    await settled(0);
-    expect((await signup(0, ip)).reasons).toContain(SIGNUPS);
-  });
-
-  test('A node that is stopped and started again goes on without counting anything twice', async () => {
-    const ip = anotherAddress();
-    await signup(0, ip);
-    await signup(1, ip);
-    await nodes.stopNode(0, 'SIGTERM');
-    await nodes.startNode(0);
-    await settled(0);
-    const fired: boolean[] = [];
-    for (const node of [0, 1]) fired.push((await signup(node, ip)).reasons.includes(SIGNUPS));
-    expect(fired).toEqual([false, true]);
-  });
-
-  test('Without the store each node decides alone, reports degraded, and afterwards their events add up', async () => {
-    const ip = anotherAddress();
-    redis.pause();
-    try {
-      for (let n = 0; n < 4; n++) {
-        const { status, json } = await decide(nodes.at(n % 2).url, nodes.secretKey, stranger(ip, 'signup'));
-        expect([status, json['session_mode']]).toEqual([200, 'degraded']);
-        expect(json['reasons']).not.toContain(SIGNUPS);
+  test(
+    'Outcomes that are reported at one node count at the other from its next decision on',
+    together(async (ip) => {
+      const login = { ...stranger(ip), entity_keys: { user_id: `anna-${randomUUID()}` } };
+      const guess = (node: number): Promise<Decided> => at(node, { ...login, session_token: randomUUID() });
+      const outcomes: { request_id: string; outcome: string }[][] = [[], []];
+      for (let n = 0; n < 10; n++) {
+        const { requestId } = await guess(n % 2);
+        outcomes[n % 2]?.push({ request_id: requestId, outcome: 'failed' });
       }
-      const { layers } = (await (await fetch(`${nodes.at(0).url}/readyz`)).json()) as Readiness;
-      expect(layers.velocity).toMatchObject({ state: 'broken', detail: 'events are counted by this node alone' });
-    } finally {
-      redis.resume();
-    }
-    for (const node of [0, 1]) {
-      await until('what waited', async () => (await metric(node, 'waiting')) === 0);
-      await settled(node);
-    }
-    for (const node of [0, 1]) expect((await signup(node, ip)).reasons).toContain(SIGNUPS);
-  });
+      for (const node of [0, 1]) expect((await guess(node)).reasons).not.toContain(FAILURES);
+      // Each at the node that decided it: the test does not depend on how nodes find each other's decisions.
+      for (const node of [0, 1]) {
+        const body = { outcomes: outcomes[node] };
+        const { json } = await bearer(nodes.at(node).url, nodes.secretKey, 'POST', '/v1/outcomes', body);
+        expect(json).toEqual({ accepted: 5, rejected: [] });
+      }
+      for (const node of [0, 1]) expect((await guess(node)).reasons).toContain(FAILURES);
+    }),
+  );
+
+  test(
+    'A simulation counts at no node and sends nothing',
+    together(async (ip) => {
+      const sent = await metric(0, 'entries_sent_total');
+      for (let n = 0; n < 6; n++) {
+        const body = stranger(ip, 'signup');
+        const { status } = await bearer(nodes.at(0).url, nodes.secretKey, 'POST', '/v1/simulate', body);
+        expect(status).toBe(200);
+      }
+      expect(await metric(0, 'entries_sent_total')).toBe(sent);
+      expect((await signup(1, ip)).reasons).not.toContain(SIGNUPS);
+    }),
+  );
+
+  test(
+    'A node that is killed and started again knows its sign-ups and those of the other meanwhile',
+    together(async (ip) => {
+      await signup(0, ip);
+      await signup(1, ip);
+      await nodes.stopNode(0, 'SIGKILL');
+      await signup(1, ip);
+      await nodes.startNode(0);
+      await settled(0);
+      expect((await signup(0, ip)).reasons).toContain(SIGNUPS);
+    }),
+  );
+
+  test(
+    'A node that is stopped and started again goes on without counting anything twice',
+    together(async (ip) => {
+      await signup(0, ip);
+      await signup(1, ip);
+      await nodes.stopNode(0, 'SIGTERM');
+      await nodes.startNode(0);
+      await settled(0);
+      const fired: boolean[] = [];
+      for (const node of [0, 1]) fired.push((await signup(node, ip)).reasons.includes(SIGNUPS));
+      expect(fired).toEqual([false, true]);
+    }),
+  );
+
+  test(
+    'Without the store each node decides alone, reports degraded, and afterwards their events add up',
+    together(async (ip) => {
+      redis.pause();
+      try {
+        for (let n = 0; n < 4; n++) {
+          const { status, json } = await decide(nodes.at(n % 2).url, nodes.secretKey, stranger(ip, 'signup'));
+          expect([status, json['session_mode']]).toEqual([200, 'degraded']);
+          expect(json['reasons']).not.toContain(SIGNUPS);
+        }
+        const { layers } = (await (await fetch(`${nodes.at(0).url}/readyz`)).json()) as Readiness;
+        expect(layers.velocity).toMatchObject({ state: 'broken', detail: 'events are counted by this node alone' });
+      } finally {
+        redis.resume();
+      }
+      for (const node of [0, 1]) {
+        await until('what waited', async () => (await metric(node, 'waiting')) === 0);
+        await settled(node);
+      }
+      for (const node of [0, 1]) expect((await signup(node, ip)).reasons).toContain(SIGNUPS);
+    }),
+  );
 });

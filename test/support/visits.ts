@@ -37,6 +37,8 @@ export interface Decided {
   readonly requestId: string;
   readonly score: number;
   readonly reasons: readonly string[];
+  /** Whether something that the decision uses was missing. */
+  readonly isDegraded: boolean;
 }
 
 /**
@@ -52,6 +54,7 @@ export async function visit(url: string, key: string, body: unknown, options: Se
     requestId: String(json['request_id']),
     score: Number(json['score']),
     reasons: json['reasons'] as readonly string[],
+    isDegraded: json['session_mode'] === 'degraded',
   };
 }
 

@@ -138,6 +138,11 @@ export class RedisFeed implements StateFeed {
       ({ position } = taken);
     }
     this.#begin(options, position, check);
+    if (joined.position === null) {
+      // Until the others know its position, they remove changes that this node has not read yet.
+      this.#state = { kind: 'catching-up' };
+      await this.#replicas.report();
+    }
     await this.#caughtUp(joined.how === 'alone');
     this.#isOpen = true;
     return { kind: 'ok', how: joined.position === null ? 'joined' : joined.how };

@@ -78,8 +78,10 @@ export class Replicas {
     await link.send([{ key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }], FEED_DEADLINE_MS);
   }
 
-  /** Reports now and reads what the others reported. Returns whether the store took it. */
-  report(): Promise<boolean> {
+  /** Reports what is so now, and reads what the others reported. Returns whether the store took it. */
+  async report(): Promise<boolean> {
+    // One that is on its way may tell what was so before.
+    await this.#reporting;
     this.#reporting ??= this.#report().finally(() => {
       this.#reporting = null;
     });
