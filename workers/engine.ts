@@ -67,9 +67,14 @@ function openShared(
     onFault: onStoreFault,
     onGap: (from, to) =>
       log.error({ from, to }, 'the log of extractions has a gap; unfinished extractions are not shown here'),
+    onUnknown: (number, format) =>
+      log.error({ number, format }, 'a newer build wrote to the log of extractions; upgrade this node'),
   });
   return {
     ...shared,
+    get isStopped() {
+      return shared.isStopped;
+    },
     setNodes(live) {
       nodes = live.filter(({ runsJobs }) => runsJobs).length;
       shared.setNodes(live);

@@ -57,7 +57,17 @@ export class ClusterNodes {
       onReplaced: (detail) => end(detail, log),
     });
     const { membership } = this;
-    this.peers = new Peers({ membership, link: this.#link, waiting: openWaitingLink(settings), key });
+    this.peers = new Peers({
+      membership,
+      link: this.#link,
+      waiting: openWaitingLink(settings),
+      key,
+      onOtherVersion: ({ node, name }) =>
+        log.warn(
+          { node, question: name },
+          'a node of another version cannot be asked; results are partial until all have one version',
+        ),
+    });
     this.readings = peerReadings(membership, this.peers);
     membership.onChange((event) => {
       const { id: node, epoch, url, version } = event.node;
@@ -100,7 +110,17 @@ export class ClusterNodes {
   /** Makes these sessions those of all nodes. */
   signIns(sessions: SessionTable): SignInShare {
     const values = new EncryptedValues(this.#options.keyFor(CLUSTER_VALUES_PURPOSE));
-    this.#signIns = new SharedSignIns({ sessions, link: this.#link, peers: this.peers, values });
+    this.#signIns = new SharedSignIns({
+      sessions,
+      link: this.#link,
+      peers: this.peers,
+      values,
+      onUnreadable: (count) =>
+        this.#options.log.warn(
+          { sessions: count },
+          'dashboard sessions of a node of another version are not known here',
+        ),
+    });
     return this.#signIns;
   }
 

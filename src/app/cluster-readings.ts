@@ -97,10 +97,13 @@ export function peerReadings(membership: Membership, peers: Pick<Peers, 'counts'
     },
     {
       name: 'gatehouse_cluster_questions_total',
-      help: 'Questions between the nodes: asked, not answered in time (late), answered for others, or dropped as not ours.',
+      help: 'Questions between the nodes: asked, not answered in time (late), answered for others, unsupported by a node of another version, messages of another version, or dropped as not ours.',
       kind: 'totals',
       label: 'result',
-      read: () => Object.entries(peers.counts),
+      read: () => {
+        const { otherVersion, ...others } = peers.counts;
+        return Object.entries({ ...others, other_version: otherVersion });
+      },
     },
   ];
 }

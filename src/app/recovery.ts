@@ -126,7 +126,7 @@ export function openMemory(
     memory,
     exchange,
     table: openTableMaintenance(folder, memory, exchange),
-    ...openOutcomes(memory, exchange, link),
+    ...openOutcomes(memory, exchange, link, log),
   };
 }
 
@@ -142,15 +142,39 @@ function openOutcomes(
   memory: VelocityMemory,
   seed: ExchangeSeed | null,
   link: Link | null,
+  log: Log,
 ): { readonly outcomes: OutcomeMemory; close(): Promise<void> } {
   const local = new LocalVelocity(memory);
   if (seed === null || link === null) return { outcomes: local, close: () => Promise.resolve() };
   const exchange = new VelocityExchange({ memory, values: new EncryptedValues(seed.valuesKey), link });
+  const endWatch = watchUnreadable(new StreamMarks(memory.marks), log);
   return {
     outcomes: new ClusterVelocity(memory, local, exchange),
     async close() {
+      endWatch();
       await exchange.flush();
       exchange.close();
     },
   };
+}
+
+/** Choice: an operator sees during an upgrade that counts lack events, without a line for each. */
+const WATCH_MS = 1_000;
+const LOGGED_MS = 60_000;
+
+/** Logs, at most once a minute, that events of other nodes cannot be read. Returns a function that ends it. */
+function watchUnreadable(marks: StreamMarks, log: Log): () => void {
+  let logged = 0;
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  const timer = setInterval(() => {
+    const entries = marks.count('unreadable');
+    if (entries === logged || performance.now() - loggedMs < LOGGED_MS) return;
+    log.warn(
+      { entries: entries - logged },
+      'events of nodes of another version, or with another master key, are not counted here',
+    );
+    logged = entries;
+    loggedMs = performance.now();
+  }, WATCH_MS).unref();
+  return () => clearInterval(timer);
 }

@@ -18,6 +18,8 @@ import { StartFault } from './start-fault.ts';
 
 /** How often the state is compared with the logged one. */
 const WATCH_MS = 500;
+const NEEDS_UPGRADE =
+  'a newer node made a change that this one cannot read, see the log; changes are not seen here, and none can be made, until the upgrade';
 
 /**
  * The change feed of a node of a cluster. It has connections of its own: a large change must not delay admission, and its reader waits for
@@ -85,10 +87,11 @@ export class WiredFeed {
     const state = this.#feed?.state ?? { kind: 'away', detail: '' };
     const version = String(this.position);
     if (state.kind === 'current' || state.kind === 'catching-up') return { state: 'ok', version, detail: state.kind };
+    const needsUpgrade = state.kind === 'stopped' && state.needsUpgrade === true;
     const detail = {
       loading: 'the data is being replaced by that of another node',
       away: 'the shared store does not answer; changes of other nodes are not seen, and none can be made',
-      stopped: 'changes cannot be applied on this node, see the log',
+      stopped: needsUpgrade ? NEEDS_UPGRADE : 'changes cannot be applied on this node, see the log',
     }[state.kind];
     return { state: 'broken', version, detail };
   }

@@ -59,6 +59,8 @@ export class SharedWork {
       nowMs: () => Date.now(),
       onTakenOver: (node, deliveries) =>
         log.warn({ node, deliveries }, 'deliveries of another node are continued here'),
+      onUnreadable: (node, deliveries) =>
+        log.error({ node, deliveries }, 'a newer build wrote the deliveries of a node that is gone; upgrade this node'),
     });
   }
 

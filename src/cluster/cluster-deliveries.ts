@@ -145,7 +145,8 @@ function rowsOf(part: readonly unknown[]): readonly Delivery[] {
   const rows: Delivery[] = [];
   for (let at = 0; at + 1 < part.length; at += 2) {
     const [id, bytes] = part.slice(at, at + 2);
-    if (typeof id === 'string' && Buffer.isBuffer(bytes)) rows.push(unpackDelivery(id, bytes));
+    const row = typeof id === 'string' && Buffer.isBuffer(bytes) ? unpackDelivery(id, bytes) : null;
+    if (row !== null) rows.push(row);
   }
   return rows;
 }

@@ -79,9 +79,11 @@ export class ClusterHistory implements DecisionReader {
       if (page === null) isPartial = true;
       else pages.push({ ...page, source: sourceOf(node.id) });
     }
-    cover(query.coverage, isPartial);
     const { rows, next } = mergePages(pages, query.limit);
-    return { kind: 'page', rows: await this.#unpackAll(rows), next };
+    const unpacked = await this.#unpackAll(rows);
+    // Records of a newer build.
+    cover(query.coverage, isPartial || unpacked.length < rows.length);
+    return { kind: 'page', rows: unpacked, next };
   }
 
   async fingerprints(customer: CustomerNumber, query: FingerprintQuery): Promise<FingerprintOutcome> {
@@ -123,7 +125,11 @@ export class ClusterHistory implements DecisionReader {
       for (const [buffer] of rest) {
         if (isEnough || !Buffer.isBuffer(buffer)) continue;
         const end = visitRows(buffer, (at, rowEnd, occurredAtMs) => {
-          if (!record.read(buffer, at, rowEnd)) return false;
+          if (!record.read(buffer, at, rowEnd)) {
+            // A record of a newer build.
+            isIncomplete = true;
+            return false;
+          }
           sum.rows++;
           sum.oldestMs = Math.min(sum.oldestMs ?? occurredAtMs, occurredAtMs);
           return visit(record, buffer, at, rowEnd, occurredAtMs, buffer);

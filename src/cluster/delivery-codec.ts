@@ -5,14 +5,21 @@ import type { DeliveryReason, DeliveryReport, DeliveryWork } from '../state/deli
 import type { Delivery } from '../work/webhook.ts';
 import type { WorkCodec } from './redis-work-queue.ts';
 
-/** Deliveries in the lanes of their endpoints: customer number, u32, then the row as in the delivery log. */
+/**
+ * Version of a delivery between nodes: a byte, then customer number, u32, then the row as in the delivery log. Raise it when the row
+ * changes. Nodes leave rows of another version where they are: a node that reads them continues them.
+ */
+export const DELIVERY_FORMAT = 1;
+const HEAD_BYTES = 5;
+
+/** Deliveries in the lanes of their endpoints. */
 export const DELIVERY_CODEC: WorkCodec<Delivery, DeliveryWork, DeliveryReport, DeliveryReason> = {
   idOf: ({ id }) => id,
   laneOf: ({ endpointId }) => endpointId,
   encode: packDelivery,
   decode(id, lane, bytes) {
     const row = unpackDelivery(id, bytes);
-    return { id: row.id, lane, row };
+    return row && { id: row.id, lane, row };
   },
   retried: ({ row }, { attempt, elapsedMs }, atMs) =>
     packDelivery({
@@ -26,12 +33,15 @@ export const DELIVERY_CODEC: WorkCodec<Delivery, DeliveryWork, DeliveryReport, D
 
 export function packDelivery(row: Delivery): Buffer {
   const key = keyOf(row.customer, row.id);
-  return Buffer.concat([key.subarray(0, 4), encodeRow(key, row)]);
+  return Buffer.concat([VERSION, key.subarray(0, 4), encodeRow(key, row)]);
 }
 
-/** `bytes` must belong to the caller. */
-export function unpackDelivery(id: string, bytes: Buffer): Delivery {
-  return decodeRow(keyOf(bytes.readUInt32BE(0) as CustomerNumber, id), bytes.subarray(4));
+const VERSION = Buffer.from([DELIVERY_FORMAT]);
+
+/** Returns null for a row of another version. `bytes` must belong to the caller. */
+export function unpackDelivery(id: string, bytes: Buffer): Delivery | null {
+  if (bytes[0] !== DELIVERY_FORMAT || bytes.length < HEAD_BYTES) return null;
+  return decodeRow(keyOf(bytes.readUInt32BE(1) as CustomerNumber, id), bytes.subarray(HEAD_BYTES));
 }
 
 function keyOf(customer: CustomerNumber, id: string): Buffer {

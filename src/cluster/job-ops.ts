@@ -79,20 +79,26 @@ export interface OpOrigin {
 type CreateOp = Extract<JobOp, { readonly kind: 'create' }>;
 type PackedOp = Exclude<JobOp, CreateOp> | (Omit<CreateOp, 'steps'> & { readonly steps: PackedSteps });
 
-const FORMAT = 1;
+/** Version of the entries. Raise it when the fields of an op or the kinds of ops change, or what nodes make of them. */
+export const JOB_LOG_FORMAT = 1;
 
 export function encodeOp({ node, run, serial, nowMs }: OpOrigin, op: JobOp): Buffer {
   const packed = op.kind === 'create' ? { ...op, steps: packSteps(op.steps, wholeOf(op.steps.rowBytes)) } : op;
-  return pack([FORMAT, node, run, serial, nowMs, packed]);
+  return pack([JOB_LOG_FORMAT, node, run, serial, nowMs, packed]);
 }
 
-/** Decodes bytes that `encodeOp` wrote, which the encryption of the log guarantees. Throws for another format. */
-export function decodeOp(bytes: Buffer): { readonly origin: OpOrigin; readonly op: JobOp } {
+export type DecodedOp =
+  | { readonly kind: 'op'; readonly origin: OpOrigin; readonly op: JobOp }
+  /** Written by a build with another format. */
+  | { readonly kind: 'unknown'; readonly format: number };
+
+/** Decodes bytes that `encodeOp` wrote, which the encryption of the log guarantees. */
+export function decodeOp(bytes: Buffer): DecodedOp {
   const [format, node, run, serial, nowMs, packed] = unpack(bytes);
-  if (format !== FORMAT) throw new Error(`the log of jobs has entries of format ${String(format)}; update this node`);
+  if (format !== JOB_LOG_FORMAT) return { kind: 'unknown', format: Number(format) };
   const origin = { node: String(node), run: String(run), serial: Number(serial), nowMs: Number(nowMs) };
   const op = packed as PackedOp;
-  return { origin, op: op.kind === 'create' ? { ...op, steps: unpackSteps(op.steps) } : op };
+  return { kind: 'op', origin, op: op.kind === 'create' ? { ...op, steps: unpackSteps(op.steps) } : op };
 }
 
 export function packResult(result: Result, token: number): WireResult {

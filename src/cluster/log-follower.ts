@@ -20,6 +20,8 @@ export interface FollowerParts {
   /** Called when entries are missing; resolves when the tables no longer depend on them. */
   onGap(from: number, to: number): Promise<void>;
   onFault(detail: StoreFault): void;
+  /** Called once for the entry at which this node stops, because a newer build wrote it; the upgraded node continues from there. */
+  onUnknown(number: number, format: number): void;
 }
 
 /** Choice: as the pauses of other writers after a refused write. */
@@ -39,6 +41,8 @@ export class LogFollower {
   #serial = 0;
   #position: number;
   #isClosed = false;
+  /** Why no entry is applied any more; null while they are. */
+  #stopped: StoreFault | null = null;
   #following: Promise<void> | null = null;
 
   constructor(parts: FollowerParts) {
@@ -46,9 +50,15 @@ export class LogFollower {
     this.#position = parts.position.get();
   }
 
+  /** Whether this node waits for its upgrade, at an entry of a newer build. */
+  get isStopped(): boolean {
+    return this.#stopped !== null;
+  }
+
   /** Appends an entry, and resolves to its outcome here. `jobsBefore`: this node's greatest job number, for an entry that creates one. */
   async commit<T>(op: JobOp, nowMs: number, jobsBefore: number | null = null): Promise<StoreWrite<T>> {
     const { log, node } = this.#parts;
+    if (this.#stopped !== null) return this.#stopped;
     const serial = ++this.#serial;
     const outcome = new Promise<Applied>((resolve) => this.#waiting.set(serial, resolve));
     const bytes = encodeOp({ node, run: this.#run, serial, nowMs }, op);
@@ -90,7 +100,7 @@ export class LogFollower {
   }
 
   #isBefore(last: number): boolean {
-    return this.#position < last && !this.#isClosed;
+    return this.#position < last && !this.#isClosed && this.#stopped === null;
   }
 
   /** Stops after the entry that is being applied. Close the reader's link first, so that it does not wait for further entries. */
@@ -100,21 +110,23 @@ export class LogFollower {
   }
 
   async #follow(): Promise<void> {
-    while (!this.#isClosed) {
+    while (!this.#isClosed && this.#stopped === null) {
       const read = await this.#parts.log.read(this.#position);
       if (read.kind === 'fault') await delay(UNREACHABLE_MS);
       else if (read.kind === 'gap') {
         await this.#parts.onGap(this.#position, read.next);
         await this.#reached(read.next - 1);
       } else if (read.entries.length > 0) {
-        for (const entry of read.entries) if (!this.#isClosed) await this.#apply(entry);
+        for (const entry of read.entries) if (!this.#isClosed && this.#stopped === null) await this.#apply(entry);
         await this.#reached(this.#position);
       }
     }
   }
 
   async #apply(entry: LogEntry): Promise<void> {
-    const { origin, op } = decodeOp(entry.bytes);
+    const decoded = decodeOp(entry.bytes);
+    if (decoded.kind === 'unknown') return this.#stop(entry.number, decoded.format);
+    const { origin, op } = decoded;
     const waiting = origin.run === this.#run ? this.#waiting.get(origin.serial) : undefined;
     for (;;) {
       const applied = await this.#parts.apply(op, origin, entry.job, waiting !== undefined);
@@ -128,6 +140,15 @@ export class LogFollower {
       if (this.#isClosed) return;
       await delay(RETRY_MS);
     }
+  }
+
+  /** No entry may be left out: the jobs of this node would differ from those of all others. */
+  #stop(number: number, format: number): void {
+    const detail = `entry ${number} of the log of extractions has format ${format}, which a newer build wrote; upgrade this node`;
+    this.#stopped = fault('cluster_unavailable', detail);
+    this.#parts.onUnknown(number, format);
+    for (const settle of this.#waiting.values()) settle(this.#stopped);
+    this.#waiting.clear();
   }
 
   async #reached(position: number): Promise<void> {

@@ -13,10 +13,36 @@ export interface PeerQuestion {
   /** For how long the asking node waits, ms. */
   readonly deadlineMs: number;
   readonly name: string;
+  /** Version of the question's body and of its answer. */
+  readonly format: number;
   readonly body: readonly unknown[];
 }
 
-/** `busy`: too many questions are being answered. `unsupported`: the node does not know this kind of question. */
+/**
+ * Versions of the questions: their bodies and the bodies of their answers, which contain rows of decisions, counts and deliveries as the
+ * nodes store them. Raise one when any of these changes. A node that has another version answers `unsupported` at once, and the result is
+ * partial until all nodes are upgraded.
+ */
+const QUESTION_FORMATS: ReadonlyMap<string, number> = new Map([
+  ['history.search', 1],
+  ['history.find', 1],
+  ['history.scan', 1],
+  ['stats.read', 1],
+  ['outcomes.report', 1],
+  ['keys.use', 1],
+  ['deliveries.find', 1],
+  ['deliveries.page', 1],
+  ['sessions.opened', 1],
+  ['sessions.ended', 1],
+  ['sessions.ended_all', 1],
+]);
+
+/** Returns 0 for a question that this build does not know. */
+export function questionFormat(name: string): number {
+  return QUESTION_FORMATS.get(name) ?? 0;
+}
+
+/** `busy`: too many questions are being answered. `unsupported`: the node does not know this question, or not in this version. */
 export type AnswerStatus = 'more' | 'done' | 'busy' | 'unsupported' | 'failed';
 
 export interface PeerPart {
@@ -32,7 +58,7 @@ export interface PeerPart {
   readonly body: readonly unknown[];
 }
 
-/** Version of this form; entries of another one are dropped. */
+/** Version of this form. Entries of another one are dropped and counted; the node that asked gets no answer before its deadline. */
 const VERSION = 1;
 const QUESTION = 0;
 const PART = 1;
@@ -46,23 +72,30 @@ export function encodeMessage(key: Buffer, inbox: string, message: PeerMessage):
   const { id, from, fromEpoch, body } = message;
   const rest =
     message.kind === 'question'
-      ? [QUESTION, message.deadlineMs, message.name]
+      ? [QUESTION, message.deadlineMs, message.name, message.format]
       : [PART, message.at, STATUSES.indexOf(message.status)];
   return encrypt(key, pack([VERSION, id, from, fromEpoch, body, ...rest]), inbox);
 }
 
-/** Returns null for anything that no node of this cluster and version has written for this inbox. */
-export function decodeMessage(key: Buffer, inbox: string, entry: Uint8Array): PeerMessage | null {
+/** Of a node of this cluster with another version of the form. */
+export interface OtherVersion {
+  readonly kind: 'other_version';
+  readonly version: unknown;
+}
+
+/** Returns null for anything that no node of this cluster has written for this inbox. */
+export function decodeMessage(key: Buffer, inbox: string, entry: Uint8Array): PeerMessage | OtherVersion | null {
   if (entry.length > ENTRY_BYTES_MAX) return null;
   const plain = decrypt(key, entry, inbox);
   if (plain === null) return null;
   try {
-    const [version, id, from, fromEpoch, body, kind, number, last] = unpack(plain);
-    if (version !== VERSION || typeof id !== 'string' || !ID.test(id) || typeof from !== 'string') return null;
+    const [version, id, from, fromEpoch, body, kind, number, last, format] = unpack(plain);
+    if (version !== VERSION) return { kind: 'other_version', version };
+    if (typeof id !== 'string' || !ID.test(id) || typeof from !== 'string') return null;
     if (!Array.isArray(body) || typeof number !== 'number' || typeof fromEpoch !== 'number') return null;
     const head = { id, from, fromEpoch, body: body as readonly unknown[] };
     if (kind === QUESTION && typeof last === 'string' && last.length <= NAME_CHARACTERS_MAX)
-      return { kind: 'question', ...head, deadlineMs: number, name: last };
+      return { kind: 'question', ...head, deadlineMs: number, name: last, format: Number(format) };
     const status = STATUSES[Number(last)];
     return kind === PART && status !== undefined ? { kind: 'part', ...head, at: number, status } : null;
   } catch {

@@ -3,7 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command, Link, Reply } from './link.ts';
 import type { ClusterNode, Membership } from './membership.ts';
 import { nodeKey } from './store-keys.ts';
-import { type AnswerStatus, decodeMessage, encodeMessage, type PeerPart, type PeerQuestion } from './peer-message.ts';
+import {
+  type AnswerStatus,
+  decodeMessage,
+  encodeMessage,
+  type PeerPart,
+  type PeerQuestion,
+  questionFormat,
+} from './peer-message.ts';
 
 /** Choice: a person waits this long for a page; a node that is slower counts as missing. */
 export const ASK_DEADLINE_MS = 2_000;
@@ -26,6 +33,8 @@ const WAITING_MAX = 128;
 const ANSWER_BYTES_MAX = 48 * 1_048_576;
 /** Choice: covers the questions of ten minutes at 100 per second. A repeated entry is dropped. */
 const SEEN_MAX = 60_000;
+/** Choice: 256 nodes with some questions each, and their next starts. */
+const REPORTED_MAX = 10_000;
 
 /** Answers a question in parts; each is packed and sent alone, so keep them below `PEER_PART_BYTES`. Reads the body with mistrust. */
 export type PeerHandler = (
@@ -55,6 +64,10 @@ export interface PeerCounts {
   asked: number;
   late: number;
   answered: number;
+  /** Questions of this node that another one does not know in this version. */
+  unsupported: number;
+  /** Messages of another version of their form. */
+  otherVersion: number;
   /** Entries of an inbox that no node of this cluster has written, or that came twice. */
   dropped: number;
 }
@@ -66,6 +79,11 @@ export interface PeersOptions {
   readonly waiting: Link;
   /** `keyFor('cluster-values')`. */
   readonly key: Buffer;
+  /**
+   * Called for what a node of another version makes impossible: once for each question that it does not know in this version, and once
+   * for its messages in another form (`name` is null).
+   */
+  readonly onOtherVersion?: (other: { readonly node: string | null; readonly name: string | null }) => void;
 }
 
 interface Open {
@@ -80,7 +98,14 @@ interface Open {
  * deadline makes the result partial, never a failure.
  */
 export class Peers {
-  readonly counts: PeerCounts = { asked: 0, late: 0, answered: 0, dropped: 0 };
+  readonly counts: PeerCounts = {
+    asked: 0,
+    late: 0,
+    answered: 0,
+    unsupported: 0,
+    otherVersion: 0,
+    dropped: 0,
+  };
   readonly #options: PeersOptions;
   readonly #handlers = new Map<string, PeerHandler>();
   /** By question and node. */
@@ -88,6 +113,8 @@ export class Peers {
   readonly #seen = new Set<string>();
   readonly #stop = new AbortController();
   readonly #queue: PeerQuestion[] = [];
+  /** What was reported to `onOtherVersion`, by node, its run, and question. */
+  readonly #reported = new Set<string>();
   #answering = 0;
   #reading: Promise<void> | null = null;
 
@@ -124,7 +151,13 @@ export class Peers {
     const answers = await this.#askAll(nodes, name, body, options.deadlineMs ?? ASK_DEADLINE_MS);
     const done = answers.filter(({ status }) => status === 'done');
     this.counts.asked += answers.length;
-    this.counts.late += answers.filter(({ status }) => status === 'late').length;
+    for (const { node, status } of answers) {
+      if (status === 'late') this.counts.late++;
+      else if (status === 'unsupported') {
+        this.counts.unsupported++;
+        this.#report(`${node.id} ${node.epoch} ${name}`, { node: node.id, name });
+      }
+    }
     return { answers: done, isPartial: missing > 0 || done.length < answers.length };
   }
 
@@ -150,6 +183,7 @@ export class Peers {
       fromEpoch: membership.epoch,
       deadlineMs,
       name,
+      format: questionFormat(name),
       body,
     };
     const answers = nodes.map((node) => this.#await(id, node, deadlineMs));
@@ -208,10 +242,19 @@ export class Peers {
 
   #take(message: ReturnType<typeof decodeMessage>): void {
     if (message === null || (message.kind === 'question' && this.#isRepeated(message.id))) this.counts.dropped++;
-    else if (message.kind === 'part') this.#takePart(message);
+    else if (message.kind === 'other_version') {
+      this.counts.otherVersion++;
+      this.#report(`form ${String(message.version)}`, { node: null, name: null });
+    } else if (message.kind === 'part') this.#takePart(message);
     else if (this.#answering < ANSWERING_MAX) void this.#answer(message);
     else if (this.#queue.length < WAITING_MAX) this.#queue.push(message);
     else void this.#reply(message, 0, 'busy', []);
+  }
+
+  #report(key: string, other: { readonly node: string | null; readonly name: string | null }): void {
+    if (this.#reported.has(key) || this.#reported.size > REPORTED_MAX) return;
+    this.#reported.add(key);
+    this.#options.onOtherVersion?.(other);
   }
 
   #isRepeated(id: string): boolean {
@@ -246,7 +289,7 @@ export class Peers {
 
   async #answerNow(question: PeerQuestion): Promise<void> {
     const handler = this.#handlers.get(question.name);
-    if (handler === undefined) {
+    if (handler === undefined || question.format !== questionFormat(question.name)) {
       await this.#reply(question, 0, 'unsupported', []);
       return;
     }

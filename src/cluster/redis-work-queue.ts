@@ -18,7 +18,8 @@ export interface WorkCodec<New, Work extends QueuedWork, Report, Reason> {
   idOf(work: New): string;
   laneOf(work: New): string;
   encode(work: New): Buffer;
-  decode(id: string, lane: string, bytes: Buffer): Work;
+  /** Returns null for a value that this build does not read. */
+  decode(id: string, lane: string, bytes: Buffer): Work | null;
   /** Returns what the next claim of work to be tried again shows; null if it stays as it is. */
   retried(work: Work, report: Report, atMs: number): Buffer | null;
   encodeReason(reason: Reason): Buffer;
@@ -33,6 +34,8 @@ export interface RedisWorkParts<New, Work extends QueuedWork, Report, Reason> {
   readonly codec: WorkCodec<New, Work, Report, Reason>;
   readonly leaseMs?: number;
   readonly deadlineMs?: number;
+  /** Called with the lane and the number of its values that could not be read: of a newer build, or encrypted with another key. */
+  readonly onUnreadable?: (lane: string, count: number) => void;
 }
 
 /** The store did not do it, or it is unknown whether it did. */
@@ -100,11 +103,19 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
     const [sent] = await this.#send([this.#script(CLAIM, lane, args)]);
     const found = listOf(replyOf(sent));
     const claims: Claim<Work>[] = [];
+    const unreadable: string[] = [];
     for (let at = 0; at + 2 < found.length; at += 3) {
       const id = String(found[at]);
       const bytes = this.#opened(lane, id, found[at + 1]);
-      if (bytes === null) continue;
-      claims.push({ work: this.#parts.codec.decode(id, lane, bytes), token: String(found[at + 2]), untilMs });
+      const work = bytes === null ? null : this.#parts.codec.decode(id, lane, bytes);
+      const token = String(found[at + 2]);
+      if (work === null) unreadable.push(id, token);
+      else claims.push({ work, token, untilMs });
+    }
+    if (unreadable.length > 0) {
+      // At once, so that a node that reads it gets it.
+      await this.#send([this.#script(RELEASE, lane, unreadable)]);
+      this.#parts.onUnreadable?.(lane, unreadable.length / 2);
     }
     return claims;
   }

@@ -37,6 +37,8 @@ export interface SharedDeliveriesParts {
   readonly nowMs: () => number;
   /** Called with the number of deliveries that were taken over from a node. */
   readonly onTakenOver: (node: string, count: number) => void;
+  /** Called once for a node that is gone if this build cannot read its deliveries: they wait for an upgraded node, or for their own. */
+  readonly onUnreadable: (node: string, count: number) => void;
   readonly tickMs?: number;
   readonly scanMs?: number;
 }
@@ -70,6 +72,8 @@ export class SharedDeliveries {
   #timer: NodeJS.Timeout | null = null;
   #scannedMs = Number.NEGATIVE_INFINITY;
   #goneBefore = new Set<string>();
+  /** Nodes that are gone → their deliveries that this build cannot read. */
+  readonly #unreadable = new Map<string, number>();
   /** Attempts that ended. */
   #changes = 0;
   #writes: Promise<unknown> = Promise.resolve();
@@ -77,12 +81,19 @@ export class SharedDeliveries {
   constructor(parts: SharedDeliveriesParts) {
     this.#parts = parts;
     const codec = { ...DELIVERY_CODEC, laneOf: () => parts.node };
-    this.#queue = new RedisWorkQueue({ link: parts.link, key: parts.key, name: NAME, codec, deadlineMs: DEADLINE_MS });
+    const { link, key } = parts;
+    const onUnreadable = (lane: string, count: number): void => this.#onUnreadable(lane, count);
+    this.#queue = new RedisWorkQueue({ link, key, name: NAME, codec, deadlineMs: DEADLINE_MS, onUnreadable });
   }
 
   /** Whether attempts wait until the store answers again. */
   get isHeldUp(): boolean {
     return !this.#isCurrent;
+  }
+
+  /** Deliveries of nodes that are gone which this build cannot read. */
+  get unreadable(): number {
+    return [...this.#unreadable.values()].reduce((sum, count) => sum + count, 0);
   }
 
   start(local: LocalDeliveries): void {
@@ -190,6 +201,7 @@ export class SharedDeliveries {
     if (!sends) return this.#forgetTaken();
     const live = new Set([...senders(), this.#parts.node]);
     const gone = (await this.#queue.lanes()).filter((lane) => !live.has(lane));
+    for (const lane of this.#unreadable.keys()) if (!gone.includes(lane)) this.#unreadable.delete(lane);
     for (const lane of gone) if (this.#goneBefore.has(lane)) await this.#takeOver(lane);
     this.#goneBefore = new Set(gone);
   }
@@ -203,6 +215,11 @@ export class SharedDeliveries {
       const gone = rows.filter(({ id }) => taken.value.has(id));
       if (gone.length > 0) await this.#local?.drop(gone);
     }
+  }
+
+  #onUnreadable(lane: string, count: number): void {
+    if (!this.#unreadable.has(lane)) this.#parts.onUnreadable(lane, count);
+    this.#unreadable.set(lane, count);
   }
 
   async #takeOver(lane: string): Promise<void> {

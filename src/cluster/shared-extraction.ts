@@ -23,6 +23,8 @@ export interface SharedExtractionParts {
   onFault(fault: StoreFault): void;
   /** Called when this node was away for longer than the log reaches back: its unfinished jobs were discarded. */
   onGap(from: number, to: number): void;
+  /** Called when this node stops at an entry of a newer build. */
+  onUnknown(number: number, format: number): void;
   /** Bounds for tests. */
   readonly logBytesMax?: number;
   readonly tickMs?: number;
@@ -61,6 +63,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
       if (discarded.kind === 'ok') for (const job of discarded.value) onNews({ kind: 'lost', job });
     },
     onFault: (fault) => parts.onFault(fault),
+    onUnknown: (number, format) => parts.onUnknown(number, format),
   });
   const takeover = new JobTakeover({
     node,
@@ -78,6 +81,9 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
       listener = given;
     },
     caughtUp: () => follower.caughtUp(),
+    get isStopped() {
+      return follower.isStopped;
+    },
     setNodes: (nodes) => takeover.setNodes(nodes),
     async close() {
       takeover.close();

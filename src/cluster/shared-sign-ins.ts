@@ -16,6 +16,8 @@ const SYNC_MS = 15_000;
 const OPENED = 'sessions.opened';
 const ENDED = 'sessions.ended';
 const ENDED_ALL = 'sessions.ended_all';
+/** Version of a session in the store and between nodes. A node leaves sessions of another one alone, and does not know them. */
+const SESSION_FORMAT = 1;
 const HASH = /^[0-9a-f]{64}$/;
 
 export interface SignInOptions {
@@ -24,6 +26,8 @@ export interface SignInOptions {
   readonly peers: Peers;
   readonly values: EncryptedValues;
   readonly syncMs?: number;
+  /** Called when sessions in the store begin to be of another version. */
+  readonly onUnreadable?: (count: number) => void;
 }
 
 /**
@@ -37,6 +41,8 @@ export class SharedSignIns implements SignInShare {
   readonly #stored = new Map<string, number>();
   /** Codes of this node that the store has. */
   readonly #issued = new Set<string>();
+  /** Sessions of the store that this build cannot read. */
+  #unreadable = 0;
 
   constructor(options: SignInOptions) {
     const { sessions, peers, syncMs = SYNC_MS } = options;
@@ -67,8 +73,8 @@ export class SharedSignIns implements SignInShare {
   }
 
   async endedAll(keyHash: string): Promise<void> {
-    const rows = await this.#read();
-    const own = (rows ?? []).filter((row) => row.keyHash === keyHash).map(({ idHash }) => idHash);
+    const stored = await this.#read();
+    const own = (stored?.rows ?? []).filter((row) => row.keyHash === keyHash).map(({ idHash }) => idHash);
     for (const idHash of own) this.#stored.delete(idHash);
     const removal = own.length === 0 ? [] : [hashCommand('HDEL', ...own)];
     await Promise.all([this.#send(removal), this.#ask(ENDED_ALL, [keyHash])]);
@@ -96,16 +102,20 @@ export class SharedSignIns implements SignInShare {
   async sync(): Promise<void> {
     const { sessions } = this.#options;
     const before = [...this.#stored.keys()];
-    const rows = await this.#read();
-    if (rows === null) return;
+    const stored = await this.#read();
+    if (stored === null) return;
+    const { rows, unreadable } = stored;
+    this.#count(unreadable.size);
     const known = new Set(rows.map(({ idHash }) => idHash));
-    for (const idHash of before) if (!known.has(idHash)) this.#forget(idHash);
+    for (const idHash of before) if (!known.has(idHash) && !unreadable.has(idHash)) this.#forget(idHash);
     for (const row of rows) {
       sessions.adopt(row);
       this.#stored.set(row.idHash, row.lastSeenAtMs);
     }
     const own = sessions.rows();
-    await this.#put(own.filter((row) => (this.#stored.get(row.idHash) ?? 0) < row.lastSeenAtMs));
+    // A newer node has stored it since; this one would replace what it cannot read.
+    const mine = own.filter(({ idHash }) => !unreadable.has(idHash));
+    await this.#put(mine.filter((row) => (this.#stored.get(row.idHash) ?? 0) < row.lastSeenAtMs));
     const living = new Set(own.map(({ idHash }) => idHash));
     const over = [...known].filter((idHash) => !living.has(idHash));
     for (const idHash of over) this.#stored.delete(idHash);
@@ -129,18 +139,26 @@ export class SharedSignIns implements SignInShare {
     if (sent?.kind === 'reply') for (const row of rows) this.#stored.set(row.idHash, row.lastSeenAtMs);
   }
 
-  /** Returns null if the store does not answer. Values that no node has written are left out. */
-  async #read(): Promise<readonly SessionRow[] | null> {
+  #count(unreadable: number): void {
+    if (unreadable > 0 && this.#unreadable === 0) this.#options.onUnreadable?.(unreadable);
+    this.#unreadable = unreadable;
+  }
+
+  /** Returns null if the store does not answer. */
+  async #read(): Promise<{ readonly rows: readonly SessionRow[]; readonly unreadable: ReadonlySet<string> } | null> {
     const [sent] = await this.#send([hashCommand('HGETALL')]);
     if (sent?.kind !== 'reply' || !Array.isArray(sent.reply)) return null;
     const flat = sent.reply as readonly Reply[];
-    return flat.flatMap((value, at) => {
-      const idHash = String(flat[at - 1]);
-      const plain =
-        at % 2 === 1 && Buffer.isBuffer(value) ? this.#options.values.decrypt(contextOf(idHash), value) : null;
+    const rows: SessionRow[] = [];
+    const unreadable = new Set<string>();
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      const [idHash, value] = [String(flat[at]), flat[at + 1]];
+      const plain = Buffer.isBuffer(value) ? this.#options.values.decrypt(contextOf(idHash), value) : null;
       const row = plain === null ? null : rowIn(unpack(plain));
-      return row?.idHash === idHash ? [row] : [];
-    });
+      if (row?.idHash === idHash) rows.push(row);
+      else unreadable.add(idHash);
+    }
+    return { rows, unreadable };
   }
 
   #send(commands: readonly Command[]): ReturnType<Link['send']> {
@@ -165,11 +183,20 @@ function contextOf(idHash: string): string {
 }
 
 function writeRow(row: SessionRow): readonly unknown[] {
-  return [row.idHash, row.keyHash, row.customer, row.prefix, row.createdAtMs, row.lastSeenAtMs];
+  return [SESSION_FORMAT, row.idHash, row.keyHash, row.customer, row.prefix, row.createdAtMs, row.lastSeenAtMs];
 }
 
-function rowIn([idHash, keyHash, who, prefix, createdAtMs, lastSeenAtMs]: readonly unknown[]): SessionRow | null {
+function rowIn([
+  format,
+  idHash,
+  keyHash,
+  who,
+  prefix,
+  createdAtMs,
+  lastSeenAtMs,
+]: readonly unknown[]): SessionRow | null {
   const customer = customerIn(who);
+  if (format !== SESSION_FORMAT) return null;
   if (typeof idHash !== 'string' || !HASH.test(idHash) || typeof keyHash !== 'string' || !HASH.test(keyHash))
     return null;
   if (customer === null || typeof prefix !== 'string' || !isNumber(createdAtMs) || !isNumber(lastSeenAtMs)) return null;

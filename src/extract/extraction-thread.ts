@@ -57,7 +57,9 @@ export interface DeliveryRows extends Omit<DeliveryLog, 'add' | 'ended'> {
   ended(id: DeliveryId): Promise<void>;
 }
 
-const AT_REST: JobEngineState = { isBroken: false, figures: NO_FIGURES, waiting: new Map() };
+const AT_REST: JobEngineState = { isBroken: false, isOutdated: false, figures: NO_FIGURES, waiting: new Map() };
+
+const OUTDATED = 'a newer node wrote to the log of extractions; extractions stop on this node until it is upgraded';
 
 const after = (ms: number, then: () => void): (() => void) => {
   const timer = setTimeout(then, ms);
@@ -165,6 +167,7 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
     status() {
       if (thread.isFailing)
         return { state: 'broken', version: null, detail: 'the extraction thread cannot start; retrying' };
+      if (state.isOutdated) return { state: 'broken', version: null, detail: OUTDATED };
       if (!state.isBroken) return { state: 'ok', version: null, detail: '' };
       return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
     },

@@ -69,6 +69,8 @@ export interface JobEngine {
 export interface JobEngineState {
   /** Whether the extract workers cannot start. */
   readonly isBroken: boolean;
+  /** Whether a newer node of the cluster writes what this one cannot read. */
+  readonly isOutdated: boolean;
   readonly figures: ExtractionFigures;
   /** Jobs that are idle because their sources asked them to wait, with the time at which they continue, Unix ms. */
   readonly waiting: ReadonlyMap<ExtractionId, number>;
@@ -190,6 +192,7 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
     writes,
     state: () => ({
       isBroken: pool.isBroken,
+      isOutdated: shared?.isStopped ?? false,
       figures: figuresOf(scheduler, store.extractions, deliveries?.size ?? 0),
       waiting: scheduler.waitingJobs(),
     }),

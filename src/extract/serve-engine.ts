@@ -19,7 +19,13 @@ export async function serveEngine(port: MessagePort, open: (links: EngineLinks) 
   const postState = (): void => {
     const state = engine.state();
     const { figures, waiting } = state;
-    const json = JSON.stringify([state.isBroken, waiting.size > 0 ? [...waiting] : null, figures, [...figures.bytes]]);
+    const json = JSON.stringify([
+      state.isBroken,
+      state.isOutdated,
+      waiting.size > 0 ? [...waiting] : null,
+      figures,
+      [...figures.bytes],
+    ]);
     if (json === stateJson) return;
     stateJson = json;
     signal({ kind: 'state', state });

@@ -17,6 +17,8 @@ export interface SharedJobs {
   follow(): Promise<void>;
   /** Calls `listener` for what other nodes change, and for changes of owners. */
   onNews(listener: (news: JobNews) => void): void;
+  /** Whether nothing of other nodes is applied and nothing can be written, because a newer build wrote to the log. */
+  readonly isStopped: boolean;
   /** Resolves when everything in the log at the time of the call is applied, or the shared store does not answer. */
   caughtUp(): Promise<void>;
   /** Sets the nodes that are alive, this one among them. Jobs of all others are taken over. */

@@ -46,6 +46,8 @@ export const MARK_COUNTERS = {
   gapAtMs: 8,
   /** When a node began to read streams without any history, ms of the system's clock. */
   thinAtMs: 11,
+  /** When an entry could not be read last. */
+  unreadableAtMs: 12,
   /** Entries and bytes sent. */
   entriesSent: 9,
   bytesSent: 10,

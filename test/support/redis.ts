@@ -282,7 +282,8 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 }
 
 /** Returns ports that were free a moment ago, all different. */
-async function freePorts(count: number): Promise<number[]> {
+/** Returns ports of loopback that nothing uses now. */
+export async function freePorts(count: number): Promise<number[]> {
   const held = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   for (const one of held) if (!one.listening) await once(one, 'listening');
   const ports = held.map((one) => (one.address() as AddressInfo).port);

@@ -47,6 +47,8 @@ export class SharedNode {
   readonly steps: LeasedStep[] = [];
   readonly faults: StoreFault[] = [];
   readonly gaps: (readonly [from: number, to: number])[] = [];
+  /** Entries of newer builds: number and format. */
+  readonly unknown: (readonly [number: number, format: number])[] = [];
   readonly ended: string[] = [];
   readonly #cut: () => Promise<void>;
   #events: ExtractPoolEvents | null = null;
@@ -82,6 +84,7 @@ export class SharedNode {
       nowMs: () => Date.now(),
       onFault: (fault) => void this.faults.push(fault),
       onGap: (from, to) => void this.gaps.push([from, to]),
+      onUnknown: (number, format) => void this.unknown.push([number, format]),
       ...(logBytesMax !== undefined && { logBytesMax }),
       tickMs: 50,
     });

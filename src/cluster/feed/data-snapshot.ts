@@ -32,11 +32,21 @@ export interface SnapshotParts {
   readonly root: Environment;
   readonly positions: FeedPositions;
   readonly turns: Turns;
+  /**
+   * Version of the tables of this build. Rows of a snapshot are copied as they are, so a node gives one only to nodes of its own
+   * version: those of others wait for a node that has theirs.
+   */
+  readonly tables: number;
 }
 
-/** Writes a snapshot for a node that wants one, unless another node does. Returns whether it was written completely. */
-export async function giveSnapshot(parts: SnapshotParts, node: string, { id }: Wanted): Promise<boolean> {
+/**
+ * Writes a snapshot for a node that wants one, unless another node does or its tables have another version. Returns whether it was written
+ * completely.
+ */
+export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: Wanted): Promise<boolean> {
+  const { id } = wanted;
   const { link, key, root, positions, turns } = parts;
+  if (wanted.tables !== parts.tables) return false;
   const mine = ['SET', giverKey(id), node, 'NX', 'PX', String(SILENT_MS * 12)];
   const claimed = await ask(link, { key: giverKey(id), args: mine }, (reply) => reply !== null);
   if (claimed.kind === 'away' || !claimed.value) return false;
@@ -119,12 +129,12 @@ export async function takeSnapshot(parts: SnapshotParts, node: string, cluster: 
   const tables = new Map(openChangeTables(root).map((table) => [table.name as string, table]));
   let heardMs = performance.now();
   for (let index = 0; ;) {
-    if (index === 0) await want(link, node, id);
+    if (index === 0) await want(link, node, id, parts.tables);
     const sealed = await pop(link, id);
     if (sealed === null) {
       if (performance.now() - heardMs > (index === 0 ? SILENT_MS : SILENT_MS * 2)) {
         await withdraw(link, node, id);
-        return fault('cluster_unavailable', 'no live node gave a snapshot of the data');
+        return fault('cluster_unavailable', noGiver(parts.tables));
       }
       await sleep(index === 0 ? POLL_MS * 10 : POLL_MS);
       continue;
@@ -172,8 +182,12 @@ async function finish(
   return written.kind === 'fault' ? written : { kind: 'ok', position };
 }
 
-async function want(link: Link, node: string, id: string): Promise<void> {
-  const record = JSON.stringify({ id, atMs: Date.now() });
+function noGiver(tables: number): string {
+  return `no live node gave a snapshot of the data; it must have the same version of the tables as this build (${tables})`;
+}
+
+async function want(link: Link, node: string, id: string, tables: number): Promise<void> {
+  const record = JSON.stringify({ id, atMs: Date.now(), tables });
   await ask(link, { key: WANTED_KEY, args: ['HSET', WANTED_KEY, node, record] }, Number);
 }
 

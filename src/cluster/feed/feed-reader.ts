@@ -14,7 +14,12 @@ export type ReadState =
   /** The tables are replaced by a snapshot. */
   | { readonly kind: 'loading' }
   /** Changes cannot be applied here; tried again until they can. */
-  | { readonly kind: 'stopped'; readonly detail: string }
+  | {
+      readonly kind: 'stopped';
+      readonly detail: string;
+      /** Whether a newer build wrote the next change. */
+      readonly needsUpgrade?: boolean;
+    }
   /** The store does not answer. */
   | { readonly kind: 'away'; readonly detail: string };
 
@@ -182,7 +187,10 @@ export class FeedReader {
         arrived.push({ number, token, atMs, change: read.change, origin: read.origin });
         continue;
       }
-      if (arrived.length === 0) this.#parts.onState({ kind: 'stopped', detail: unreadable(number, read) });
+      if (arrived.length === 0) {
+        const needsUpgrade = read.kind === 'unknown';
+        this.#parts.onState({ kind: 'stopped', detail: unreadable(number, read), needsUpgrade });
+      }
       break;
     }
     return arrived;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ENVIRONMENT_FORMATS } from '../../kernel/formats.ts';
 import type { Committed, CommitOptions, Origin } from '../../ports/change-feed.ts';
 import { CHANGE_FORMATS, type ChangeFormats } from '../../state/change-formats.ts';
 import type { Change, OutcomeOf, StateFeed } from '../../state/changes.ts';
@@ -40,6 +41,8 @@ export interface FeedOptions {
   readonly onReplace?: (detail: string) => void;
   readonly bounds?: Partial<StateBounds>;
   readonly formats?: ChangeFormats;
+  /** Version of the tables. */
+  readonly tables?: number;
   readonly keepMs?: number;
   readonly keepBytesMax?: number;
   readonly trimMs?: number;
@@ -359,9 +362,9 @@ export class RedisFeed implements StateFeed {
     this.#isGiving = false;
   }
 
-  #snapshotParts({ link, key }: FeedOptions): SnapshotParts {
+  #snapshotParts({ link, key, tables = ENVIRONMENT_FORMATS.state.version }: FeedOptions): SnapshotParts {
     const { root, turns } = this.#parts;
-    return { link, key, root, positions: this.#positions, turns };
+    return { link, key, root, positions: this.#positions, turns, tables };
   }
 
   async #trim(): Promise<void> {

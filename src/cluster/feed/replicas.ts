@@ -31,6 +31,8 @@ export interface Replica extends ReplicaFacts {
 export interface Wanted {
   readonly id: string;
   readonly atMs: number;
+  /** Version of the tables that the node reads. */
+  readonly tables: number;
 }
 
 /** Choice: a node that has not reported for so long is dead, as for the membership. */

@@ -196,8 +196,10 @@ export class VelocityExchange {
     if (this.#marks.contains(stream, lifeOf(life), word)) return;
     const payload = this.#values.decrypt(velocityKey(stream), sealed);
     const items = payload === null ? null : decodeItems(payload);
-    if (items === null) this.#marks.add('unreadable', 1);
-    else this.#foreign.apply(stream, items);
+    if (items === null) {
+      this.#marks.add('unreadable', 1);
+      this.#marks.raise('unreadableAtMs', Date.now());
+    } else this.#foreign.apply(stream, items);
   }
 
   /** Counts a gap once, however often the stream is read before its next entry. */

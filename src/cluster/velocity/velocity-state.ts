@@ -9,7 +9,8 @@ const THIN_MS = 3_600_000;
 
 /** Returns whether the counts of present decisions may lack events of other nodes. */
 export function isVelocityDegraded(marks: StreamMarks, nowMs: number): boolean {
-  return nowMs - marks.count('aloneAtMs') < ALONE_MS || nowMs - marks.count('gapAtMs') < GAP_MS;
+  const sinceLossMs = nowMs - Math.max(marks.count('gapAtMs'), marks.count('unreadableAtMs'));
+  return sinceLossMs < GAP_MS || nowMs - marks.count('aloneAtMs') < ALONE_MS;
 }
 
 export interface VelocityState {
@@ -26,6 +27,8 @@ export function readVelocityState(marks: StreamMarks, nowMs: number): VelocitySt
   if (sinceAloneMs < ALONE_MS) return { isBroken: true, detail: 'events are counted by this node alone' };
   if (marks.count('waiting') > 0 && sinceAloneMs < GAP_MS)
     return { isBroken: true, detail: 'events wait to be sent to other nodes' };
+  if (nowMs - marks.count('unreadableAtMs') < GAP_MS)
+    return { isBroken: true, detail: 'events of nodes of another version are not counted here' };
   if (sinceGapMs < THIN_MS)
     return { isBroken: sinceGapMs < GAP_MS, detail: 'events of other nodes were lost in the last hour' };
   if (nowMs - marks.count('thinAtMs') < THIN_MS)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decodeMessage, encodeMessage } from '../../../src/cluster/peer-message.ts';
+import { decodeMessage, encodeMessage, questionFormat } from '../../../src/cluster/peer-message.ts';
 import { comparePositions, mergePages, queryAt, sourceOf } from '../../../src/cluster/source-order.ts';
 import { nodeKey } from '../../../src/cluster/store-keys.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
@@ -246,6 +246,7 @@ describe('the inbox of a node', () => {
       fromEpoch: a.membership.epoch,
       deadlineMs: 1_000,
       name: 'history.find',
+      format: questionFormat('history.find'),
       body: [1, NOW, at(ids, 1)],
     };
     const good = encodeMessage(CLUSTER_KEY, inbox, question);

@@ -29,6 +29,8 @@ export interface TestNode {
   readonly peers: Peers;
   readonly history: ClusterHistory;
   readonly allStats: ClusterStats;
+  /** What nodes of other versions made impossible. */
+  readonly otherVersions: unknown[];
   /** Stops to read, to answer and to beat, as a killed process does. */
   kill(): Promise<void>;
   /** As a shutdown does. */
@@ -83,7 +85,10 @@ export async function openNode(
   const membership = new Membership({ link, id, home, key: CLUSTER_KEY, facts: () => facts, beatMs, goneMs });
   const joined = await membership.join();
   if (joined.kind === 'fault') throw new Error(joined.detail);
-  const peers = new Peers({ membership, link, waiting: await server.link(space, true), key: CLUSTER_KEY });
+  const otherVersions: unknown[] = [];
+  const onOtherVersion = (other: unknown): void => void otherVersions.push(other);
+  const waiting = await server.link(space, true);
+  const peers = new Peers({ membership, link, waiting, key: CLUSTER_KEY, onOtherVersion });
   const turns = new Turns();
   const history = new ClusterHistory(log, peers, turns, id);
   const allStats = new ClusterStats(stats, peers, turns);
@@ -107,7 +112,22 @@ export async function openNode(
   };
   const stopOnce = (): Promise<void> => (stopping ??= stop());
   onTestFinished(stopOnce);
-  return { id, space, folder, store, log, stats, link, membership, peers, history, allStats, kill, stop: stopOnce };
+  return {
+    id,
+    space,
+    folder,
+    store,
+    log,
+    stats,
+    link,
+    membership,
+    peers,
+    history,
+    allStats,
+    otherVersions,
+    kill,
+    stop: stopOnce,
+  };
 }
 
 /** A link that counts its round trips and can be interrupted. */

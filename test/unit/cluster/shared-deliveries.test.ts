@@ -25,6 +25,8 @@ interface Node {
   readonly shared: SharedDeliveries;
   readonly handedOut: Delivery[];
   readonly dropped: string[];
+  /** Nodes that are gone, with the number of their deliveries that this one cannot read. */
+  readonly unreadable: (readonly [string, number])[];
   leaseUntilMs: number;
   isJoined: boolean;
   add(rows: readonly Delivery[]): Promise<void>;
@@ -48,6 +50,7 @@ async function open(name: string, { url = redis.url, sends = true } = {}): Promi
     storeNowMs: () => Date.now(),
     nowMs: () => Date.now(),
     onTakenOver() {},
+    onUnreadable: (gone, count) => void node.unreadable.push([gone, count]),
     tickMs: 20,
     scanMs: 60,
   });
@@ -56,6 +59,7 @@ async function open(name: string, { url = redis.url, sends = true } = {}): Promi
     shared,
     handedOut: [],
     dropped: [],
+    unreadable: [],
     leaseUntilMs: 0,
     isJoined: true,
     async add(rows) {

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DashboardSessions } from '../../../src/auth/dashboard-sessions.ts';
+import { DELIVERY_CODEC, packDelivery } from '../../../src/cluster/delivery-codec.ts';
+import { EncryptedValues } from '../../../src/cluster/encrypted-values.ts';
+import { chunksKey } from '../../../src/cluster/feed/feed-keys.ts';
+import { giveSnapshot } from '../../../src/cluster/feed/data-snapshot.ts';
+import { writePage } from '../../../src/cluster/history-wire.ts';
+import { JobLog } from '../../../src/cluster/job-log.ts';
+import { JOB_LOG_FORMAT } from '../../../src/cluster/job-ops.ts';
+import { decodeMessage, encodeMessage, questionFormat } from '../../../src/cluster/peer-message.ts';
+import { RedisWorkQueue } from '../../../src/cluster/redis-work-queue.ts';
+import { SharedSignIns } from '../../../src/cluster/shared-sign-ins.ts';
+import { feedKey, nodeKey, velocityKey, velocityShard } from '../../../src/cluster/store-keys.ts';
+import { EventEncoder } from '../../../src/cluster/velocity/event-codec.ts';
+import { isVelocityDegraded, readVelocityState } from '../../../src/cluster/velocity/velocity-state.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import { encrypt } from '../../../src/kernel/encryption.ts';
+import { pack, unpack } from '../../../src/kernel/pack.ts';
+import { Turns } from '../../../src/state/turns.ts';
+import { newExtraction } from '../../support/extraction-jobs.ts';
+import { CLUSTER_KEY as FEED_KEY, openNode as openFeedNode } from '../../support/feeds.ts';
+import { linkTo } from '../../support/links.ts';
+import { type RedisServer, startRedis } from '../../support/redis.ts';
+import { SharedNode } from '../../support/shared-extraction.ts';
+import { openVelocityNode, VALUES_KEY } from '../../support/velocity-nodes.ts';
+import { delivery } from '../state/deliveries-support.ts';
+import { event } from '../velocity/events.ts';
+import { CLUSTER_KEY, openNodes, type TestNode } from './nodes.ts';
+import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+
+/** What a node makes of everything that a newer build sends it: it is refused or left alone, counted and reported, and nothing breaks. */
+
+const JOBS_KEY = Buffer.alloc(32, 9);
+const LIVE = { timeout: 10_000, interval: 5 };
+
+let redis: RedisServer;
+let server: StoreServer;
+beforeAll(async () => {
+  [redis, server] = await Promise.all([startRedis(), startStore()]);
+});
+afterAll(() => Promise.all([redis.stop(), server.stop()]));
+beforeEach(() => redis.flush());
+
+/** Returns bytes with the version after this build's. */
+function newer(bytes: Buffer): Buffer {
+  const [version = 0] = bytes;
+  return Buffer.concat([Buffer.from([version + 1]), bytes.subarray(1)]);
+}
+
+describe('the log of extractions', () => {
+  test('A node stops before an entry of a newer build, refuses new jobs at once, and the upgraded node continues there', async () => {
+    const [link, reader] = [await linkTo(redis.url), await linkTo(redis.url)];
+    const log = new JobLog({ link, reader, key: JOBS_KEY });
+    const node = await SharedNode.open({ url: redis.url, node: 'a', runsJobs: false });
+    const before = await node.engine.writes.create(newExtraction({}));
+    const entry = pack([JOB_LOG_FORMAT + 1, 'b', 'run', 1, Date.now(), { kind: 'fields of a newer build' }]);
+    await log.append(entry, 0, null);
+    await expect.poll(() => node.unknown, LIVE).toEqual([[2, JOB_LOG_FORMAT + 1]]);
+    expect(node.engine.state().isOutdated).toBe(true);
+    const startedMs = performance.now();
+    const after = await node.engine.writes.create(newExtraction({}));
+    expect([before.kind, after.kind]).toEqual(['created', 'fault']);
+    expect(await node.engine.caughtUp()).toBeUndefined();
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    // Nothing is skipped: the position is still before the entry.
+    expect(node.store.counters.get('jobLog')).toBe(1);
+    await node.stop();
+    const again = await SharedNode.open({ url: redis.url, node: 'a', runsJobs: false, folder: node.folder });
+    await expect.poll(() => again.unknown, LIVE).toEqual([[2, JOB_LOG_FORMAT + 1]]);
+    await Promise.all([link.close(), reader.close()]);
+  });
+});
+
+describe('deliveries of a node that is gone', () => {
+  test('Rows of a newer build are released unread and reported; others are claimed', async () => {
+    const link = await linkTo(redis.url);
+    const unreadable: unknown[] = [];
+    const onUnreadable = (lane: string, count: number): void => void unreadable.push([lane, count]);
+    const parts = { link, key: VALUES_KEY, name: 'test' };
+    const ofNewer = new RedisWorkQueue({
+      ...parts,
+      codec: { ...DELIVERY_CODEC, laneOf: () => 'gone', encode: (row) => newer(packDelivery(row)) },
+    });
+    const ours = new RedisWorkQueue({ ...parts, codec: { ...DELIVERY_CODEC, laneOf: () => 'gone' }, onUnreadable });
+    const [theirs, own] = [delivery(1), delivery(1)];
+    await ofNewer.publish([theirs]);
+    await ours.publish([own]);
+    const order = { consumer: 'a', lane: 'gone', limit: 10, nowMs: Date.now() + 60_000 };
+    const claims = await ours.claim(order);
+    expect(claims.map(({ work }) => work.id)).toEqual([own.id]);
+    expect(unreadable).toEqual([['gone', 1]]);
+    // It can be claimed at once by a node that reads it.
+    const decode = (id: string, lane: string, bytes: Buffer) =>
+      DELIVERY_CODEC.decode(id, lane, Buffer.concat([Buffer.from([(bytes[0] ?? 0) - 1]), bytes.subarray(1)]));
+    const upgraded = new RedisWorkQueue({ ...parts, codec: { ...DELIVERY_CODEC, decode } });
+    const [claimed] = await upgraded.claim(order);
+    expect(claimed?.work.row).toEqual(theirs);
+    await link.close();
+  });
+});
+
+describe('questions between nodes', () => {
+  async function pair(): Promise<readonly [TestNode, TestNode]> {
+    const [a, b] = await openNodes(server, 2);
+    if (a === undefined || b === undefined) throw new Error('there are two nodes');
+    return [a, b];
+  }
+
+  test('A question in another version is answered at once as unsupported', async () => {
+    const [, b] = await pair();
+    const link = await server.link(b.space);
+    const inbox = nodeKey(b.id, `inbox:${b.membership.epoch}`);
+    const from = { from: 'newer', fromEpoch: 1, id: 'ab'.repeat(12) };
+    const question = { kind: 'question' as const, ...from, deadlineMs: 1_000, name: 'history.find', body: [] };
+    const format = questionFormat(question.name) + 1;
+    await ask(link, 'RPUSH', inbox, encodeMessage(CLUSTER_KEY, inbox, { ...question, format }));
+    const answers = nodeKey('newer', 'inbox:1');
+    let entry: unknown = null;
+    await expect.poll(async () => (entry ??= await ask(link, 'LPOP', answers)), LIVE).not.toBeNull();
+    expect(decodeMessage(CLUSTER_KEY, answers, entry as Buffer)).toMatchObject({ id: from.id, status: 'unsupported' });
+    expect(b.peers.counts.answered).toBe(0);
+  });
+
+  test('A node that does not know a question makes the result partial, is counted, and is reported once', async () => {
+    const [a, b] = await pair();
+    for (let n = 0; n < 3; n++)
+      expect(await a.peers.ask('of.a.newer.build', [])).toEqual({ answers: [], isPartial: true });
+    expect(a.peers.counts.unsupported).toBe(3);
+    expect(a.otherVersions).toEqual([{ node: b.id, name: 'of.a.newer.build' }]);
+  });
+
+  test('Messages in another form are counted and reported once, apart from those of nobody', async () => {
+    const [, b] = await pair();
+    const link = await server.link(b.space);
+    const inbox = nodeKey(b.id, `inbox:${b.membership.epoch}`);
+    const other = encrypt(CLUSTER_KEY, pack([2, 'fields', 'of another form']), inbox);
+    for (const entry of [other, other, Buffer.from('garbage')]) await ask(link, 'RPUSH', inbox, entry);
+    await expect.poll(() => b.peers.counts, LIVE).toMatchObject({ otherVersion: 2, dropped: 1 });
+    expect(b.otherVersions).toEqual([{ node: null, name: null }]);
+  });
+
+  test('A decision that a newer build recorded is left out, and the page is partial', async () => {
+    const [a, b] = await pair();
+    const me = 1 as CustomerNumber;
+    const record = Buffer.from('a record of another form');
+    b.peers.handle('history.search', () => writePage([{ occurredAtMs: 1, arrival: 1, latencyMs: 1, record }], null));
+    const query = { decision: null, text: null, limit: 10, nowMs: Date.now(), after: null };
+    const coverage = { isPartial: false };
+    expect(await a.history.search(me, { ...query, coverage })).toMatchObject({ kind: 'page', rows: [] });
+    expect(coverage.isPartial).toBe(true);
+  });
+});
+
+describe('dashboard sessions', () => {
+  test('Sessions of a newer build are not known, and neither ended nor replaced in the store', async () => {
+    const [a] = await openNodes(server, 1);
+    if (a === undefined) throw new Error('there is a node');
+    const sessions = new DashboardSessions(60_000);
+    const values = new EncryptedValues(CLUSTER_KEY);
+    const reported: number[] = [];
+    const onUnreadable = (count: number): void => void reported.push(count);
+    const share = new SharedSignIns({ sessions, link: a.link, peers: a.peers, values, onUnreadable });
+    const id = sessions.open(
+      { hash: 'ab'.repeat(32), customer: 7 as CustomerNumber, prefix: 'sk_live_abcd' },
+      Date.now(),
+    );
+    const row = sessions.rowOf(id);
+    if (row === null) throw new Error('the session is open');
+    await share.opened(row);
+    // The newer build of another node stores the session after its next use.
+    const [key, context] = [feedKey('sessions'), `${feedKey('sessions')}/${row.idHash}`];
+    const stored = values.decrypt(context, (await ask(a.link, 'HGET', key, row.idHash)) as Buffer);
+    const [format, ...fields] = unpack(stored ?? Buffer.alloc(0));
+    const theirs = values.encrypt(context, pack([Number(format) + 1, ...fields]));
+    await ask(a.link, 'HSET', key, row.idHash, theirs);
+    sessions.use(id, Date.now() + 1_000);
+    for (let n = 0; n < 2; n++) await share.sync();
+    expect(sessions.use(id, Date.now())).not.toBeNull();
+    expect(await ask(a.link, 'HGET', key, row.idHash)).toEqual(theirs);
+    expect(reported).toEqual([1]);
+    share.close();
+  });
+});
+
+describe('events of the velocity store', () => {
+  test('A batch of a newer build is skipped and counted, and the counts are marked as incomplete', async () => {
+    const link = await linkTo(redis.url);
+    const node = openVelocityNode(link);
+    const one = event({});
+    const key = velocityKey(velocityShard(one.customer));
+    const sealed = new EncryptedValues(VALUES_KEY).encrypt(key, newer(new EventEncoder().encode([one])));
+    await ask(link, 'XADD', key, '*', 'l', 'abc', 'e', sealed);
+    const [facts] = await node.worker().observe([one]);
+    expect(facts?.session.decisions1m).toBe(1);
+    expect(node.marks.count('unreadable')).toBe(1);
+    expect(isVelocityDegraded(node.marks, Date.now())).toBe(true);
+    expect(readVelocityState(node.marks, Date.now())).toMatchObject({ isBroken: true, detail: /another version/ });
+    await link.close();
+  });
+});
+
+describe('a snapshot of the tables', () => {
+  test('A node gives none to a node that reads another version of the tables', async () => {
+    const link = await linkTo(redis.url);
+    const { store } = await openFeedNode(redis.url);
+    const { state: root, positions } = store;
+    if (positions === null) throw new Error('the store is open for writing');
+    const parts = { link, key: FEED_KEY, root, positions, turns: new Turns(), tables: 2 };
+    const wanted = { id: 'request', atMs: Date.now() };
+    expect(await giveSnapshot(parts, 'a', { ...wanted, tables: 1 })).toBe(false);
+    expect(await ask(link, 'LLEN', chunksKey(wanted.id))).toBe(0);
+    expect(await giveSnapshot(parts, 'a', { ...wanted, tables: 2 })).toBe(true);
+    await link.close();
+  });
+});
