@@ -115,7 +115,7 @@ export class Cluster {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#admission?.close();
+    await this.#admission?.close();
     await this.#parts.nodes.close();
     await this.#parts.link.close();
   }

@@ -8,6 +8,7 @@ import { SharedDeliveries } from '../cluster/shared-deliveries.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
 import type { EngineCluster } from '../extract/engine-messages.ts';
 import type { Log } from '../observe/log.ts';
+import type { Reading } from '../observe/metrics.ts';
 import type { LiveNode } from '../state/shared-jobs.ts';
 import type { Store } from '../state/open-store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -39,6 +40,7 @@ export class SharedWork {
   readonly #link: MeasuredLink;
   #timer: NodeJS.Timeout | null = null;
   #shown = '';
+  #takenOver = 0;
 
   constructor(parts: SharedWorkParts) {
     const { nodes, settings, keyFor, roles, log } = parts;
@@ -57,11 +59,30 @@ export class SharedWork {
       senders: () => membership.peers().flatMap(({ id, roles: theirs }) => (theirs.includes('deliver') ? id : [])),
       storeNowMs: () => Math.round(membership.storeNowMs),
       nowMs: () => Date.now(),
-      onTakenOver: (node, deliveries) =>
-        log.warn({ node, deliveries }, 'deliveries of another node are continued here'),
+      onTakenOver: (node, deliveries) => {
+        this.#takenOver += deliveries;
+        log.warn({ node, deliveries }, 'deliveries of another node are continued here');
+      },
       onUnreadable: (node, deliveries) =>
         log.error({ node, deliveries }, 'a newer build wrote the deliveries of a node that is gone; upgrade this node'),
     });
+  }
+
+  get readings(): readonly Reading[] {
+    return [
+      {
+        name: 'gatehouse_cluster_deliveries_taken_over_total',
+        help: 'Deliveries of other nodes that this one has continued.',
+        kind: 'total',
+        read: () => this.#takenOver,
+      },
+      {
+        name: 'gatehouse_cluster_deliveries_held',
+        help: '1 while no attempt begins because the shared store does not answer.',
+        kind: 'level',
+        read: () => (this.mirror.isHeldUp ? 1 : 0),
+      },
+    ];
   }
 
   /** Returns the reads of the delivery logs of all nodes. */
