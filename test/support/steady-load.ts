@@ -13,8 +13,11 @@ export interface LoadPlan {
 export interface LoadFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly maxMs: number;
   /** HTTP status → responses; 0 for those that never came. */
   readonly statuses: Readonly<Record<number, number>>;
+  /** When those were sent that were not answered with 200, on the clock of `performance.now`. */
+  readonly failedAtMs: readonly number[];
   /** Decisions that reported that this node was alone. */
   readonly degraded: number;
   /** Ids that were answered with a decision. */
@@ -31,6 +34,7 @@ export async function steadyLoad(
   const latenciesMs: number[] = [];
   const statuses: Record<number, number> = {};
   const accepted: string[] = [];
+  const failedAtMs: number[] = [];
   let degraded = 0;
   const sendOne = async (n: number, dueMs: number): Promise<void> => {
     const requestId = randomUUID();
@@ -39,6 +43,7 @@ export async function steadyLoad(
     const status = answer?.status ?? 0;
     statuses[status] = (statuses[status] ?? 0) + 1;
     if (status === 200) accepted.push(requestId);
+    else failedAtMs.push(dueMs);
     if (answer?.json['session_mode'] === 'degraded') degraded++;
   };
   const sent: Promise<void>[] = [];
@@ -54,5 +59,13 @@ export async function steadyLoad(
   agent.destroy();
   latenciesMs.sort((a, b) => a - b);
   const at = (share: number): number => latenciesMs[Math.floor(latenciesMs.length * share)] ?? NaN;
-  return { p50Ms: at(0.5), p99Ms: at(0.99), statuses, degraded, accepted };
+  return {
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    maxMs: latenciesMs.at(-1) ?? NaN,
+    statuses,
+    failedAtMs,
+    degraded,
+    accepted,
+  };
 }

@@ -1,5 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -30,6 +33,42 @@ describe('deploy/compose.yaml', () => {
     expect(Object.keys(services).sort()).toEqual(['balancer', 'node-1', 'node-2', 'node-3', 'valkey']);
     expect(Object.keys(volumes).sort()).toEqual(['node-1', 'node-2', 'node-3', 'valkey']);
     for (const [name] of nodes) expect(read('deploy/haproxy.cfg')).toContain(`server ${name} ${name}:8080`);
+  });
+
+  test.skipIf(!HAS_YAML)('The health check of a node is a command that follows the status of /readyz', async () => {
+    const { services } = parse('deploy/compose.yaml') as {
+      services: Record<string, { healthcheck: { test: readonly string[] } }>;
+    };
+    const [kind, program = '', ...words] = services['node-1']?.healthcheck.test ?? [];
+    expect([kind, program, words.map((word) => typeof word)]).toEqual(['CMD', 'node', ['string', 'string']]);
+    let status = 200;
+    const server = createServer((req, res) => res.writeHead(req.url === '/readyz' ? status : 404).end());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const codeOf = async (): Promise<unknown> => {
+      const child = spawn(
+        process.execPath,
+        words.map((word) => word.replace('127.0.0.1:8080', `127.0.0.1:${port}`)),
+      );
+      return (await once(child, 'exit'))[0];
+    };
+    expect(await codeOf()).toBe(0);
+    status = 503;
+    expect(await codeOf()).toBe(1);
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+    expect(await codeOf()).toBe(1);
+  });
+
+  test.skipIf(!HAS_YAML)('Secrets of the nodes reach neither the store nor the image', () => {
+    const { services } = parse('deploy/compose.yaml') as {
+      services: Record<string, { environment?: Record<string, string>; env_file?: string }>;
+    };
+    const { environment = {}, env_file: file } = services['valkey'] ?? {};
+    expect([Object.keys(environment), file]).toEqual([['GATEHOUSE_CLUSTER_PASSWORD'], undefined]);
+    const linesOf = (path: string): readonly string[] => read(path).split('\n');
+    expect(linesOf('.dockerignore')).toEqual(expect.arrayContaining(['deploy/cluster.env', 'node_modules', 'data']));
+    expect(linesOf('.gitignore')).toContain('/deploy/cluster.env');
   });
 
   test('Every file that it names is in the repository', () => {
