@@ -4,7 +4,7 @@ import type { Link } from '../../../src/cluster/link.ts';
 import { Membership, type MembershipEvent, type MembershipOptions } from '../../../src/cluster/membership.ts';
 import { readNodeId } from '../../../src/cluster/node-id.ts';
 import { tempFolder } from '../state/support.ts';
-import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
 const KEY = Buffer.alloc(32, 5);
 /** Short, so that tests are quick; the ratio is that of the service. */

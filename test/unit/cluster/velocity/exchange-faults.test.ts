@@ -15,7 +15,7 @@ import { createVelocityMemory, type VelocityMemory } from '../../../../src/veloc
 import { SnapshotWriter } from '../../../../src/velocity/snapshot-writer.ts';
 import { loadSnapshot } from '../../../../src/velocity/snapshot.ts';
 import { idOfWord, SEQUENCE_MAX } from '../../../../src/velocity/stream-marks.ts';
-import { type LateProxy, startLateProxy } from '../../../support/late-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../../../support/tcp-proxy.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';
 import { openVelocityNode, until, type VelocityNode } from '../../../support/velocity-nodes.ts';
 import { event, HASH_KEY, HOUR, MINUTE, NOW_MS, SECOND } from '../../velocity/events.ts';
@@ -26,7 +26,7 @@ const PATIENT_MS = 5_000;
 
 let redis: RedisServer;
 let links: MeasuredLink[] = [];
-let proxies: LateProxy[] = [];
+let proxies: TcpProxy[] = [];
 let folder = '';
 
 /** A link with the deadline of decisions. */
@@ -49,8 +49,8 @@ async function linkTo(): Promise<Link> {
   };
 }
 
-async function proxyOf(): Promise<LateProxy> {
-  const proxy = await startLateProxy(redis.port);
+async function proxyOf(): Promise<TcpProxy> {
+  const proxy = await startTcpProxy(redis.port);
   proxies.push(proxy);
   return proxy;
 }
@@ -64,7 +64,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const link of links) await link.close();
-  for (const proxy of proxies) proxy.stop();
+  for (const proxy of proxies) await proxy.close();
   links = [];
   proxies = [];
   rmSync(folder, { recursive: true, force: true });
@@ -126,11 +126,11 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
 
   test('Replies that come 500 ms late cost three decisions their deadline and double no event', async () => {
     const proxy = await proxyOf();
-    const late = await hastyLink(proxy.url);
+    const late = await hastyLink(`redis://127.0.0.1:${proxy.port}`);
     const [a, b] = [openVelocityNode(late), openVelocityNode(await linkTo())];
     const velocity = a.worker();
     await see(velocity);
-    proxy.delayMs = 500;
+    proxy.set(500);
     let waited = 0;
     for (let n = 0; n < 20; n++) {
       const wasUp = late.isUp;
@@ -142,7 +142,7 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
     expect(waited).toBeGreaterThanOrEqual(1);
     expect(waited).toBeLessThanOrEqual(3);
     expect(isDegraded(a)).toBe(true);
-    proxy.delayMs = 0;
+    proxy.set('open');
     await until('what waited', () => a.marks.count('waiting') === 0);
     expect(await entries()).toBe(21);
     expect(await count(b.worker())).toBe(22);
