@@ -9,6 +9,7 @@ import { velocityKey } from '../../../../src/cluster/store-keys.ts';
 import { exchange, NUMBERS_KNOWN } from '../../../../src/cluster/velocity/stream-functions.ts';
 import { ENTRIES_PER_DECISION_MAX } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { isVelocityDegraded, readVelocityState } from '../../../../src/cluster/velocity/velocity-state.ts';
+import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 import type { Velocity } from '../../../../src/ports/velocity.ts';
 import type { HistoryEvent, HistoryFacts } from '../../../../src/risk/history.ts';
 import { createVelocityMemory, type VelocityMemory } from '../../../../src/velocity/memory.ts';
@@ -200,6 +201,27 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
     expect(node.marks.count('dropped')).toBeGreaterThan(40);
     expect(node.marks.count('waiting') + node.marks.count('dropped')).toBe(200);
   });
+});
+
+test('While the store refuses, a decision sends one entry of its own stream, however many wait in however many streams', async () => {
+  const sent: number[] = [];
+  const refusing: Link = {
+    isUp: true,
+    send(commands) {
+      sent.push(commands.length);
+      return Promise.resolve(commands.map(() => ({ kind: 'fault', what: 'refused', detail: 'CLUSTERDOWN' }) as const));
+    },
+    close: () => Promise.resolve(),
+  };
+  const node = openVelocityNode(refusing);
+  const velocity = node.worker();
+  for (let n = 0; n < 200; n++) await velocity.observe([event({ customer: (1 + (n % 20)) as CustomerNumber })]);
+  for (const isAlone of [false, true]) {
+    sent.length = 0;
+    await velocity.observe([event()], isAlone);
+    expect(sent).toEqual([1]);
+  }
+  expect(node.marks.count('waiting')).toBe(202);
 });
 
 describe.runIf(HAS_REDIS)('the numbers of a sender', () => {
