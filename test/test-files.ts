@@ -16,6 +16,6 @@ export function filesWith(pattern: RegExp): readonly string[] {
 const ALSO_ALONE = ['test/http/manage/metrics.test.ts'];
 
 /** Files that start a shared store of several nodes: they need `redis-server`. */
-export const OF_SEVERAL_NODES = filesWith(/support\/(redis|cluster)\.ts|redis-stand-in\.ts/).filter(
+export const OF_SEVERAL_NODES = filesWith(/support\/(redis|cluster|store-links)\.ts/).filter(
   (path) => !path.endsWith('.long.test.ts') && !ALSO_ALONE.includes(path),
 );

@@ -28,6 +28,8 @@ const IN_FLIGHT_BYTES_MAX = 16_777_216;
 const PROBE_MS = 100;
 /** Choice: a connection that has been silent so long beyond its deadlines is replaced; packets may be dropped without a reset. */
 const SILENT_MS = 1_000;
+/** Choice: a node without requests also notices within two or three seconds that its store is gone. */
+const IDLE_PROBE_MS = 1_000;
 const CONNECT_MS = 1_000;
 const RECONNECT_MS_MIN = 50;
 const RECONNECT_MS_MAX = 1_000;
@@ -169,7 +171,8 @@ export class StoreConnection {
       this.#drop('the store did not answer any more');
       return;
     }
-    if (this.#breaker.isOpen) this.#probe();
+    const isIdle = this.#inFlight === 0 && nowMs > this.#activeAtMs + IDLE_PROBE_MS;
+    if (this.#breaker.isOpen || isIdle) this.#probe();
   }
 
   async #connect(redis: Redis, nowMs: number): Promise<void> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeCertificate } from '../support/certificate.ts';
-import { type LateProxy, startLateProxy } from '../support/late-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { decide, get, newcomer } from '../support/requests.ts';
 import { type RunningServer, startServer } from '../support/server.ts';
@@ -14,19 +14,19 @@ const MASTER_KEY = '74657374'.repeat(8);
 const POLL = { timeout: 30_000, interval: 50 };
 
 let redis: RedisServer;
-let proxy: LateProxy;
+let proxy: TcpProxy;
 let folder = '';
 const servers: RunningServer[] = [];
 
 beforeEach(async () => {
   redis = await startRedis();
-  proxy = await startLateProxy(redis.port);
+  proxy = await startTcpProxy(redis.port);
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-nodes-'));
 });
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop('SIGKILL')));
-  proxy.stop();
+  await proxy.close();
   await redis.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -36,7 +36,7 @@ async function start(name: string, env: Readonly<Record<string, string>> = {}): 
     dataDir: join(folder, name),
     env: {
       GATEHOUSE_MASTER_KEY: MASTER_KEY,
-      GATEHOUSE_CLUSTER_URL: proxy.url,
+      GATEHOUSE_CLUSTER_URL: `redis://127.0.0.1:${proxy.port}`,
       GATEHOUSE_NODE_ID: name,
       GATEHOUSE_WORKERS: '1',
       ...env,
@@ -148,13 +148,13 @@ describe('a node whose shared store fails', () => {
     const node = await start('one');
     const key = node.secretKey;
     await shares(node, key);
-    proxy.delayMs = 500;
+    proxy.set(500);
     for (let n = 0; n < 20; n++) {
       const { status, json } = await decide(node.url, key);
       expect([status, (json as { latency_ms: number }).latency_ms < 400]).toEqual([200, true]);
     }
     expect(await modeOf(node, key)).toBe('degraded');
-    proxy.delayMs = 0;
+    proxy.set('open');
     await shares(node, key);
   });
 
@@ -189,7 +189,7 @@ describe('a node whose shared store fails', () => {
     expect(await layerOf(node)).toEqual({ status: 'unavailable', state: 'broken', code: 503 });
     await redis.restart();
     await vi.waitFor(async () => expect((await decide(node.url, key)).status).toBe(200), POLL);
-    proxy.isSilent = true;
+    proxy.set('hole');
     await vi.waitFor(async () => expect((await decide(node.url, key)).status).toBe(429), POLL);
     expect((await get(node.url, '/metrics')).text).toMatch(/^gatehouse_cluster_refused_total [1-9]/m);
   });

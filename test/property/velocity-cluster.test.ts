@@ -1,28 +1,17 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Link } from '../../src/cluster/link.ts';
-import { openLink } from '../../src/cluster/redis-link.ts';
+import { describe, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import type { OutcomeMemory, SettledEvent, Velocity } from '../../src/ports/velocity.ts';
 import type { Outcome } from '../../src/risk/event-outcome.ts';
 import type { HistoryEvent, HistoryFacts } from '../../src/risk/history.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis.ts';
-import { emptySpaceOf, openVelocityNode, until } from '../support/velocity-nodes.ts';
+import { HAS_REDIS } from '../support/redis.ts';
+import { useStoreLink } from '../support/store-links.ts';
+import { emptySpaceOf, openVelocityNode } from '../support/velocity-nodes.ts';
 import { BERLIN, event, HASH_KEY, HOUR, LISBON, MINUTE, networksOf, NOW_MS, SECOND } from '../unit/velocity/events.ts';
 
-let redis: RedisServer;
-let link: Link;
-beforeAll(async () => {
-  redis = await startRedis();
-  link = openLink({ urls: [redis.url], user: null, password: null });
-  await until('the link', () => link.isUp);
-});
-afterAll(async () => {
-  await link.close();
-  await redis.stop();
-});
+const store = useStoreLink();
 
 const anyEvent: fc.Arbitrary<Partial<HistoryEvent>> = fc
   .record({
@@ -85,7 +74,7 @@ describe.runIf(HAS_REDIS)('several nodes', () => {
   test('Facts are exactly those of one table that gets all events and outcomes in the order of the streams', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
-        const space = emptySpaceOf(link);
+        const space = emptySpaceOf(store.link);
         const nodes = [openVelocityNode(space), openVelocityNode(space), openVelocityNode(space)];
         const subjects = [...nodes, nodes[0]].map((node) => node?.worker());
         const single = new LocalVelocity(createVelocityMemory(2 ** 20, HASH_KEY));
@@ -136,7 +125,7 @@ describe.runIf(HAS_REDIS)('several nodes', () => {
     const gaps = fc.array(fc.record({ at: fc.nat(1), gapMs: fc.nat(4_000) }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(skews, gaps, async ([skew, spread], steps) => {
-        const space = emptySpaceOf(link);
+        const space = emptySpaceOf(store.link);
         const workers = [openVelocityNode(space).worker(), openVelocityNode(space).worker()];
         // The clocks differ by 5 s at most.
         const aheadMs = [skew / 2, skew < 0 ? skew / 2 + Math.min(spread, -skew) : skew / 2 - Math.min(spread, skew)];

@@ -158,8 +158,8 @@ export class RedisFeed implements StateFeed {
   ): Promise<StoreWrite<OutcomeOf<One['kind']>>> {
     const [options, writer, replicas] = [this.#options, this.#writer, this.#replicas];
     if (options === null || writer === null || replicas === null || this.#isClosed) return AWAY;
-    // Every node finds the same expired rows; one of them removes them for all.
-    if (change.kind === 'rows.expired' && !replicas.isKeeper) return { kind: 'ok', value: 0 };
+    // Every node finds the same expired rows; one of them removes them for all, but none by a clock that is ahead.
+    if (change.kind === 'rows.expired' && (!replicas.isKeeper || replicas.isAhead)) return { kind: 'ok', value: 0 };
     const refused = this.#refusalOf(change);
     if (refused !== null) return refused;
     const formats = options.formats ?? CHANGE_FORMATS;

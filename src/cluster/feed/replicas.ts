@@ -38,6 +38,8 @@ export interface Wanted {
 /** Choice: a node that has not reported for so long is dead, as for the membership. */
 export const LIVE_MS = 5_000;
 const REPORT_MS = 500;
+/** Choice: as much as clocks of nodes may differ for request ids. */
+const AHEAD_MS_MAX = 60_000;
 
 export interface ReplicasParts {
   readonly link: Link;
@@ -66,6 +68,11 @@ export class Replicas {
   /** The store's clock as of the last report, Unix ms. Error: half a round trip. */
   get storeNowMs(): number {
     return Date.now() + this.#aheadMs;
+  }
+
+  /** Whether this machine's clock is so far ahead of the store's that rows would expire too early by it. */
+  get isAhead(): boolean {
+    return -this.#aheadMs > AHEAD_MS_MAX;
   }
 
   start(): void {

@@ -36,7 +36,7 @@ export class ClusterVelocity implements Velocity, OutcomeMemory {
     if (events.length === 0) return [];
     const streams = this.#put(events);
     if (isAlone || !this.#exchange.isUp) {
-      if (this.#exchange.isUp) void this.#exchange.flush();
+      if (this.#exchange.isUp) void this.#exchange.send(streams);
       else this.#exchange.retryLater();
       return this.#count(events, false);
     }

@@ -1,8 +1,8 @@
 import { NUMBERS_KNOWN } from './stream-functions.ts';
 
-/** The packed items of one batch for one stream, until the store has them. */
+/** The items of one batch for one stream, packed and encrypted, until the store has them. */
 export interface Outgoing {
-  readonly payload: Buffer;
+  readonly sealed: Buffer;
   readonly items: number;
   /** Its number among this sender's entries of the stream; 0 until it is sent for the first time. */
   number: number;
@@ -13,6 +13,9 @@ export interface Outgoing {
 /** Choice: 40,000 usual events of one worker; 4 s of an outage at 10,000 a second. */
 export const OUTBOX_BYTES_MAX = 8_388_608;
 
+/** Waiting entries of a stream that one round trip takes along after an outage. */
+const APPENDS_MAX = 16;
+
 /**
  * What one sender has for one stream, in order. An entry that may have been appended keeps its number when it is sent again, so the store
  * can tell that it has it. The numbers of entries that are not settled span no more than the store knows.
@@ -20,21 +23,23 @@ export const OUTBOX_BYTES_MAX = 8_388_608;
 export class StreamOutbox {
   readonly #queue: Outgoing[] = [];
   #numbers = 0;
+  /** While the store takes none, each round trip tries with one, however many wait. */
+  #most = APPENDS_MAX;
 
   get size(): number {
     return this.#queue.length;
   }
 
-  add(payload: Buffer, items: number): void {
-    this.#queue.push({ payload, items, number: 0, isFlying: false });
+  add(sealed: Buffer, items: number): void {
+    this.#queue.push({ sealed, items, number: 0, isFlying: false });
   }
 
-  /** Returns the entries to send now, at most `most`, in order. They fly until they are settled. */
-  take(most: number): readonly Outgoing[] {
+  /** Returns the entries to send now, in order. They fly until they are settled. */
+  take(): readonly Outgoing[] {
     const taken: Outgoing[] = [];
     const oldest = this.#queue[0]?.number ?? 0;
     for (const one of this.#queue) {
-      if (taken.length === most) break;
+      if (taken.length === this.#most) break;
       if (one.isFlying) continue;
       if (one.number === 0) {
         if (oldest !== 0 && this.#numbers + 1 - oldest >= NUMBERS_KNOWN) break;
@@ -48,12 +53,14 @@ export class StreamOutbox {
 
   /** The store has it. */
   done(one: Outgoing): void {
+    this.#most = APPENDS_MAX;
     const at = this.#queue.indexOf(one);
     if (at >= 0) this.#queue.splice(at, 1);
   }
 
   /** The store may not have it. */
   back(one: Outgoing): void {
+    this.#most = 1;
     one.isFlying = false;
   }
 

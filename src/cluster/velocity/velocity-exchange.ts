@@ -14,8 +14,6 @@ import { exchange, type Exchanged, type StreamEntry } from './stream-functions.t
  * finds two.
  */
 export const ENTRIES_PER_DECISION_MAX = 32;
-/** Waiting entries of a stream that one round trip takes along after an outage. */
-const APPENDS_MAX = 16;
 /** Choice: a reader in the background may wait longer than a decision. */
 const READ_DEADLINE_MS = 1_000;
 /** Choice: how soon after an outage other nodes get what waited, if no decision takes it along. */
@@ -68,9 +66,10 @@ export class VelocityExchange {
 
   /** Queues items for a stream. This node's table must contain them when the exchange ends, or soon after. */
   put(stream: number, items: readonly SharedItem[]): void {
-    const payload = this.#encoder.encode(items);
-    this.#outboxOf(stream).add(payload, items.length);
-    this.#waitingBytes += payload.length;
+    // Encrypted once, however often it is sent.
+    const sealed = this.#values.encrypt(velocityKey(stream), this.#encoder.encode(items));
+    this.#outboxOf(stream).add(sealed, items.length);
+    this.#waitingBytes += sealed.length;
     this.#marks.add('waiting', items.length);
     while (this.#waitingBytes > OUTBOX_BYTES_MAX && this.#drop());
   }
@@ -99,6 +98,13 @@ export class VelocityExchange {
     }, RETRY_MS).unref();
   }
 
+  /** Sends what waits for these streams, and reads nothing. */
+  async send(streams: Iterable<number>): Promise<void> {
+    const trips: Trip[] = [];
+    for (const stream of streams) this.#plan(stream, null, trips);
+    await this.#travel(trips);
+  }
+
   /** Sends what waits, as much as one round trip takes along. */
   async flush(): Promise<void> {
     const trips: Trip[] = [];
@@ -125,7 +131,7 @@ export class VelocityExchange {
 
   /** Only the last command of a stream reads: everything before it is then in the stream. */
   #plan(stream: number, entriesMax: number | null, trips: Trip[]): void {
-    const taken = this.#outboxOf(stream).take(APPENDS_MAX);
+    const taken = this.#outboxOf(stream).take();
     const last = taken.length - 1;
     for (const [at, one] of taken.entries()) {
       const reads = entriesMax !== null && at === last;
@@ -145,7 +151,7 @@ export class VelocityExchange {
         sender: this.#sender,
         after,
         entriesMax,
-        append: one === null ? null : { number: one.number, sealed: this.#seal(stream, one) },
+        append: one === null ? null : { number: one.number, sealed: this.#count(one) },
       })),
       deadlineMs,
     );
@@ -155,8 +161,7 @@ export class VelocityExchange {
     return travelled;
   }
 
-  #seal(stream: number, { payload }: Outgoing): Buffer {
-    const sealed = this.#values.encrypt(velocityKey(stream), payload);
+  #count({ sealed }: Outgoing): Buffer {
     this.#marks.add('entriesSent', 1);
     this.#marks.add('bytesSent', sealed.length);
     return sealed;
@@ -210,8 +215,8 @@ export class VelocityExchange {
     this.#marks.raise('gapAtMs', Date.now());
   }
 
-  #forget({ payload, items }: Outgoing): void {
-    this.#waitingBytes -= payload.length;
+  #forget({ sealed, items }: Outgoing): void {
+    this.#waitingBytes -= sealed.length;
     this.#marks.add('waiting', -items);
   }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { openNodes, type TestNode } from '../../unit/cluster/nodes.ts';
-import { startStore, type StoreServer } from '../../unit/cluster/redis-stand-in.ts';
+import { startStore, type StoreServer } from '../../support/store-links.ts';
 import { describeHistoryStats, type HistoryStatsSubject } from './history-stats.ts';
 import { countIn } from './count-event.ts';
 

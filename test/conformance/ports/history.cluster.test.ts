@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import type { History } from '../../../src/ports/decision-history.ts';
 import { decodeRecord } from '../../../src/risk/decision-record.ts';
 import { openNodes, type TestNode } from '../../unit/cluster/nodes.ts';
-import { startStore, type StoreServer } from '../../unit/cluster/redis-stand-in.ts';
+import { startStore, type StoreServer } from '../../support/store-links.ts';
 import { historyConformance } from './history.ts';
 
 let server: StoreServer;

@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, describe } from 'vitest';
-import { openLink } from '../../../src/cluster/redis-link.ts';
-import type { Link } from '../../../src/cluster/link.ts';
+import { describe } from 'vitest';
 import type { SettledEvent } from '../../../src/ports/velocity.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_WORDS, WAYS } from '../../../src/velocity/layout.ts';
 import { createVelocityMemory } from '../../../src/velocity/memory.ts';
 import { claimOf } from '../../../src/velocity/state.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../../support/redis.ts';
-import { emptySpaceOf, openVelocityNode, until } from '../../support/velocity-nodes.ts';
+import { HAS_REDIS } from '../../support/redis.ts';
+import { useStoreLink } from '../../support/store-links.ts';
+import { emptySpaceOf, openVelocityNode } from '../../support/velocity-nodes.ts';
 import { HASH_KEY, NOW_MS } from '../../unit/velocity/events.ts';
 import { describeVelocity, type VelocitySubject } from './velocity.ts';
 
-let redis: RedisServer;
-let link: Link;
-beforeAll(async () => {
-  redis = await startRedis();
-  link = openLink({ urls: [redis.url], user: null, password: null });
-  await until('the link', () => link.isUp);
-});
-afterAll(async () => {
-  await link.close();
-  await redis.stop();
-});
+const store = useStoreLink();
 
 /** Other workers are creating a record in each slot. */
 function openUnavailable(): VelocitySubject {
@@ -31,13 +20,13 @@ function openUnavailable(): VelocitySubject {
     const line = HEAD_WORDS + group * GROUP_WORDS;
     for (let way = 0; way < WAYS; way++) words[line + 2 * way + 1] = claimOf(NOW_MS / 1_000);
   }
-  return openVelocityNode(emptySpaceOf(link), memory).worker();
+  return openVelocityNode(emptySpaceOf(store.link), memory).worker();
 }
 
 describe.runIf(HAS_REDIS)('over several nodes', () => {
   describeVelocity('each instance a worker of one node', {
     open() {
-      const node = openVelocityNode(emptySpaceOf(link));
+      const node = openVelocityNode(emptySpaceOf(store.link));
       return () => node.worker();
     },
     openUnavailable,
@@ -45,7 +34,7 @@ describe.runIf(HAS_REDIS)('over several nodes', () => {
 
   describeVelocity('each instance a node', {
     open() {
-      const space = emptySpaceOf(link);
+      const space = emptySpaceOf(store.link);
       let reported: Promise<unknown> = Promise.resolve();
       return () => {
         const velocity = openVelocityNode(space).worker();

@@ -7,7 +7,7 @@ import { RATE_VISITOR_MIN } from '../../../src/kernel/limits.ts';
 import { LocalAdmission } from '../../../src/local/local-admission.ts';
 import { ReplayGuard } from '../../../src/local/replay-guard.ts';
 import type { AdmissionRequest, AdmittedId, Verdict } from '../../../src/ports/admission.ts';
-import { type LateProxy, startLateProxy } from '../../support/late-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 
 const START = Date.UTC(2026, 10, 21, 12) / 1000;
@@ -17,12 +17,12 @@ const AMPLE_MS = 10_000;
 const POLL = { timeout: 20_000, interval: 20 };
 
 let redis: RedisServer;
-let proxy: LateProxy;
+let proxy: TcpProxy;
 const closing: (() => unknown)[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
-  proxy = await startLateProxy(redis.port);
+  proxy = await startTcpProxy(redis.port);
 });
 
 beforeEach(async () => {
@@ -30,12 +30,12 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  proxy.delayMs = 0;
+  proxy.set('open');
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
 afterAll(async () => {
-  proxy.stop();
+  await proxy.close();
   await redis.stop();
 });
 
@@ -305,22 +305,22 @@ describe('a store that fails', () => {
   });
 
   test('Late by 500 ms: a request is admitted alone after the deadline, and its copy is refused everywhere afterwards', async () => {
-    const node = await openNode('one', { url: proxy.url, deadlineMs: 25 });
+    const node = await openNode('one', { url: `redis://127.0.0.1:${proxy.port}`, deadlineMs: 25 });
     const other = await openNode('other');
     await vi.waitFor(async () => expect(await one(node, {})).not.toHaveProperty('isDegraded'), POLL);
-    proxy.delayMs = 500;
+    proxy.set(500);
     const late = request();
     // Both are in flight at the same time, and neither verdict of the store arrives.
     const given = await Promise.all([outcomes(node, late), outcomes(node, late)]);
     expect(given.flat().toSorted()).toEqual(['admitted', 'replayed']);
     expect(await outcomes(node, late)).toEqual(['replayed']);
-    proxy.delayMs = 0;
+    proxy.set('open');
     await vi.waitFor(() => expect(node.admission.counts.waiting).toBe(0), POLL);
     expect(await outcomes(other, late)).toEqual(['replayed']);
   });
 
   test('Strict: nothing is admitted or remembered without the store, and it goes on when the store does', async () => {
-    const node = await openNode('one', { url: proxy.url, isStrict: true });
+    const node = await openNode('one', { url: `redis://127.0.0.1:${proxy.port}`, isStrict: true });
     const refused = request();
     await redis.configure('maxmemory', '1');
     expect(await outcomes(node, refused)).toEqual(['unavailable']);

@@ -4,7 +4,7 @@ import type { Delivery, DeliveryId } from '../../../src/work/webhook.ts';
 import { ALL, delivery, NOW } from '../state/deliveries-support.ts';
 import { customer, value } from '../state/support.ts';
 import { openNodes, type TestNode } from './nodes.ts';
-import { startStore, type StoreServer } from './redis-stand-in.ts';
+import { startStore, type StoreServer } from '../../support/store-links.ts';
 
 let server: StoreServer;
 beforeAll(async () => {

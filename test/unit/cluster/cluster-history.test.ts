@@ -9,7 +9,7 @@ import { Slices, Turns } from '../../../src/state/turns.ts';
 import { recordOf } from '../state/decision-log-support.ts';
 import { countIn } from '../../conformance/ports/count-event.ts';
 import { CLUSTER_KEY, openNodes, type TestNode } from './nodes.ts';
-import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
 const NOW = 1_790_000_000_000;
 const ONE = 1 as CustomerNumber;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KeyUsage } from '../../../src/auth/key-usage.ts';
 import { ClusterKeyUse } from '../../../src/cluster/cluster-key-use.ts';
 import { openNodes } from './nodes.ts';
-import { startStore, type StoreServer } from './redis-stand-in.ts';
+import { startStore, type StoreServer } from '../../support/store-links.ts';
 
 const NOW = 1_790_000_000;
 

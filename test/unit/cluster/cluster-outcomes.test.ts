@@ -7,7 +7,7 @@ import type { Outcome } from '../../../src/risk/event-outcome.ts';
 import { Slices, Turns } from '../../../src/state/turns.ts';
 import { recordOf } from '../state/decision-log-support.ts';
 import { openNodes, type TestNode } from './nodes.ts';
-import { startStore, type StoreServer } from './redis-stand-in.ts';
+import { startStore, type StoreServer } from '../../support/store-links.ts';
 
 const NOW = 1_790_000_000_000;
 const ONE = 1 as CustomerNumber;

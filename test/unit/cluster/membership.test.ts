@@ -5,7 +5,7 @@ import { Membership, type MembershipEvent, type MembershipOptions } from '../../
 import { forgetNode } from '../../../src/cluster/feed/membership-commands.ts';
 import { readNodeId } from '../../../src/cluster/node-id.ts';
 import { tempFolder } from '../state/support.ts';
-import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
 const KEY = Buffer.alloc(32, 5);
 /** Short, so that tests are quick; the ratio is that of the service. */

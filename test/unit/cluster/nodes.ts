@@ -11,7 +11,7 @@ import { openDecisionLog, openDecisionStats } from '../../../src/history/open-de
 import type { Store } from '../../../src/state/open-store.ts';
 import { Turns } from '../../../src/state/turns.ts';
 import { open, tempFolder } from '../state/support.ts';
-import type { StoreServer } from './redis-stand-in.ts';
+import type { StoreServer } from '../../support/store-links.ts';
 
 /** The key that all nodes of a test share. */
 export const CLUSTER_KEY = Buffer.alloc(32, 5);

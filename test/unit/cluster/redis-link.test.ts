@@ -7,7 +7,7 @@ import type { Command, MeasuredLink, Sent } from '../../../src/cluster/link.ts';
 import { openLink, openWaitingLink } from '../../../src/cluster/redis-link.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { leastCpuMs } from '../../support/cpu-time.ts';
-import { startLateProxy } from '../../support/late-proxy.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 
 const closing: (() => unknown)[] = [];
@@ -141,19 +141,19 @@ test('A paused store opens the breaker, holds nothing in flight without bound, a
 
 test('A network that drops every reply is left within seconds: the connection is replaced', async () => {
   const redis = await openRedis();
-  const proxy = await startLateProxy(redis.port);
-  closing.push(() => proxy.stop());
-  const opened = link(proxy.url);
+  const proxy = await startTcpProxy(redis.port);
+  closing.push(() => proxy.close());
+  const opened = link(`redis://127.0.0.1:${proxy.port}`);
   await isUp(opened);
   const before = String(await redis.command('CLIENT', 'LIST'));
-  proxy.isSilent = true;
+  proxy.set('hole');
   for (let n = 0; n < 3; n++) await opened.send([command('GET', 'a')]);
   expect(opened.isUp).toBe(false);
   await vi.waitFor(
     () => expect(opened.status().details.join()).toMatch(/did not answer any more|no connection/),
     20_000,
   );
-  proxy.isSilent = false;
+  proxy.set('open');
   await isUp(opened);
   const ids = (list: string): readonly string[] => [...list.matchAll(/\bid=(\d+)/g)].map(([, id]) => id ?? '');
   const after = new Set(ids(String(await redis.command('CLIENT', 'LIST'))));
@@ -161,13 +161,26 @@ test('A network that drops every reply is left within seconds: the connection is
   expect(ids(before).filter((id) => after.has(id))).toEqual([]);
 });
 
+test('A link that sends nothing also notices within seconds that its store is in a black hole', async () => {
+  const redis = await openRedis();
+  const proxy = await startTcpProxy(redis.port);
+  closing.push(() => proxy.close());
+  const opened = link(`redis://127.0.0.1:${proxy.port}`);
+  await isUp(opened);
+  proxy.set('hole');
+  await isDown(opened);
+  expect(opened.counts).toMatchObject({ sends: 0, opened: 1 });
+  proxy.set('open');
+  await isUp(opened);
+});
+
 test('A store that is 500 ms late costs no more than the deadline, and then nothing', async () => {
   const redis = await openRedis();
-  const proxy = await startLateProxy(redis.port);
-  closing.push(() => proxy.stop());
-  const opened = link(proxy.url);
+  const proxy = await startTcpProxy(redis.port);
+  closing.push(() => proxy.close());
+  const opened = link(`redis://127.0.0.1:${proxy.port}`);
   await isUp(opened);
-  proxy.delayMs = 500;
+  proxy.set(500);
   for (let n = 0; n < 3; n++) {
     const startedAt = performance.now();
     expect(kinds(await opened.send([command('INCR', 'late')]))).toEqual(['unknown']);
@@ -177,20 +190,20 @@ test('A store that is 500 ms late costs no more than the deadline, and then noth
   // Probes are late too.
   await vi.waitFor(async () => expect(await redis.command('GET', 'late')).toBe('3'), 20_000);
   expect(opened.isUp).toBe(false);
-  proxy.delayMs = 0;
+  proxy.set('open');
   await isUp(opened);
 });
 
 test('Replies that were late never reach a later command', async () => {
   const redis = await openRedis();
-  const proxy = await startLateProxy(redis.port);
-  closing.push(() => proxy.stop());
-  const opened = link(proxy.url);
+  const proxy = await startTcpProxy(redis.port);
+  closing.push(() => proxy.close());
+  const opened = link(`redis://127.0.0.1:${proxy.port}`);
   await isUp(opened);
   await opened.send([command('SET', 'x', 'late')], 5_000);
-  proxy.delayMs = 200;
+  proxy.set(200);
   const late = opened.send([command('GET', 'x')]);
-  proxy.delayMs = 0;
+  proxy.set('open');
   const later = opened.send([command('INCR', 'n')], 5_000);
   expect(kinds(await late)).toEqual(['reply']);
   expect(await later).toEqual([{ kind: 'reply', reply: 1 }]);

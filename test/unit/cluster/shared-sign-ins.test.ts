@@ -6,7 +6,7 @@ import { SharedSignIns } from '../../../src/cluster/shared-sign-ins.ts';
 import { feedKey } from '../../../src/cluster/store-keys.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { CLUSTER_KEY, openNodes, type TestNode } from './nodes.ts';
-import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
 const KEY = { hash: 'ab'.repeat(32), customer: 7 as CustomerNumber, prefix: 'sk_live_abcd' };
 const OTHER = { ...KEY, hash: 'cd'.repeat(32) };

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmdirSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CHANGE_FORMATS, type ChangeFormats } from '../../../../src/state/change-formats.ts';
 import type { ChangeOf } from '../../../../src/state/changes.ts';
 import { newCustomer } from '../../../../src/state/key-changes.ts';
@@ -280,6 +280,23 @@ describe.runIf(HAS_REDIS)('changes that every node would make by itself', () => 
     expect(removed.toSorted((a, b) => a - b)).toEqual([0, 1]);
     await caughtUp([one, other]);
     expect(one.feed.position).toBe(before + 1);
+  });
+
+  test('A node whose clock is ahead of the store by more than a minute removes no expired row', async () => {
+    const node = await openNode(redis.url);
+    const soon = { ...putOf(1), entry: { ...putOf(1).entry, expiresAtSeconds: NOW_SECONDS + 1 } };
+    await value(node.feed.commit(soon, ORIGIN));
+    const keys = node.store.tables.lists.expired(NOW_SECONDS + 10, 100);
+    const expiry = { kind: 'rows.expired', table: 'lists', keys } as const;
+    const later = { by: 'service', nowMs: CHANGES_FROM_MS + 10_000 } as const;
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 400_000);
+    onTestFinished(() => clock.mockRestore());
+    await node.feed.replicas?.report();
+    expect(await value(node.feed.commit(expiry, later))).toBe(0);
+    clock.mockRestore();
+    await node.feed.replicas?.report();
+    expect(await value(node.feed.commit(expiry, later))).toBe(1);
   });
 });
 

@@ -9,13 +9,14 @@ import { velocityKey } from '../../../../src/cluster/store-keys.ts';
 import { exchange, NUMBERS_KNOWN } from '../../../../src/cluster/velocity/stream-functions.ts';
 import { ENTRIES_PER_DECISION_MAX } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { isVelocityDegraded, readVelocityState } from '../../../../src/cluster/velocity/velocity-state.ts';
+import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 import type { Velocity } from '../../../../src/ports/velocity.ts';
 import type { HistoryEvent, HistoryFacts } from '../../../../src/risk/history.ts';
 import { createVelocityMemory, type VelocityMemory } from '../../../../src/velocity/memory.ts';
 import { SnapshotWriter } from '../../../../src/velocity/snapshot-writer.ts';
 import { loadSnapshot } from '../../../../src/velocity/snapshot.ts';
 import { idOfWord, SEQUENCE_MAX } from '../../../../src/velocity/stream-marks.ts';
-import { type LateProxy, startLateProxy } from '../../../support/late-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../../../support/tcp-proxy.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';
 import { openVelocityNode, until, type VelocityNode } from '../../../support/velocity-nodes.ts';
 import { event, HASH_KEY, HOUR, MINUTE, NOW_MS, SECOND } from '../../velocity/events.ts';
@@ -26,7 +27,7 @@ const PATIENT_MS = 5_000;
 
 let redis: RedisServer;
 let links: MeasuredLink[] = [];
-let proxies: LateProxy[] = [];
+let proxies: TcpProxy[] = [];
 let folder = '';
 
 /** A link with the deadline of decisions. */
@@ -49,8 +50,8 @@ async function linkTo(): Promise<Link> {
   };
 }
 
-async function proxyOf(): Promise<LateProxy> {
-  const proxy = await startLateProxy(redis.port);
+async function proxyOf(): Promise<TcpProxy> {
+  const proxy = await startTcpProxy(redis.port);
   proxies.push(proxy);
   return proxy;
 }
@@ -64,7 +65,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const link of links) await link.close();
-  for (const proxy of proxies) proxy.stop();
+  for (const proxy of proxies) await proxy.close();
   links = [];
   proxies = [];
   rmSync(folder, { recursive: true, force: true });
@@ -126,11 +127,11 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
 
   test('Replies that come 500 ms late cost three decisions their deadline and double no event', async () => {
     const proxy = await proxyOf();
-    const late = await hastyLink(proxy.url);
+    const late = await hastyLink(`redis://127.0.0.1:${proxy.port}`);
     const [a, b] = [openVelocityNode(late), openVelocityNode(await linkTo())];
     const velocity = a.worker();
     await see(velocity);
-    proxy.delayMs = 500;
+    proxy.set(500);
     let waited = 0;
     for (let n = 0; n < 20; n++) {
       const wasUp = late.isUp;
@@ -142,7 +143,7 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
     expect(waited).toBeGreaterThanOrEqual(1);
     expect(waited).toBeLessThanOrEqual(3);
     expect(isDegraded(a)).toBe(true);
-    proxy.delayMs = 0;
+    proxy.set('open');
     await until('what waited', () => a.marks.count('waiting') === 0);
     expect(await entries()).toBe(21);
     expect(await count(b.worker())).toBe(22);
@@ -200,6 +201,27 @@ describe.runIf(HAS_REDIS)('a store that fails', () => {
     expect(node.marks.count('dropped')).toBeGreaterThan(40);
     expect(node.marks.count('waiting') + node.marks.count('dropped')).toBe(200);
   });
+});
+
+test('While the store refuses, a decision sends one entry of its own stream, however many wait in however many streams', async () => {
+  const sent: number[] = [];
+  const refusing: Link = {
+    isUp: true,
+    send(commands) {
+      sent.push(commands.length);
+      return Promise.resolve(commands.map(() => ({ kind: 'fault', what: 'refused', detail: 'CLUSTERDOWN' }) as const));
+    },
+    close: () => Promise.resolve(),
+  };
+  const node = openVelocityNode(refusing);
+  const velocity = node.worker();
+  for (let n = 0; n < 200; n++) await velocity.observe([event({ customer: (1 + (n % 20)) as CustomerNumber })]);
+  for (const isAlone of [false, true]) {
+    sent.length = 0;
+    await velocity.observe([event()], isAlone);
+    expect(sent).toEqual([1]);
+  }
+  expect(node.marks.count('waiting')).toBe(202);
 });
 
 describe.runIf(HAS_REDIS)('the numbers of a sender', () => {

@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type MeasuredLink } from '../../../../src/cluster/link.ts';
-import { openLink } from '../../../../src/cluster/redis-link.ts';
+import { describe, expect, test } from 'vitest';
 import { readVelocityStats } from '../../../../src/velocity/stats.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';
+import { HAS_REDIS } from '../../../support/redis.ts';
+import { useStoreLink } from '../../../support/store-links.ts';
 import { openVelocityNode, until, VALUES_KEY, type VelocityNode } from '../../../support/velocity-nodes.ts';
 import { event, users } from '../../velocity/events.ts';
 import type { ExchangeTask } from './exchange-worker.ts';
@@ -15,17 +14,7 @@ const EVENTS = 4;
 const SESSIONS = 1_000;
 const TIMES = (4 * BATCHES * EVENTS) / SESSIONS;
 
-let redis: RedisServer;
-let link: MeasuredLink;
-beforeAll(async () => {
-  redis = await startRedis();
-  link = openLink({ urls: [redis.url], user: null, password: null });
-  await until('the link', () => link.isUp);
-});
-afterAll(async () => {
-  await link.close();
-  await redis.stop();
-});
+const store = useStoreLink();
 
 interface Thread {
   readonly worker: Worker;
@@ -36,7 +25,7 @@ interface Thread {
 
 function startThread(node: VelocityNode, start: SharedArrayBuffer): Thread {
   const workerData: ExchangeTask = {
-    url: redis.url,
+    url: store.redis.url,
     valuesKey: VALUES_KEY,
     memory: node.memory,
     start,
@@ -62,8 +51,8 @@ function startThread(node: VelocityNode, start: SharedArrayBuffer): Thread {
 async function exchangeUnderLoad(
   during: (threads: readonly Thread[], nodes: readonly VelocityNode[]) => Promise<void>,
 ) {
-  await redis.command('FLUSHALL');
-  const nodes = [openVelocityNode(link), openVelocityNode(link)] as const;
+  await store.redis.command('FLUSHALL');
+  const nodes = [openVelocityNode(store.link), openVelocityNode(store.link)] as const;
   const start = new SharedArrayBuffer(4);
   const [a, b] = nodes;
   const threads = [a, a, a, b].map((node) => startThread(node, start));
@@ -77,7 +66,11 @@ async function exchangeUnderLoad(
 
 /** How often each session was seen, as the table of a node has it. */
 async function seenBy(node: VelocityNode): Promise<number[]> {
-  const alone = node.worker({ isUp: false, send: (commands) => link.send(commands), close: () => Promise.resolve() });
+  const alone = node.worker({
+    isUp: false,
+    send: (commands) => store.link.send(commands),
+    close: () => Promise.resolve(),
+  });
   const seen: number[] = [];
   for (let n = 0; n < SESSIONS; n++) {
     const name = `session-${n}`;

@@ -1,9 +1,9 @@
-import { vi } from 'vitest';
-import type { Argument, Link, Reply } from '../../../src/cluster/link.ts';
-import { openLink, openWaitingLink } from '../../../src/cluster/redis-link.ts';
-import { startRedis } from '../../support/redis.ts';
+import { afterAll, beforeAll, vi } from 'vitest';
+import type { Argument, Link, MeasuredLink, Reply } from '../../src/cluster/link.ts';
+import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
+import { type RedisServer, startRedis } from './redis.ts';
 
-/** A real server on loopback, with links that are closed before it stops. */
+/** A Redis server on loopback, and links to it that are closed before it stops. */
 export interface StoreServer {
   readonly url: string;
   /** `space`: a database of its own, 0 to 255; lost when the link reconnects. `isWaiting`: for commands that block. */
@@ -34,6 +34,31 @@ export async function startStore(): Promise<StoreServer> {
     async stop() {
       for (const link of links) await link.close();
       await server.stop();
+    },
+  };
+}
+
+/** Starts a server before the tests of this file, with a link to it, and stops both after them. Both may be used within tests only. */
+export function useStoreLink(): { readonly redis: RedisServer; readonly link: MeasuredLink } {
+  const own: { redis?: RedisServer; link?: MeasuredLink } = {};
+  beforeAll(async () => {
+    own.redis = await startRedis();
+    const link = openLink({ urls: [own.redis.url], user: null, password: null });
+    own.link = link;
+    await vi.waitUntil(() => link.isUp, { timeout: 20_000 });
+  });
+  afterAll(async () => {
+    await own.link?.close();
+    await own.redis?.stop();
+  });
+  return {
+    get redis() {
+      if (own.redis === undefined) throw new Error('the server does not run yet');
+      return own.redis;
+    },
+    get link() {
+      if (own.link === undefined) throw new Error('the link is not open yet');
+      return own.link;
     },
   };
 }
