@@ -8,6 +8,7 @@ import { SharedDeliveries } from '../cluster/shared-deliveries.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
 import type { EngineCluster } from '../extract/engine-messages.ts';
 import type { Log } from '../observe/log.ts';
+import type { Reading } from '../observe/metrics.ts';
 import type { LiveNode } from '../state/shared-jobs.ts';
 import type { Store } from '../state/open-store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -34,6 +35,7 @@ export class SharedWork {
   /** Shows the pending deliveries of this node to the others. */
   readonly mirror: SharedDeliveries;
   readonly engine: EngineCluster;
+  readonly readings: readonly Reading[];
   readonly #parts: SharedWorkParts;
   /** Rows may be large, and must never delay the admission of a request. */
   readonly #link: MeasuredLink;
@@ -62,6 +64,14 @@ export class SharedWork {
       onUnreadable: (node, deliveries) =>
         log.error({ node, deliveries }, 'a newer build wrote the deliveries of a node that is gone; upgrade this node'),
     });
+    this.readings = [
+      {
+        name: 'gatehouse_cluster_unreadable_deliveries',
+        help: 'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
+        kind: 'level',
+        read: () => this.mirror.unreadable,
+      },
+    ];
   }
 
   /** Returns the reads of the delivery logs of all nodes. */
