@@ -57,7 +57,7 @@ for (const { size, keys } of ROWS) {
       deadlineMs: 5_000,
     });
     const shared = await measure(cluster, size, keys);
-    cluster.close();
+    await cluster.close();
     if (cluster.counts.alone > 0) throw new Error(`${cluster.counts.alone} requests were decided alone`);
     ask('FLUSHALL');
     // The first round compiles.

@@ -2,6 +2,7 @@ import { threadId, workerData } from 'node:worker_threads';
 import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/kernel/limits.ts';
 import { DeliveryWorker, type AttemptEnd, type AttemptRequest } from '../src/webhooks/delivery-worker.ts';
 import { signedHeaders } from '../src/webhooks/sign-delivery.ts';
+import { type Target, readTarget } from '../src/egress/egress-target.ts';
 import { createGuardedClient } from '../src/egress/guarded-client.ts';
 import { yieldToDecisions } from '../src/kernel/background.ts';
 import type { DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/webhooks/deliver-messages.ts';
@@ -13,9 +14,25 @@ yieldToDecisions();
 const data = workerData as DeliverWorkerData;
 const client = createGuardedClient({ allow: data.egressAllow });
 
+/** Choice: URLs whose parsed form is kept, a few hundred bytes each. */
+const TARGETS_MAX = 4_096;
+const targets = new Map<string, Target>();
+
+/** Measured: reading a URL costs 0.6 to 1 µs of processor time per delivery. */
+function targetOf(url: string): Target | null {
+  const known = targets.get(url);
+  if (known !== undefined) return known;
+  const target = readTarget(url);
+  if (targets.size >= TARGETS_MAX) targets.clear();
+  if (target !== null) targets.set(url, target);
+  return target;
+}
+
 async function send({ url, headers, body, timeoutMs }: AttemptRequest): Promise<AttemptEnd> {
+  const target = targetOf(url);
   const outcome = await client.request({
     url,
+    ...(target !== null && { target }),
     method: 'POST',
     headers,
     body,

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTraffic } from '../traffic.ts';
 import { changeOf, compareBoth, type Phase } from '../webhooks/both.ts';
@@ -37,7 +37,7 @@ export async function benchFlood(options: IsolationOptions, children: Children):
   for (const { name, atOnce, kind, callsOf, perSecond } of floods(nextBody)) {
     if (!name.includes(only)) continue;
     print(`${name}, ${atOnce} concurrent`);
-    print('', 'p50 ms', 'p99 ms', 'p50', 'p99');
+    print('', 'p50 ms', 'p99 ms', 'ran', 'waited', 'p50', 'p99', 'ran', 'waited');
     const ratio = await compareBoth(sides, rounds, async (flooded) => {
       const file = join(folder, 'flood.json');
       const order = { key: flooded.busyKey, calls: callsOf(flooded), kind, atOnce, perSecond };
@@ -45,10 +45,15 @@ export async function benchFlood(options: IsolationOptions, children: Children):
       const words = [flooded.port, file, seconds].map(String);
       const flooder = children.spawn(new URL('./flooder.js', import.meta.url).href, ...words);
       const counts = lineOf(flooder, () => true);
+      const before = sides.map(mainThreadMs);
       const phases = await Promise.all(sides.map(decide));
-      const [of, other] = flooded === sides[0] ? phases : phases.toReversed();
-      if (of !== undefined && other !== undefined)
-        print('', ...[of.p50, of.p99, other.p50, other.p99].map((ms) => ms.toFixed(2)), await counts);
+      const counted = await counts;
+      const shown = sides.map((side, at) => {
+        const [ran = 0, waited = 0] = mainThreadMs(side).map((ms, i) => ms - (before[at]?.[i] ?? 0));
+        const { p50 = 0, p99 = 0 } = phases[at] ?? {};
+        return [p50.toFixed(2), p99.toFixed(2), ...[ran, waited].map((ms) => `${(ms / seconds / 10).toFixed(1)} %`)];
+      });
+      print('', ...(flooded === sides[0] ? shown : shown.toReversed()).flat(), counted);
       return phases;
     });
     console.log(`p50 ${changeOf(ratio.p50)}, p99 ${changeOf(ratio.p99)}, median of ${ratio.phases} phases`);
@@ -70,4 +75,10 @@ async function subscribeHostile(sides: readonly Side[], children: Children): Pro
       );
       if (status !== 201) throw new Error(`creating a webhook returned ${status}`);
     }
+}
+
+/** Time that the main thread of a server has run, and time that it was ready to run and had no processor, ms. Linux only. */
+function mainThreadMs({ child }: Side): readonly number[] {
+  const text = readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, 'latin1');
+  return text.split(' ', 2).map((ns) => Number(ns) / 1e6);
 }

@@ -33,6 +33,13 @@ const largest = (name: string, atOnce: number): Flood =>
 /** `nextBody` returns decide bodies. */
 export function floods(nextBody: () => string): readonly Flood[] {
   return [
+    // The control: requests of microseconds each, which nothing can wait for, at rates that take as much of a processor as the floods do.
+    ...[1_000, 2_000, 4_000].map((perSecond) => ({
+      ...calls(`control, ${perSecond.toLocaleString('en')} health checks a second`, 64, () => [
+        { ...get('health', '/healthz'), isKeyless: true },
+      ]),
+      perSecond,
+    })),
     largest('lists, 1,000 entries', 64),
     largest('list entry, 1 MB of numbers', 8),
     largest('connectors', 32),

@@ -8,6 +8,7 @@ import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/kernel/limits
 import type { DecisionLog } from '../../src/history/decision-log.ts';
 import { openStore, type Store } from '../../src/state/open-store.ts';
 import { calmFacts, CUSTOMER, makeFolder, NOW_SECONDS, removeFolder, sharedCopy } from './fixtures.ts';
+import { Spent } from './spent.ts';
 import { Ring, type Stage } from './stage.ts';
 
 const NOW_MS = NOW_SECONDS * 1000;
@@ -38,8 +39,7 @@ export const decisionLog: Stage = {
       isSane: (log) => log.stats().dropped === 0 && log.stats().rows === 4_096,
     });
     const handOverMs: number[] = [];
-    const linkWallMs: number[] = [];
-    const linkProcessorMs: number[] = [];
+    const spent = new Spent();
     let usersFound = 0;
     tasks.addAsync(`write ${WRITE_ROWS} in the background`, {
       perSample: WRITE_ROWS,
@@ -76,18 +76,14 @@ export const decisionLog: Stage = {
     });
     tasks.addAsync(`find ${LINKED} by a link in ${rows.toLocaleString('en')}`, {
       perSample: 1,
-      async run() {
-        const user = usersFound++ % users(rows);
-        const usedBefore = process.cpuUsage();
-        const startedAtMs = performance.now();
-        const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
-        const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
-        const page = await log.search(CUSTOMER, asked);
-        const used = process.cpuUsage(usedBefore);
-        linkWallMs.push(performance.now() - startedAtMs);
-        linkProcessorMs.push((used.user + used.system) / 1000);
-        return page.kind === 'page' ? page.rows.length : -1;
-      },
+      run: () =>
+        spent.measure(async () => {
+          const user = usersFound++ % users(rows);
+          const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
+          const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
+          const page = await log.search(CUSTOMER, asked);
+          return page.kind === 'page' ? page.rows.length : -1;
+        }),
       isSane: (found) => found === Math.min(LINKED, rows),
     });
     const looked = Math.min(rows, DECISION_SCAN_ROWS_MAX);
@@ -110,7 +106,7 @@ export const decisionLog: Stage = {
         const { bytes, rows: kept } = log.stats();
         const middle = handOverMs.sort((a, b) => a - b)[handOverMs.length >> 1] ?? 0;
         return [
-          `find by a link, ms: ${spread(linkWallMs, 'wall')}; ${spread(linkProcessorMs, 'processor time')}`,
+          `find by a link, ms: ${spent.toString()}`,
           `decision log: ${(bytes / kept).toFixed(0)} bytes per decision; handing over ${WRITE_ROWS} rows blocks the main thread for ${middle.toFixed(2)} ms`,
         ];
       },
@@ -128,12 +124,6 @@ const LINKED = 100;
 
 function users(rows: number): number {
   return Math.max(1, Math.floor(rows / LINKED));
-}
-
-function spread(values: number[], name: string): string {
-  const sorted = values.sort((a, b) => a - b);
-  const at = (share: number): string => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(2);
-  return `${name} median ${at(0.5)}, p99 ${at(0.99)} of ${sorted.length}`;
 }
 
 const hasher = new LinkHasher(Buffer.alloc(32, 7));

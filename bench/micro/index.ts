@@ -22,6 +22,7 @@ import { rates } from './rates.ts';
 import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import type { Stage } from './stage.ts';
+import { stats } from './stats.ts';
 import { token } from './token.ts';
 import { velocity } from './velocity.ts';
 import { velocityExchange } from './velocity-exchange.ts';
@@ -37,6 +38,7 @@ export const STAGES: readonly Stage[] = [
   replay,
   journal,
   decisionLog,
+  stats,
   rates,
   admission,
   frame,

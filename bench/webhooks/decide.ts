@@ -10,12 +10,14 @@ import { type Children, end } from './children.ts';
 import type { Receiver } from './receiver-client.ts';
 import { median, print, quantile, type BenchOptions } from './report.ts';
 import { seedCustomers } from './seed.ts';
+import { Meter, type Used } from './usage.ts';
 
 /**
  * Measures the decisions of a customer without webhooks next to another customer, first without and then with webhooks of that other
  * customer: an endpoint that responds, one that hangs and one that refuses connections. The latency of a decision at a steady rate is
  * measured on two servers at the same time, so that each stall of the machine affects both; the maximum throughput is measured on one
- * server, alternating.
+ * server, alternating. There the source of the load and the receiver of the deliveries use the same processors as the server, so the change
+ * of the throughput contains their work; the processor time per decision of each process is therefore measured as well.
  */
 /** Share of all decisions that belong to the customer with webhooks. */
 const HOOKED_SHARE = 0.05;
@@ -54,16 +56,36 @@ export async function benchDecide(options: BenchOptions, children: Children, rec
     return { p50, p99 };
   };
 
-  const decideFast = async (side: Side, isDelivering: boolean): Promise<number> => {
+  const decideFast = async (side: Side, isDelivering: boolean): Promise<FastPhase> => {
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const nextBody = createTraffic(++serial, nowSeconds);
     await writeFile(file, PREPARED_PER_SECOND * seconds, (n) =>
       requestOf(serial * 1e7 + n, nextBody(), keyOf(side, isDelivering, n), '127.0.0.1', nowSeconds),
     );
+    const before = await settled(receiver);
+    const meters = [new Meter(side.child), new Meter(receiver.child)];
     const fast = await load(side.port, file, seconds);
+    const deliveries = (await settled(receiver)) - before;
+    const [server, other] = meters.map((meter) => meter.lap());
     const perSecond = fast.requests / fast.seconds;
-    print(nameOf(isDelivering), perSecond.toFixed(0), fast.p99_ms.toFixed(2), String(fast.failed));
-    return perSecond;
+    const phase = {
+      perSecond,
+      decisions: fast.requests,
+      deliveries,
+      server: server ?? UNKNOWN,
+      receiver: other ?? UNKNOWN,
+    };
+    print(
+      nameOf(isDelivering),
+      perSecond.toFixed(0),
+      fast.p99_ms.toFixed(2),
+      String(deliveries),
+      (phase.server.allUs / fast.requests).toFixed(1),
+      (phase.server.mainUs / fast.requests).toFixed(1),
+      (phase.receiver.allUs / fast.requests).toFixed(1),
+      String(fast.failed),
+    );
+    return phase;
   };
 
   console.log(
@@ -79,14 +101,66 @@ export async function benchDecide(options: BenchOptions, children: Children, rec
   const [first] = sides;
   if (first === undefined) return;
   console.log('decide: one server, maximum throughput, alternating');
-  print('', 'fast/s', 'p99 ms', 'failed');
-  const fast: number[] = [];
+  print('', 'fast/s', 'p99 ms', 'delivered', 'server µs', 'main µs', 'receiver', 'failed');
+  const fast: Difference[] = [];
   for (let round = 0; round < rounds; round++) {
     const without = await decideFast(first, false);
-    fast.push((await decideFast(first, true)) / without);
+    fast.push(compareFast(without, await decideFast(first, true)));
   }
-  console.log(`decisions per second, median of ${rounds} rounds: ${changeOf(median(fast))}`);
+  const middle = (name: keyof Difference): number => median(fast.map((round) => round[name]));
+  console.log(`processor time of the server per decision: ${changeOf(middle('server'))} by deliveries`);
+  console.log(`processor time of its main thread per decision: ${changeOf(middle('main'))}`);
+  console.log(
+    `processor time per delivery, µs: server ${middle('deliveryUs').toFixed(0)}, receiver ${middle('receiverUs').toFixed(0)}`,
+  );
+  console.log(`decisions per second, median of ${rounds} rounds: ${changeOf(middle('perSecond'))}`);
   for (const { child } of sides) await end(child);
+}
+
+/** One phase at the maximum throughput. */
+interface FastPhase {
+  readonly perSecond: number;
+  readonly decisions: number;
+  /** Deliveries that got a response. */
+  readonly deliveries: number;
+  readonly server: Used;
+  readonly receiver: Used;
+}
+
+/** What deliveries change: ratios of the phase with them and the one before it, and processor time per delivery, µs. */
+interface Difference {
+  readonly perSecond: number;
+  readonly server: number;
+  readonly main: number;
+  readonly deliveryUs: number;
+  readonly receiverUs: number;
+}
+
+const UNKNOWN: Used = { allUs: NaN, mainUs: NaN };
+/** How long nothing must arrive until all deliveries of a phase are assumed to have arrived. */
+const QUIET_MS = 300;
+
+/** A skipped decision, and one whose endpoint fails, count as cost of the deliveries that succeed. */
+function compareFast(without: FastPhase, delivering: FastPhase): Difference {
+  const { decisions, deliveries } = delivering;
+  const expected = (name: keyof Used): number => (without.server[name] / without.decisions) * decisions;
+  return {
+    perSecond: delivering.perSecond / without.perSecond,
+    server: delivering.server.allUs / expected('allUs'),
+    main: delivering.server.mainUs / expected('mainUs'),
+    deliveryUs: (delivering.server.allUs - expected('allUs')) / deliveries,
+    receiverUs: (delivering.receiver.allUs - without.receiver.allUs) / deliveries,
+  };
+}
+
+/** Returns the number of responses of the receiver once no more deliveries arrive. */
+async function settled(receiver: Receiver): Promise<number> {
+  for (let before = -1; ;) {
+    const { count } = await receiver.report();
+    if (count === before) return count;
+    before = count;
+    await new Promise((done) => setTimeout(done, QUIET_MS));
+  }
 }
 
 async function startSide(

@@ -30,10 +30,10 @@ export interface Received {
 /** Parent side of the receiver process. */
 export class Receiver {
   readonly port: number;
-  readonly #child: ChildProcess;
+  readonly child: ChildProcess;
 
   constructor(child: ChildProcess, port: number) {
-    this.#child = child;
+    this.child = child;
     this.port = port;
   }
 
@@ -47,12 +47,12 @@ export class Receiver {
   }
 
   order(order: Exclude<ReceiverOrder, { kind: 'report' }>): void {
-    this.#child.send(order);
+    this.child.send(order);
   }
 
   async report(): Promise<Received> {
-    const reported = once(this.#child, 'message');
-    this.#child.send({ kind: 'report' } satisfies ReceiverOrder);
+    const reported = once(this.child, 'message');
+    this.child.send({ kind: 'report' } satisfies ReceiverOrder);
     const [received] = (await reported) as [Received];
     return received;
   }

@@ -5,10 +5,12 @@ import { type Children, end } from './children.ts';
 import type { Received, Receiver } from './receiver-client.ts';
 import { seedCustomers, seedDeliveries } from './seed.ts';
 import { median, print, type BenchOptions } from './report.ts';
+import { Meter } from './usage.ts';
 
 /**
  * Compares deliveries per second, from the first arrival to the last, of a backlog that a server finds in its store at start with those of
- * a bare sender of the same number. The server makes no decisions meanwhile, so neither has other work.
+ * a bare sender of the same number. The server makes no decisions meanwhile, so neither has other work. Processor time is counted from the
+ * start of the server, when it finds the backlog, and of the sender, when it begins to send.
  */
 const SECONDS_MAX = 60;
 const WEBHOOKS_EACH = 20;
@@ -21,22 +23,47 @@ export async function benchThroughput(options: BenchOptions, children: Children,
   console.log(`throughput: ${deliveries} pending deliveries to ${endpoints} endpoints, ${rounds} rounds`);
   print('', 'bare/s', 'service/s', 'ratio');
   const ratios: number[] = [];
+  const costs: Costs[] = [];
   for (let round = 0; round < rounds; round++) {
     const bare = await runBare(children, receiver, deliveries, endpoints);
     const service = await runService(options, children, receiver, endpoints);
-    ratios.push(service / bare);
-    print(`round ${round + 1}`, bare.toFixed(0), service.toFixed(0), (service / bare).toFixed(3));
+    ratios.push(service.perSecond / bare.perSecond);
+    costs.push(service);
+    print(
+      `round ${round + 1}`,
+      bare.perSecond.toFixed(0),
+      service.perSecond.toFixed(0),
+      (service.perSecond / bare.perSecond).toFixed(3),
+    );
   }
+  const usualUs = (name: 'serverUs' | 'mainUs' | 'receiverUs'): string =>
+    median(costs.map((cost) => cost[name])).toFixed(1);
+  console.log(
+    `processor time per delivery, µs: server ${usualUs('serverUs')} (main thread ${usualUs('mainUs')}), receiver ${usualUs('receiverUs')}`,
+  );
   console.log(`ratio service / bare sender, median of ${rounds}: ${median(ratios).toFixed(3)} (target: at least 0.5)`);
 }
 
-async function runBare(children: Children, receiver: Receiver, count: number, paths: number): Promise<number> {
+interface Costs {
+  readonly perSecond: number;
+  /** Processor time per delivery. */
+  readonly serverUs: number;
+  readonly mainUs: number;
+  readonly receiverUs: number;
+}
+
+async function runBare(
+  children: Children,
+  receiver: Receiver,
+  count: number,
+  paths: number,
+): Promise<Pick<Costs, 'perSecond'>> {
   receiver.order({ kind: 'reset' });
   const words = [receiver.port, count, paths, CONNECTIONS].map(String);
   const sender = children.spawn('bare-sender.js', ...words);
   const [code] = (await once(sender, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`the bare sender exited with code ${code}`);
-  return rateOf(await receiver.counted(count, 1));
+  return { perSecond: rateOf(await receiver.counted(count, 1)) };
 }
 
 async function runService(
@@ -44,7 +71,7 @@ async function runService(
   children: Children,
   receiver: Receiver,
   endpoints: number,
-): Promise<number> {
+): Promise<Costs> {
   const dataDir = join(folder, 'throughput');
   mkdirSync(dataDir);
   const urls = Array.from({ length: endpoints }, (_, n) => receiver.url(`/hook/${n}`));
@@ -55,10 +82,17 @@ async function runService(
   await seedDeliveries(dataDir, customers, deliveries);
   receiver.order({ kind: 'reset' });
   const { child } = await children.serve(dataDir, nodeFlags);
+  const meters = [new Meter(child), new Meter(receiver.child)];
   const received = await receiver.counted(deliveries, SECONDS_MAX);
+  const [server, other] = meters.map((meter) => meter.lap());
   await end(child);
   rmSync(dataDir, { recursive: true });
-  return rateOf(received);
+  return {
+    perSecond: rateOf(received),
+    serverUs: (server?.allUs ?? NaN) / deliveries,
+    mainUs: (server?.mainUs ?? NaN) / deliveries,
+    receiverUs: (other?.allUs ?? NaN) / deliveries,
+  };
 }
 
 function rateOf({ count, firstMs, lastMs }: Received): number {

@@ -34,7 +34,8 @@ export function deliveryHandlers(
     const { webhook_id: webhookId = null, request_id: requestId = null, status = null, event = null } = read.values;
     const { customer } = request.caller;
     await deliveries.settled();
-    const found = await deliveries.page(customer, { webhookId, requestId, status, event, after, limit });
+    const query = { webhookId, requestId, status, event, after, limit };
+    const found = await deliveries.page(customer, query, request.coverage);
     if (found.kind === 'busy') return PAGES_BUSY;
     const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
     const next = found.next === null ? null : cursorAt(found.next);
@@ -45,7 +46,7 @@ export function deliveryHandlers(
     const id = idOf(request);
     if (id === null) return NOT_FOUND;
     await deliveries.settled();
-    const delivery = await deliveries.find(request.caller.customer, id);
+    const delivery = await deliveries.find(request.caller.customer, id, request.coverage);
     return delivery === null ? NOT_FOUND : { kind: 'json', status: 200, body: deliveryJson(delivery) };
   };
 

@@ -126,7 +126,8 @@ export function listHandlers(
               ...warning(change.value.fingerprintHash, request),
             }
           : { fingerprint_hash: givenHash, status: 422, ...pick(change.problem) };
-      await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(result)}`);
+      if (at > 0) pieces.put(',');
+      await pieces.add(JSON.stringify(result));
     }
     await pieces.add(']}');
     return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
@@ -155,7 +156,8 @@ export function listHandlers(
           ...warning(hash, request),
         };
       }
-      await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(result)}`);
+      if (at > 0) pieces.put(',');
+      await pieces.add(JSON.stringify(result));
     }
     if (parts.entriesOf(customer) + created > LIST_ENTRIES_PER_CUSTOMER_MAX) return LIMIT_REACHED;
     await pieces.add(']}');

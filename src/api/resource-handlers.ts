@@ -4,6 +4,7 @@ import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
 import type { Slices } from '../state/turns.ts';
+import type { Committer } from '../state/changes.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import { accountHandlers } from './account-handlers.ts';
@@ -31,6 +32,8 @@ export interface ManagementParts {
   readonly endpoint: EndpointFactory;
   readonly cursors: Cursors;
   readonly store: Store;
+  /** Takes the changes that customers make. */
+  readonly changes: Committer;
   readonly decisions: DecisionReader;
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
@@ -67,8 +70,8 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of the role `api`, except those of extraction. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
-  const { policies, isPolicyRefused, keyUse, version } = parts;
-  const { lists, changes, registry, sightingReports, labels } = store;
+  const { changes, policies, isPolicyRefused, keyUse, version } = parts;
+  const { lists, registry, sightingReports, labels } = store;
   return {
     ...listHandlers(endpoint, {
       lists,

@@ -1,3 +1,4 @@
+import type { Coverage } from '../ports/decision-history.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Actor } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
@@ -126,7 +127,7 @@ export interface DeliveryReader {
   /** Resolves when the deliveries of all decisions answered before this call are readable. */
   settled(): Promise<void>;
   /** A promise where other nodes are asked. */
-  find(customer: CustomerNumber, id: DeliveryId): Delivery | null | Promise<Delivery | null>;
+  find(customer: CustomerNumber, id: DeliveryId, coverage: Coverage): Delivery | null | Promise<Delivery | null>;
   /** Returns a page, newest first. `next` may be set although the page is not full. */
-  page(customer: CustomerNumber, query: DeliveryQuery): Promise<DeliveryPageOutcome>;
+  page(customer: CustomerNumber, query: DeliveryQuery, coverage: Coverage): Promise<DeliveryPageOutcome>;
 }

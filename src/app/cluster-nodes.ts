@@ -7,6 +7,7 @@ import type { MeasuredLink } from '../cluster/link.ts';
 import { Membership, type NodeFacts } from '../cluster/membership.ts';
 import { Peers } from '../cluster/peers.ts';
 import { openLink, openWaitingLink } from '../cluster/redis-link.ts';
+import { SpreadChanges } from '../cluster/spread-changes.ts';
 import { SharedSignIns } from '../cluster/shared-sign-ins.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
@@ -27,6 +28,8 @@ export interface NodesOptions {
   readonly home: string;
   readonly keyFor: Installation['keyFor'];
   readonly turns: Turns;
+  /** Number of the last change of the cluster that this node has applied. */
+  readonly feedPosition: () => number;
   readonly facts: () => NodeFacts;
   readonly log: Log;
 }
@@ -38,6 +41,7 @@ export interface NodesOptions {
 export class ClusterNodes {
   readonly membership: Membership;
   readonly peers: Peers;
+  readonly spread: SpreadChanges;
   readonly readings: readonly Reading[];
   readonly #options: NodesOptions;
   readonly #link: MeasuredLink;
@@ -68,6 +72,7 @@ export class ClusterNodes {
           'a node of another version cannot be asked; results are partial until all have one version',
         ),
     });
+    this.spread = new SpreadChanges({ peers: this.peers, position: options.feedPosition });
     this.readings = peerReadings(membership, this.peers);
     membership.onChange((event) => {
       const { id: node, epoch, url, version } = event.node;

@@ -27,6 +27,7 @@ import type { Settings } from './settings.ts';
 import type { Cluster } from './wire-cluster.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
+import type { SharedWork } from './wire-work.ts';
 
 /** What only a node that decides has: the files that scoring uses, and the threads that score. */
 export interface Deciding {
@@ -82,6 +83,8 @@ export interface ServiceParts {
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
+  /** What nodes share of deliveries and jobs; null on a node that works alone. */
+  readonly work: Pick<SharedWork, 'readings'> | null;
   /** The deliveries of all nodes; null on a node that works alone. */
   readonly allDeliveries: ClusterDeliveries | null;
   readonly version: string;

@@ -28,12 +28,14 @@ export function wireApi(
   const { settings, installation, history, dispatcher, extractions } = parts;
   const { store, keyFor } = installation;
   const { egressAllow } = settings;
+  const changes = parts.cluster?.nodes.spread.over(store.changes) ?? store.changes;
   const cursors = new Cursors(keyFor('cursor'));
   return {
     ...managementHandlers({
       endpoint,
       cursors,
       store,
+      changes,
       decisions: history,
       stats: parts.historyStats,
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
@@ -45,6 +47,7 @@ export function wireApi(
       version: parts.version,
       webhooks: webhookParts({
         store,
+        changes,
         key: keyFor('webhook-secrets'),
         dispatcher,
         allDeliveries: parts.allDeliveries,

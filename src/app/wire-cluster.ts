@@ -47,8 +47,9 @@ export async function openCluster(
   const untilMs = performance.now() + FIRST_ANSWER_MS;
   while (!link.isUp && performance.now() < untilMs) await new Promise((done) => setTimeout(done, POLL_MS));
   const { id, home } = readNodeId(dataDir, settings.nodeId);
-  const facts = (): NodeFacts => ({ ...self, roles, feedPosition: String(feed?.position ?? 0) });
-  const nodes = new ClusterNodes({ settings, id, home, keyFor, turns: store.turns, facts, log });
+  const feedPosition = (): number => feed?.position ?? 0;
+  const facts = (): NodeFacts => ({ ...self, roles, feedPosition: String(feedPosition()) });
+  const nodes = new ClusterNodes({ settings, id, home, keyFor, turns: store.turns, feedPosition, facts, log });
   await nodes.join();
   return new Cluster({ settings, nodeId: id, nodes, link, keyFor }, log);
 }
@@ -119,7 +120,7 @@ export class Cluster {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#admission?.close();
+    await this.#admission?.close();
     await this.#parts.nodes.close();
     await this.#parts.link.close();
   }

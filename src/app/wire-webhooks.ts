@@ -5,6 +5,7 @@ import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
 import type { WebhookManagementParts } from '../api/resource-handlers.ts';
 import { openDeliverPool, openNoDeliverPool } from '../webhooks/deliver-pool.ts';
+import type { Committer } from '../state/changes.ts';
 import type { Store } from '../state/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
 import { reportFaults } from './maintenance.ts';
@@ -61,13 +62,15 @@ export function openDispatcher(
 /** Returns the parts needed by the endpoints of webhooks and deliveries. Health is taken from memory, which is newer than the store. */
 export function webhookParts(
   parts: WebhookWiring & {
+    /** Takes the changes of webhooks. */
+    readonly changes: Committer;
     readonly dispatcher: Dispatcher;
     /** The deliveries of all nodes of a cluster; null on a node that works alone. */
     readonly allDeliveries: ClusterDeliveries | null;
   },
 ): WebhookManagementParts {
-  const { store, key, egressAllow, dispatcher, allDeliveries } = parts;
-  const { webhooks, deliveries, changes } = store;
+  const { store, changes, key, egressAllow, dispatcher, allDeliveries } = parts;
+  const { webhooks, deliveries } = store;
   const newest: typeof dispatcher.newest = (webhook) => dispatcher.newest(webhook);
   return {
     webhooks: {

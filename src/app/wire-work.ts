@@ -41,6 +41,7 @@ export class SharedWork {
   readonly #link: MeasuredLink;
   #timer: NodeJS.Timeout | null = null;
   #shown = '';
+  #takenOver = 0;
 
   constructor(parts: SharedWorkParts) {
     const { nodes, settings, keyFor, roles, log } = parts;
@@ -59,8 +60,10 @@ export class SharedWork {
       senders: () => membership.peers().flatMap(({ id, roles: theirs }) => (theirs.includes('deliver') ? id : [])),
       storeNowMs: () => Math.round(membership.storeNowMs),
       nowMs: () => Date.now(),
-      onTakenOver: (node, deliveries) =>
-        log.warn({ node, deliveries }, 'deliveries of another node are continued here'),
+      onTakenOver: (node, deliveries) => {
+        this.#takenOver += deliveries;
+        log.warn({ node, deliveries }, 'deliveries of another node are continued here');
+      },
       onUnreadable: (node, deliveries) =>
         log.error({ node, deliveries }, 'a newer build wrote the deliveries of a node that is gone; upgrade this node'),
     });
@@ -70,6 +73,23 @@ export class SharedWork {
         help: 'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
         kind: 'level',
         read: () => this.mirror.unreadable,
+      },
+    ];
+  }
+
+  get readings(): readonly Reading[] {
+    return [
+      {
+        name: 'gatehouse_cluster_deliveries_taken_over_total',
+        help: 'Deliveries of other nodes that this one has continued.',
+        kind: 'total',
+        read: () => this.#takenOver,
+      },
+      {
+        name: 'gatehouse_cluster_deliveries_held',
+        help: '1 while no attempt begins because the shared store does not answer.',
+        kind: 'level',
+        read: () => (this.mirror.isHeldUp ? 1 : 0),
       },
     ];
   }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { unreachable } from '../kernel/brand.ts';
 import { visitorShare } from '../kernel/capacity-share.ts';
 import { FixedWindow } from '../kernel/fixed-window.ts';
@@ -53,6 +54,9 @@ const CHANGES_MAX = 1_048_576;
 const CHANGES_AT_ONCE = 1_000;
 const WRITE_MS = 100;
 const WRITE_DEADLINE_MS = 1_000;
+/** Choice: writes a full queue to a store that answers, and fits into the 10 s of a shutdown. */
+const CLOSE_MS = 2_000;
+const CLOSE_POLL_MS = 20;
 
 /**
  * Admission over several nodes. Rate windows, visitors' shares and request ids are counted in the shared store: the requests of one turn
@@ -152,9 +156,14 @@ export class ClusterAdmission implements Admission {
     await ADMISSION_FUNCTIONS.call(this.#link, [{ name: 'release', keys: [requestIdKey(0, 0, 0)], args: ['0'] }]);
   }
 
-  /** Stops writing changes. Those that still wait are lost, like with a process that ends. */
-  close(): void {
+  /** Writes the changes that wait, as far as the store takes them within `CLOSE_MS`. Call it when no request is admitted any more. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
+    const endMs = performance.now() + CLOSE_MS;
+    while (this.#changes.count > 0 && performance.now() < endMs) {
+      await this.#writeChanges();
+      if (this.#changes.count > 0) await delay(CLOSE_POLL_MS);
+    }
   }
 
   /** Requests of one key that follow one another with the same window, second and allowance; usually all of a key. */

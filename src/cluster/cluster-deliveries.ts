@@ -1,4 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Coverage } from '../ports/decision-history.ts';
 import type { DeliveryPageOutcome, DeliveryQuery } from '../state/deliveries/pages.ts';
 import type { Delivery, DeliveryEvent, DeliveryId, DeliveryStatus } from '../work/webhook.ts';
 import { packDelivery, unpackDelivery } from './delivery-codec.ts';
@@ -18,7 +19,7 @@ const PAGE = 'deliveries.page';
 
 /**
  * The delivery logs of all nodes. Each node keeps the deliveries that it made or took over; a read asks all that are alive at once. Those
- * of a dead node that had ended are missing until it is back.
+ * of a dead node that had ended are missing until it is back, and the call's `coverage` shows it.
  */
 export class ClusterDeliveries {
   readonly #own: DeliveryLogReads;
@@ -36,20 +37,23 @@ export class ClusterDeliveries {
   }
 
   /** Asks the other nodes only for a delivery that this node does not have. */
-  async find(customer: CustomerNumber, id: DeliveryId): Promise<Delivery | null> {
+  async find(customer: CustomerNumber, id: DeliveryId, coverage?: Coverage): Promise<Delivery | null> {
     const own = this.#own.find(customer, id);
     if (own !== null) return own;
-    const { answers } = await this.#peers.ask(FIND, [customer, id]);
-    return newestOf(answers.flatMap(({ parts }) => parts.flatMap(rowsOf))) ?? null;
+    const { answers, isPartial } = await this.#peers.ask(FIND, [customer, id]);
+    const found = newestOf(answers.flatMap(({ parts }) => parts.flatMap(rowsOf))) ?? null;
+    if (found === null && isPartial && coverage !== undefined) coverage.isPartial = true;
+    return found;
   }
 
-  async page(customer: CustomerNumber, query: DeliveryQuery): Promise<DeliveryPageOutcome> {
+  async page(customer: CustomerNumber, query: DeliveryQuery, coverage?: Coverage): Promise<DeliveryPageOutcome> {
     const { after, limit, webhookId, status, requestId, event } = query;
     const [own, asked] = await Promise.all([
       this.#own.page(customer, query),
       this.#peers.ask(PAGE, [customer, after, limit, webhookId, status, requestId, event]),
     ]);
     if (own.kind === 'busy') return own;
+    if (asked.isPartial && coverage !== undefined) coverage.isPartial = true;
     const pages: LogPage[] = [own];
     for (const { parts } of asked.answers) {
       const [[kind, next] = [], ...rows] = parts;

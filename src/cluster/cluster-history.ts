@@ -80,14 +80,14 @@ export class ClusterHistory implements DecisionReader {
       else pages.push({ ...page, source: sourceOf(node.id) });
     }
     const { rows, next } = mergePages(pages, query.limit);
-    const unpacked = await this.#unpackAll(rows);
+    const unpacked = await this.#unpackAll(customer, rows);
     // Records of a newer build.
     cover(query.coverage, isPartial || unpacked.length < rows.length);
     return { kind: 'page', rows: unpacked, next };
   }
 
   async fingerprints(customer: CustomerNumber, query: FingerprintQuery): Promise<FingerprintOutcome> {
-    return pageOfFingerprints(this, customer, query, new Slices(this.#turns));
+    return pageOfFingerprints(this, customer, query, new Slices(this.#turns, customer));
   }
 
   async scan(customer: CustomerNumber, query: ScanQuery, visit: RowScanner): Promise<ScanOutcome> {
@@ -98,7 +98,7 @@ export class ClusterHistory implements DecisionReader {
     const asked = await asking;
     if (own.kind === 'busy' || asked.answers.some(({ parts }) => isBusy(parts))) return BUSY;
     const sum = { rows: own.rows, isTruncated: own.isTruncated, oldestMs: own.oldestMs };
-    const { isPartial } = await this.#visitAnswers(asked, sum, isEnough, visit);
+    const { isPartial } = await this.#visitAnswers(customer, asked, sum, isEnough, visit);
     cover(query.coverage, isPartial);
     return { kind: 'scanned', ...sum };
   }
@@ -108,12 +108,13 @@ export class ClusterHistory implements DecisionReader {
   }
 
   async #visitAnswers(
+    customer: CustomerNumber,
     { answers, isPartial }: Asked,
     sum: { rows: number; isTruncated: boolean; oldestMs: number | null },
     isEnoughAlready: boolean,
     visit: RowScanner,
   ): Promise<{ readonly isPartial: boolean }> {
-    const slices = new Slices(this.#turns);
+    const slices = new Slices(this.#turns, customer);
     const record = new RawRecord();
     let isEnough = isEnoughAlready;
     let isIncomplete = isPartial;
@@ -182,8 +183,8 @@ export class ClusterHistory implements DecisionReader {
     return { parts: answers.flatMap(({ parts }) => parts), isPartial };
   }
 
-  async #unpackAll(rows: readonly RawRow[]): Promise<readonly LoggedDecision[]> {
-    const slices = new Slices(this.#turns);
+  async #unpackAll(customer: CustomerNumber, rows: readonly RawRow[]): Promise<readonly LoggedDecision[]> {
+    const slices = new Slices(this.#turns, customer);
     await slices.begin();
     const unpacked: LoggedDecision[] = [];
     for (const { record, latencyMs } of rows) {

@@ -58,7 +58,7 @@ async function* answer(
     if (outcome === undefined) throw new Error('malformed question');
     reports.push({ requestId: String(flat[at]), outcome });
   }
-  const slices = new Slices(turns);
+  const slices = new Slices(turns, customer);
   await slices.begin();
   const accepted = await own.report(customer, reports, nowMs, slices);
   yield accepted.flatMap((isAccepted, at) => (isAccepted ? [at] : []));

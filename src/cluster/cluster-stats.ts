@@ -71,7 +71,7 @@ async function* answer(
 ): AsyncGenerator<readonly unknown[]> {
   const customer = customerIn(who);
   if (customer === null || !isNumber(from) || !isNumber(to) || !isNumber(step) || step < 60) throw MALFORMED;
-  const slices = new Slices(turns);
+  const slices = new Slices(turns, customer);
   await slices.begin();
   let part: unknown[] = [];
   let bytes = 0;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fault, type StoreFault, type StoreWrite } from '../state/durable.ts';
-import type { JobLog, LogEntry } from './job-log.ts';
+import type { Appended, JobLog, LogEntry } from './job-log.ts';
 import { decodeOp, encodeOp, type JobOp, type OpOrigin } from './job-ops.ts';
 
 /** What became of an entry in the tables of this node. */
@@ -27,6 +27,12 @@ export interface FollowerParts {
 /** Choice: as the pauses of other writers after a refused write. */
 const RETRY_MS = 1_000;
 const UNREACHABLE_MS = 200;
+/**
+ * Choice: how long an entry waits for a store that takes none, before its first connection or while a replica takes over. Measured: the
+ * first connection of the thread takes up to 0.4 s on a busy machine.
+ */
+const APPEND_WAIT_MS = 2_000;
+const APPEND_RETRY_MS = 25;
 /** Choice: how long a writer waits for its own entry to be applied here; usually a few ms. */
 const COMMIT_MS = 15_000;
 const POLL_MS = 5;
@@ -57,12 +63,11 @@ export class LogFollower {
 
   /** Appends an entry, and resolves to its outcome here. `jobsBefore`: this node's greatest job number, for an entry that creates one. */
   async commit<T>(op: JobOp, nowMs: number, jobsBefore: number | null = null): Promise<StoreWrite<T>> {
-    const { log, node } = this.#parts;
     if (this.#stopped !== null) return this.#stopped;
     const serial = ++this.#serial;
     const outcome = new Promise<Applied>((resolve) => this.#waiting.set(serial, resolve));
-    const bytes = encodeOp({ node, run: this.#run, serial, nowMs }, op);
-    const appended = await log.append(bytes, this.#position, jobsBefore);
+    const bytes = encodeOp({ node: this.#parts.node, run: this.#run, serial, nowMs }, op);
+    const appended = await this.#append(bytes, jobsBefore);
     const hasEntry = appended.kind === 'ok' || (!appended.isKnown && (await this.#isThere(serial)));
     if (hasEntry) {
       const applied = await Promise.race([outcome, delay(COMMIT_MS, null, { ref: false })]);
@@ -70,10 +75,21 @@ export class LogFollower {
       if (applied !== null) return applied as StoreWrite<T>;
     }
     this.#waiting.delete(serial);
-    return fault(
-      'store_lost',
-      `the shared store did not take the change: ${appended.kind === 'fault' ? appended.detail : 'it was not read back'}`,
-    );
+    if (appended.kind === 'ok')
+      return fault('change_unconfirmed', 'the change was not read back from the shared store');
+    const code = appended.isKnown ? 'cluster_unavailable' : 'change_unconfirmed';
+    return fault(code, `the shared store did not take the change: ${appended.detail}`);
+  }
+
+  /** Appends an entry. What the store certainly did not take is repeated for a while. */
+  async #append(bytes: Buffer, jobsBefore: number | null): Promise<Appended> {
+    const endMs = performance.now() + APPEND_WAIT_MS;
+    for (;;) {
+      const appended = await this.#parts.log.append(bytes, this.#position, jobsBefore);
+      const isFinal = appended.kind === 'ok' || !appended.isKnown;
+      if (isFinal || this.#isClosed || performance.now() > endMs) return appended;
+      await delay(APPEND_RETRY_MS);
+    }
   }
 
   /** Returns whether an entry whose append had no answer is in the log. */

@@ -50,6 +50,20 @@ redis.call('HSET', KEYS[1], id, epoch .. ' ' .. string.format('%.0f', now) .. ' 
 return answer('ok')
 `;
 
+/**
+ * Ends the membership of a node whose server does not run: nodes that live take over its work at once, and miss nothing of it.
+ *
+ *   KEYS  nodes
+ *   ARGV  id, home
+ */
+export const LEAVE_SCRIPT = `
+local row = redis.call('HGET', KEYS[1], ARGV[1])
+if not row then return 0 end
+local times, home, payload = string.match(row, '^(%d+ %d+) %a+ (%x+) (.*)$')
+if home ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], times .. ' left ' .. home .. ' ' .. payload)
+return 1`;
+
 export type NodeState = 'up' | 'stopped' | 'left';
 
 export interface BeatRow {

@@ -1,2 +1,2 @@
 /** What the link uses of the client package. Apart from its users, so that it is a part of the bundle that is loaded on demand. */
-export { createClient, ErrorReply } from '@redis/client';
+export { ErrorReply, RedisClient } from '@redis/client';

@@ -144,7 +144,7 @@ export class JobApplier {
     if (written.kind === 'fault') return written;
     for (const { job, from } of written.value) {
       const stored = node === this.#node ? unfinishedJob(this.#store, job) : null;
-      if (stored !== null) this.#onNews({ kind: 'adopted', stored });
+      if (stored !== null) this.#onNews({ kind: 'adopted', stored, from: from ?? '' });
       else if (from === this.#node && node !== this.#node) this.#onNews({ kind: 'lost', job });
     }
     return DONE;

@@ -230,8 +230,12 @@ export class StoreConnection {
 
 const IGNORED: Settle = { replied: () => {}, failed: () => {} };
 
+/**
+ * Without the package's `createClient`, which makes a class with a method for each command of Redis whenever the options differ from those
+ * of the call before. Measured: 45 ms of processor time for each address, during which a thread that learns of a failover decides nothing.
+ */
 function openClient(redis: Redis, { host, port, isTls, user, password }: StoreAddress) {
-  return redis.createClient({
+  return new redis.RedisClient({
     RESP: 2,
     socket: { host, port, ...(isTls && { tls: true }), connectTimeout: CONNECT_MS, reconnectStrategy: false },
     disableOfflineQueue: true,

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { EgressFault } from './faults.ts';
+import type { Target } from './egress-target.ts';
 
 /** Types of the guarded client's requests and outcomes. */
 
@@ -8,6 +9,8 @@ export type EgressMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
 export interface EgressRequest {
   /** A value that is not an http or https URL fails with `blocked_address`, and nothing is dialled. */
   readonly url: string;
+  /** Result of `readTarget(url)`, for callers that request the same URL often; read from `url` if absent. */
+  readonly target?: Target;
   readonly method: EgressMethod;
   /** Sent as given, except `host`, the body length and connection headers: these are not the caller's to set and are dropped. */
   readonly headers?: Readonly<Record<string, string>>;

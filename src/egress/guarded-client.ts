@@ -77,7 +77,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
   return {
     request(request) {
       if (isClosed) return failedAtOnce('shutdown', 'the client is closed');
-      const target = readTarget(request.url);
+      const target = request.target ?? readTarget(request.url);
       if (target === null) return failedAtOnce('blocked_address', 'not an http or https URL');
       return new Promise((resolve, reject) => pool.start(new Exchange(target, request, pool, { resolve, reject })));
     },

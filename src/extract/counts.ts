@@ -9,6 +9,8 @@ export class ExtractionCounts {
   /** Ended jobs by connector and result: `succeeded`, or the failure reason. */
   readonly ends: { readonly labels: readonly [connector: string, result: string]; count: number }[] = [];
   workersLost = 0;
+  /** Jobs of other nodes that are continued here. */
+  takenOver = 0;
 
   count(what: 'pages' | 'records' | 'errors' | 'bytes', connector: string, by: number): void {
     this[what].set(connector, (this[what].get(connector) ?? 0) + by);

@@ -14,7 +14,7 @@ import type { EngineThreadData, RowCall } from './engine-messages.ts';
 import { type EngineNews, EngineThread } from './engine-thread.ts';
 import { endpointOf, type JobEndpoint } from './job-deliveries.ts';
 import type { JobEngineState } from './job-engine.ts';
-import { extractionReadings, NO_FIGURES } from './job-metrics.ts';
+import { extractionReadings, NO_FIGURES, sharedExtractionReadings } from './job-metrics.ts';
 import { JobReading } from './job-reading.ts';
 import type { ExtractionControl } from './jobs-port.ts';
 import type { DeliveryLog, JobRef } from './sinks/result-deliveries.ts';
@@ -163,7 +163,10 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
 
   return {
     control,
-    readings: extractionReadings(() => state.figures),
+    readings: [
+      ...extractionReadings(() => state.figures),
+      ...(data.cluster ? sharedExtractionReadings(() => state.figures) : []),
+    ],
     status() {
       if (thread.isFailing)
         return { state: 'broken', version: null, detail: 'the extraction thread cannot start; retrying' };

@@ -145,7 +145,13 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
   const hear = (news: JobNews): void => {
     switch (news.kind) {
       case 'adopted':
-        log.info({ extraction: news.stored.job.id }, 'an extraction of another node is continued here');
+        if (news.from !== '') {
+          scheduler.counts.takenOver++;
+          log.warn(
+            { extraction: news.stored.job.id, node: news.from },
+            'an extraction of another node is continued here',
+          );
+        }
         if (!hasEnded(news.stored.state)) scheduler.adopt(news.stored);
         else deliveries?.add(news.stored.job);
         break;

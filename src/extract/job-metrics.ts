@@ -19,6 +19,8 @@ export interface ExtractionFigures {
   readonly errors: ReadonlyMap<string, number>;
   readonly bytes: ReadonlyMap<string, number>;
   readonly workersLost: number;
+  /** Jobs of other nodes that are continued here. */
+  readonly takenOver: number;
 }
 
 export const NO_FIGURES: ExtractionFigures = {
@@ -36,6 +38,7 @@ export const NO_FIGURES: ExtractionFigures = {
   errors: new Map(),
   bytes: new Map(),
   workersLost: 0,
+  takenOver: 0,
 };
 
 export function figuresOf(
@@ -58,7 +61,20 @@ export function figuresOf(
     errors: counts.errors,
     bytes: counts.bytes,
     workersLost: counts.workersLost,
+    takenOver: counts.takenOver,
   };
+}
+
+/** Metrics of the extraction jobs of a cluster. `read` is called at each scrape. */
+export function sharedExtractionReadings(read: () => ExtractionFigures): readonly Reading[] {
+  return [
+    {
+      name: 'gatehouse_cluster_extractions_taken_over_total',
+      help: 'Extraction jobs of other nodes that this one has continued.',
+      kind: 'total',
+      read: () => read().takenOver,
+    },
+  ];
 }
 
 /** Metrics of extraction. `read` is called at each scrape. */

@@ -74,7 +74,7 @@ export class JobReading implements JobReads {
     for (;;) {
       const { done, value } = reading.next();
       if (done === true) return { chunks, nextSeq: value };
-      chunks.push(value);
+      chunks.push({ ...value, bytes: Buffer.from(value.bytes) });
     }
   }
 
@@ -102,15 +102,20 @@ export class JobReading implements JobReads {
     query: RecordQuery,
     slices: Slices,
   ): AsyncGenerator<RecordChunk> {
+    let held = Buffer.alloc(0);
     for (const chunk of this.#readRecords(customer, id, query)) {
-      yield chunk;
+      const { length } = chunk.bytes;
+      // The same memory for all chunks of a page.
+      if (held.length < length) held = Buffer.allocUnsafeSlow(length);
+      held.set(chunk.bytes);
+      yield { ...chunk, bytes: held.subarray(0, length) };
       if (slices.isOver) await slices.begin();
     }
   }
 
   /**
    * Yields chunk by chunk, and returns the position from which to continue. Opens the store's rows again for each chunk, so that no read
-   * transaction stays open between them. Records never change.
+   * transaction stays open between them. Records never change. The bytes of a chunk are valid only until the store's next read.
    */
   *#readRecords(
     customer: CustomerNumber,
@@ -124,9 +129,9 @@ export class JobReading implements JobReads {
     let seq = fromSeq;
     let bytesLeft = bytesMax;
     while (seq < Math.min(end, fromSeq + recordsMax)) {
-      const [chunk] = this.#parts.store.records.from(stored.job.number, seq);
+      const chunk = this.#parts.store.records.find(stored.job.number, seq);
       const skipped = seq - (chunk?.firstSeq ?? 0);
-      if (chunk === undefined || skipped < 0 || skipped >= chunk.records) break;
+      if (chunk === null || skipped < 0 || skipped >= chunk.records) break;
       const wanted = Math.min(chunk.records - skipped, fromSeq + recordsMax - seq);
       const taken = cut(sliceRecords(chunk.bytes, skipped, wanted), seq === fromSeq ? 1 : 0, bytesLeft);
       const firstSeq = seq;

@@ -37,7 +37,9 @@ export interface JobReads {
   records(customer: CustomerNumber, id: ExtractionId, query: RecordQuery): RecordPage;
   /** Returns what a page of any size contains, without its records. Reads one chunk per time slice of the calling thread. */
   measureRecords(customer: CustomerNumber, id: ExtractionId, query: RecordQuery, slices: Slices): Promise<RecordExtent>;
-  /** Yields the chunks of a page. Reads each when it is requested, so it never holds more than one. */
+  /**
+   * Yields the chunks of a page. Reads each when it is requested, so it never holds more than one; its bytes are valid only until then.
+   */
   streamRecords(
     customer: CustomerNumber,
     id: ExtractionId,

@@ -113,7 +113,8 @@ export class ResultWriter {
 
   #refused(batch: readonly SentResult[], fault: StoreFault): void {
     this.#parts.onFault(fault);
-    this.#refusals++;
+    // Results wait for a store that does not answer, however long: only one that rejects them while it accepts others drops them.
+    this.#refusals = isAway(fault) ? Math.max(1, this.#refusals) : this.#refusals + 1;
     const [only, ...others] = batch;
     if (this.#refusals > REFUSALS_MAX && only !== undefined && others.length === 0) this.#giveUp(only);
     else this.#putBack(batch);
@@ -155,6 +156,10 @@ export class ResultWriter {
     if (!always && (this.#isWriting || this.#waiting.length > 0)) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
+}
+
+function isAway({ code }: StoreFault): boolean {
+  return code === 'cluster_unavailable' || code === 'change_unconfirmed';
 }
 
 function bytesOf({ records }: SentResult): number {

@@ -393,7 +393,7 @@ export class DecisionLog implements DecisionReader {
     run: (log: CustomerLog, slices: Slices) => Promise<T>,
   ): Promise<T | { readonly kind: 'busy' }> {
     return this.#slots.run(customer, async () => {
-      const slices = new Slices(this.#turns);
+      const slices = new Slices(this.#turns, customer);
       await slices.begin();
       // A customer without any decision has no log.
       return run(this.#index.customers.get(customer) ?? new CustomerLog(customer), slices);

@@ -42,7 +42,7 @@ export interface SessionCredential {
 
 export type PathParams = Readonly<Record<string, string>>;
 
-/** A handler must call `readBody` or `send` before it returns. Bytes passed to it are valid only until its callback returns. */
+/** A handler must call `readBody` or `send` before it returns. */
 export interface Exchange {
   /** The client has disconnected or was answered: nothing may be sent, and nothing sent would have an effect. */
   readonly aborted: boolean;
@@ -51,8 +51,11 @@ export interface Exchange {
    * needed.
    */
   remoteAddress(): string;
-  /** Calls back once with the complete body, or with null if it is longer than `bytesMax`. Never calls back after an abort. */
-  readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void;
+  /**
+   * Calls back once with the complete body, or with null if it is longer than `bytesMax`. Never calls back after an abort. The bytes are
+   * valid only until the callback returns, unless they are owned: then the handler may keep and change them.
+   */
+  readBody(bytesMax: number, done: (body: Uint8Array | null, isOwned?: boolean) => void): void;
   /** Adds lines to the header of the response, whichever it will be. Each line begins with CRLF and contains only text of our own. */
   addFields(lines: string): void;
   /**
@@ -75,8 +78,10 @@ export interface Exchange {
 export interface StreamedBody {
   /** Exact length, sent as Content-Length; null if it is unknown: then the body is sent with the chunked transfer coding. */
   readonly bytes: number | null;
-  /** Pieces of any size. Must not be changed afterwards. */
+  /** Pieces of any size. Must not be changed before `onWritten` was called with them. */
   readonly pieces: AsyncIterable<Uint8Array>;
+  /** Called with each piece that the transport needs no longer. Not called for every piece. */
+  readonly onWritten?: (piece: Uint8Array) => void;
 }
 
 /**

@@ -7,6 +7,8 @@ const STALLED_MS_MAX = 10_000;
 
 /** Writes a body to a response of `node:http`, which buffers at most one piece. */
 export class NodeSink implements BodySink {
+  /** `node:http` keeps a reference to what the system has not taken yet. */
+  readonly isCopying = false;
   isGone = false;
   isBegun = false;
   isDone = false;

@@ -190,7 +190,7 @@ class NodeExchange implements Exchange {
     return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.cold.get('x-forwarded-for'));
   }
 
-  readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
+  readBody(bytesMax: number, done: (body: Uint8Array | null, isOwned?: boolean) => void): void {
     if (this.contentLength > bytesMax) {
       done(null);
       return;
@@ -225,7 +225,7 @@ class NodeExchange implements Exchange {
       else {
         // Many small buffers would take far more memory than the bytes in them.
         if (earlier === null) {
-          earlier = new BodyPieces();
+          earlier = new BodyPieces(this.contentLength);
           earlier.add(first);
         }
         earlier.add(chunk);
@@ -235,7 +235,7 @@ class NodeExchange implements Exchange {
       if (finished || this.aborted) return;
       finished = true;
       held?.release();
-      this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY));
+      this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY, earlier !== null));
     });
   }
 

@@ -5,6 +5,8 @@ import { ANSWER_PIECE_BYTES } from '../kernel/limits.ts';
 export interface BodySink {
   /** Returns whether the client has disconnected. Nothing may be written then. */
   readonly isGone: boolean;
+  /** Whether a piece is copied, or with the system, when `write` resolves. */
+  readonly isCopying: boolean;
   /** Replaces the function that is called once when the client disconnects. */
   onGone(call: () => void): void;
   /** Resolves when the next piece may be written, or when the client has disconnected. The piece has 1 to `ANSWER_PIECE_BYTES` bytes. */
@@ -34,6 +36,7 @@ export async function pump(body: StreamedBody, sink: BodySink, onCrash: (error: 
       }
       length.take(next.value.length);
       if (!(await writeAll(next.value, sink))) return;
+      if (sink.isCopying) body.onWritten?.(next.value);
     }
   } catch (error) {
     // The client has every byte already.

@@ -9,6 +9,7 @@ const CONGESTED_WRITE_BYTES = 1_024;
 
 /** What the sinks of both framings share: one waiter at a time, for the socket or for the client's end. */
 abstract class UwsSink implements BodySink {
+  readonly isCopying = true;
   isGone = false;
   /** The response is complete, so it must not be used any more. */
   isDone = false;

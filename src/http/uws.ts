@@ -132,7 +132,7 @@ class UwsExchange implements Exchange {
     return this.#state.trustedProxies.clientOf(addressOf(this.#res), this.cold.get('x-forwarded-for'));
   }
 
-  readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
+  readBody(bytesMax: number, done: (body: Uint8Array | null, isOwned?: boolean) => void): void {
     if (this.contentLength > bytesMax) {
       done(null);
       return;
@@ -164,12 +164,12 @@ class UwsExchange implements Exchange {
           return;
         }
         // Copied, because the chunk's memory belongs to the parser and is invalid after this call.
-        const pieces = (earlier ??= new BodyPieces());
+        const pieces = (earlier ??= new BodyPieces(this.contentLength));
         pieces.add(bytes);
         if (!isLast) return;
         finished = true;
         held.release();
-        this.#guarded(() => done(pieces.joined()));
+        this.#guarded(() => done(pieces.joined(), true));
       }
     });
   }

@@ -149,7 +149,7 @@ export class Lists {
         next = entries.at(-1)?.fingerprintHash ?? null;
         return 'end';
       }
-      last = Buffer.from(key).toString('hex', 4) as FingerprintHash;
+      last = key.toString('hex', 4) as FingerprintHash;
       if (wanted) entries.push(decode(last, value));
       return 'on';
     });

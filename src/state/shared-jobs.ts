@@ -33,7 +33,12 @@ export interface LiveNode {
 
 export type JobNews =
   /** This node runs the job from now on: continue with its open steps, or with its delivery if it has ended. */
-  | { readonly kind: 'adopted'; readonly stored: StoredJob }
+  | {
+      readonly kind: 'adopted';
+      readonly stored: StoredJob;
+      /** Id of the node that ran it; empty if none did. */
+      readonly from: string;
+    }
   /** Another node runs the job from now on, or it was removed here. */
   | { readonly kind: 'lost'; readonly job: JobNumber }
   /** Another node ended the job, which may be one that this node runs. */

@@ -13,7 +13,7 @@ export interface Arrived {
 }
 
 /** A result with its store update, computed once, however often the store refuses it. */
-interface Waiting {
+export interface Result {
   readonly arrived: Arrived;
   readonly update: DeliveryUpdate;
 }
@@ -34,7 +34,7 @@ const RETRY_MS = 1_000;
  */
 export class ResultWriter {
   readonly #parts: ResultWriterParts;
-  #waiting: Waiting[] = [];
+  #waiting: Result[] = [];
   #running: Promise<void> | null = null;
   #closing = false;
 
@@ -42,8 +42,9 @@ export class ResultWriter {
     this.#parts = parts;
   }
 
-  add(arrived: readonly Arrived[]): void {
-    for (const one of arrived) this.#waiting.push({ arrived: one, update: updateOf(one) });
+  add(results: readonly Result[]): void {
+    if (results.length === 0) return;
+    for (const result of results) this.#waiting.push(result);
     this.#running ??= this.#run();
   }
 
@@ -75,6 +76,11 @@ export class ResultWriter {
     }
     this.#running = null;
   }
+}
+
+/** Call once for each result, because it counts the attempt. */
+export function resultOf(arrived: Arrived): Result {
+  return { arrived, update: updateOf(arrived) };
 }
 
 function updateOf({ result, delivery }: Arrived): DeliveryUpdate {

@@ -16,7 +16,8 @@ import { HealthBook } from './health-book.ts';
 import type { DeliveryMirror } from './delivery-mirror.ts';
 import { FanOut } from './fan-out.ts';
 import { hasPendingRoom } from './pending-room.ts';
-import { ResultWriter, type Arrived } from './attempt-writer.ts';
+import { ResultWriter, resultOf, type Arrived, type Result } from './attempt-writer.ts';
+import { EarlyDeliveries } from './early-deliveries.ts';
 import { RowWriter } from './row-writer.ts';
 import type { Deliveries } from '../state/delivery-table.ts';
 import { InFlightWindows } from './in-flight-windows.ts';
@@ -53,6 +54,16 @@ export interface ListeningAt {
 
 /** Choice: how long attempts in flight may continue after a stop; well within the time limit of a stop. */
 const STOP_GRACE_MS = 2_000;
+/**
+ * Choice: how long the rows of decisions wait to be stored, ms: most deliveries end within this time, and are then written once instead of
+ * twice. A delivery that a killed process had sent meanwhile is sent again after its next start.
+ */
+const GATHER_MS = 100;
+/**
+ * Choice: minimum ms between two messages to the worker with decisions' deliveries, so that hundreds of them a second wake it a few dozen
+ * times. One after a pause is handed over at once.
+ */
+const HAND_OVER_GAP_MS = 25;
 /** Choice: interval between two log lines about lost deliveries. */
 const LOST_TOLD_MS = 10_000;
 
@@ -69,6 +80,12 @@ export class Dispatcher {
   readonly rows: RowWriter;
   readonly #parts: DispatcherParts;
   readonly #results: ResultWriter;
+  readonly #early = new EarlyDeliveries();
+  /** Rows that may be handed out before they are stored. */
+  #accepted: Delivery[] = [];
+  #handedOverMs = Number.NEGATIVE_INFINITY;
+  /** Rows of the write under way. */
+  #written: readonly Delivery[] = [];
   /** Callers that wait for the end of a delivery, by delivery id. */
   readonly #waiters = new Map<string, () => void>();
   #fanOut: FanOut;
@@ -113,13 +130,13 @@ export class Dispatcher {
     const stored = deliveries.storedUpToSequence();
     this.rows = new RowWriter(
       {
-        insert: (rows, upTo) => deliveries.insert(rows, upTo),
-        onStored: (rows, upTo) => {
+        insert: (rows, upTo) => this.#insert(rows, upTo),
+        onStored: (_rows, upTo) => {
           journal.dueStored(upTo);
-          if (rows.length > 0) this.#pool.wake();
-          this.offer(rows);
+          this.#stored();
         },
         onFault,
+        gatherMs: parts.mirror ? 0 : GATHER_MS,
         openBacklog: (after) => {
           const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
           return openBacklog(
@@ -165,13 +182,13 @@ export class Dispatcher {
   }
 
   #fanOutFrom(sequence: number): FanOut {
-    const { subscribers, rows } = this;
+    const { subscribers } = this;
     return new FanOut(
       {
         subscribers,
         nowMs: () => this.#parts.nowMs(),
         stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
-        take: (given, at) => rows.add(given, at),
+        take: (given, at) => this.#take(given, at),
         hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
         onSkipped: () => this.counts.ended('skipped'),
         onLost: (count) => this.#lost(count),
@@ -179,6 +196,50 @@ export class Dispatcher {
       },
       sequence,
     );
+  }
+
+  /**
+   * Accepts rows of a decision. Those in the journal are handed out before they are stored, except in a cluster, where another node must be
+   * able to continue a delivery before it is sent.
+   */
+  #take(rows: readonly Delivery[], sequence: number): boolean {
+    if (sequence > 0 && !this.#parts.mirror) {
+      if (this.#accepted.length === 0) this.#offerSoon();
+      this.#accepted.push(...rows);
+    }
+    return this.rows.add(rows, sequence);
+  }
+
+  #offerSoon(): void {
+    const sinceMs = performance.now() - this.#handedOverMs;
+    if (sinceMs >= HAND_OVER_GAP_MS) setImmediate(() => this.#offerEarly());
+    else setTimeout(() => this.#offerEarly(), HAND_OVER_GAP_MS - sinceMs);
+  }
+
+  /** Nothing more is sent early while the store refuses writes: a restart would repeat it all. */
+  #offerEarly(): void {
+    const rows = this.#accepted;
+    this.#accepted = [];
+    this.#handedOverMs = performance.now();
+    if (this.rows.isBehind || this.rows.lastFault !== null) return;
+    for (const { id } of this.prefetch.offerEarly(rows)) this.#early.add(id);
+  }
+
+  async #insert(rows: readonly Delivery[], storedUpToSequence: number): Promise<StoreWrite<null>> {
+    this.#written = this.#early.begin(rows);
+    const done = await this.#parts.deliveries.insert(this.#written, storedUpToSequence);
+    if (done.kind === 'fault') this.#early.refused(rows);
+    return done;
+  }
+
+  #stored(): void {
+    const written = this.#written;
+    this.#written = [];
+    if (written.length > 0) this.#pool.wake();
+    const { open, applied, late } = this.#early.stored(written);
+    this.#results.add(late);
+    if (applied.length > 0) this.#applied(applied);
+    this.offer(open);
   }
 
   /** Limits the log line to a rate that an operator can read. */
@@ -382,7 +443,7 @@ export class Dispatcher {
 
   #arrived(results: readonly DeliverResult[], stats: DeliverStats): void {
     this.#stats = stats;
-    const arrived: Arrived[] = [];
+    const toStore: Result[] = [];
     for (const result of results) {
       const window = this.windows.find(result.endpointId);
       const delivery = window?.held.get(result.deliveryId);
@@ -391,9 +452,13 @@ export class Dispatcher {
         this.windows.learn(window, result.attempt.error !== null);
         this.counts.attempted(result.attempt.error ?? 'succeeded');
       }
-      arrived.push({ result, delivery });
+      const arrived = { result, delivery };
+      const kept = this.#early.keep(arrived);
+      if (kept === 'stored') toStore.push(resultOf(arrived));
+      // Its row will be stored as ended, so nothing can hand it out again.
+      else if (kept === 'unwritten' && result.outcome.kind !== 'waiting') this.windows.finish(window, delivery.id);
     }
-    if (arrived.length > 0) this.#results.add(arrived);
+    this.#results.add(toStore);
   }
 
   /** Called when the store has the results: frees their slots in the window and updates the health of their webhooks. */

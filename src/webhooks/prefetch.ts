@@ -108,6 +108,20 @@ export class Prefetch {
     this.refillSoon();
   }
 
+  /** Hands out those decisions' rows that may go at once, before they are stored, and returns them. */
+  offerEarly(rows: readonly Delivery[]): readonly Delivery[] {
+    const taken: Delivery[] = [];
+    for (const row of rows) {
+      if (row.status !== 'pending' || row.trigger !== 'decision') continue;
+      const window = this.windowOf(row.endpointId);
+      if (window.held.has(row.id)) continue;
+      if (this.#mayGoAtOnce(window, row)) this.#take(window, row, taken);
+      else this.#parts.windows.finish(window, row.id);
+    }
+    this.#send(taken);
+    return taken;
+  }
+
   /** Returns whether the row may skip the queue. Tests and probes always may, because their result is awaited. */
   #mayGoAtOnce(window: EndpointWindow, { endpointId, trigger }: Delivery): boolean {
     if (!this.#open || this.#isDisabled(endpointId)) return false;

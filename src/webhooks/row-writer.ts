@@ -25,6 +25,8 @@ export interface RowWriterParts {
   insert(rows: readonly Delivery[], storedUpToSequence: number): Promise<StoreWrite<unknown>>;
   onStored(rows: readonly Delivery[], storedUpToSequence: number): void;
   onFault(fault: StoreFault): void;
+  /** How long rows of journal entries may wait for others, or for what becomes of them, ms. */
+  readonly gatherMs: number;
   openBacklog(afterSequence: number): Backlog;
   /** Called when rows are deferred to the journal from now on. */
   onBehind(): void;
@@ -42,8 +44,8 @@ const ROWS_PER_WRITE = 1_000;
 const UNWRITTEN_MS = 10;
 
 /**
- * Writes new deliveries to the store: all of one turn of the event loop in one transaction, one transaction at a time. A transaction
- * contains whole entries, so that the stored-up-to mark never passes a row that is not stored. Only stored rows are handed out.
+ * Writes new deliveries to the store: all of `gatherMs`, and at least of one turn of the event loop, in one transaction, one transaction at
+ * a time. A transaction contains whole entries, so that the stored-up-to mark never passes a row that is not stored.
  *
  * Rows beyond the memory limit stay in the journal: after the first deferred entry all later ones are deferred as well. When the rows in
  * memory are written, the writer continues from the journal until it has read all of it. So memory is bounded, and no delivery has to wait
@@ -66,6 +68,10 @@ export class RowWriter {
   /** Rows accepted since the start, and those of them that can be read. */
   #added = 0;
   #stored = 0;
+  /** Rows up to this one, counted like `#added`, are written without waiting for others. */
+  #hurriedTo = 0;
+  /** Ends the wait for further rows; null when the writer does not wait for any. */
+  #endGathering: (() => void) | null = null;
   /** Resolves with the write or pause under way, whatever its result. */
   #nextWrite: Promise<unknown> = Promise.resolve();
   /** Sequence of the newest entry deferred to the journal; null while none is. */
@@ -123,6 +129,8 @@ export class RowWriter {
     }
     if (isFull) return false;
     this.#push({ sequence, rows });
+    if (sequence === 0 && rows.some(({ status }) => status === 'pending')) this.#hurry();
+    else if (this.#count >= ROWS_PER_WRITE) this.#endGathering?.();
     this.#running ??= this.#run();
     return true;
   }
@@ -133,6 +141,7 @@ export class RowWriter {
    */
   async settled(): Promise<void> {
     const target = this.#added;
+    this.#hurry();
     const refused = this.#refused;
     while (this.#stored < target && this.#running !== null && !this.#closing && this.#refused === refused)
       await this.#nextWrite;
@@ -141,6 +150,7 @@ export class RowWriter {
   /** Does the last writes. If the store refuses them, the rows are dropped and the journal keeps their entries. */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#hurry();
     await this.#running;
     this.#backlog?.close();
   }
@@ -164,12 +174,33 @@ export class RowWriter {
       // The remaining rows of this turn of the event loop go into the same transaction.
       await this.#pause((done) => setImmediate(done));
       while (this.#count > 0 || (this.isBehind && !this.#closing)) {
+        await this.#gather();
         if (this.#count === 0) await this.#tryToGoOn();
         else if (!(await this.#write()) && this.#closing) break;
       }
     } finally {
       this.#running = null;
     }
+  }
+
+  #hurry(): void {
+    this.#hurriedTo = this.#added;
+    this.#endGathering?.();
+  }
+
+  /** Waits for further rows, unless somebody waits for those that are there. */
+  async #gather(): Promise<void> {
+    const isHurried = this.#stored < this.#hurriedTo || this.#closing;
+    if (isHurried || this.isBehind || this.lastFault !== null || this.#count >= ROWS_PER_WRITE) return;
+    if (this.#parts.gatherMs === 0) return;
+    await this.#pause((done) => {
+      const timer = setTimeout(done, this.#parts.gatherMs);
+      this.#endGathering = () => {
+        clearTimeout(timer);
+        done();
+      };
+    });
+    this.#endGathering = null;
   }
 
   /** Returns false if the store refused the write. */

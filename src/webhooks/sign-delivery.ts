@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import type { PreviousSecret, WebhookSecrets } from '../work/webhook.ts';
+import { SigningKey } from './signing-key.ts';
 
 /** One attempt of a delivery. */
 export interface SignInput {
@@ -20,38 +20,53 @@ const NONE: readonly PreviousSecret[] = [];
  * made with the oldest valid secret, because it can carry only one signature; `webhook-signature` carries one per valid secret, the newest
  * first. Secrets are `whsec_` and base64. Source: contract, 10.4.
  *
- * Measured: 3.6 µs for an event of 216 bytes, some 6 µs while two secrets are valid; 4 % of a core at 10,000 a second. Caching decoded keys
- * by secret saves 0.3 µs on a hit, caching key objects 0.6 µs, but a miss costs 10 µs; so nothing is cached. Hashes over prepared pads
- * would save 1 µs, but copy each body.
+ * `secrets` and its elements must not change; a rotation replaces them. Their keys are kept as long as they are.
  */
 export function signedHeaders({ deliveryId, body, secrets, nowMs }: SignInput): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
   const content = `${deliveryId}.${timestamp}.`;
   const counting = previousInGrace(secrets, nowMs);
-  const standard = standardSignature(secrets.current, content, body);
+  const current = keysOf(secrets, secrets.current);
+  const previous = counting.map((one) => keysOf(one, one.secret));
+  const standard = standardSignature(current, content, body);
   return {
     'content-type': 'application/json',
     'user-agent': 'Gatehouse-Webhooks/1',
-    'X-SVC-Webhook-Signature': bodySignature(counting.at(-1)?.secret ?? secrets.current, body),
+    'X-SVC-Webhook-Signature': (previous.at(-1) ?? current).body.sign('', body, 'hex'),
     'X-SVC-Webhook-Ts': timestamp,
     'webhook-id': deliveryId,
     'webhook-timestamp': timestamp,
     'webhook-signature':
-      counting.length === 0
+      previous.length === 0
         ? standard
-        : [standard, ...counting.map(({ secret }) => standardSignature(secret, content, body))].join(' '),
+        : [standard, ...previous.map((keys) => standardSignature(keys, content, body))].join(' '),
   };
 }
 
-/** The key is the UTF-8 text of the whole secret. */
-function bodySignature(secret: string, body: Uint8Array): string {
-  return createHmac('sha256', secret).update(body).digest('hex');
+/** The keys that one secret stands for. */
+interface Keys {
+  /** The UTF-8 text of the whole secret. */
+  readonly body: SigningKey;
+  /** The decoded base64 part. Source: the Standard Webhooks specification, symmetric signatures. */
+  readonly standard: SigningKey;
 }
 
-/** The key is the decoded base64 part. Source: the Standard Webhooks specification, symmetric signatures. */
-function standardSignature(secret: string, content: string, body: Uint8Array): string {
-  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
-  return `v1,${createHmac('sha256', key).update(content).update(body).digest('base64')}`;
+const prepared = new WeakMap<WebhookSecrets | PreviousSecret, Keys>();
+
+function keysOf(holder: WebhookSecrets | PreviousSecret, secret: string): Keys {
+  let keys = prepared.get(holder);
+  if (keys === undefined) {
+    keys = {
+      body: new SigningKey(Buffer.from(secret)),
+      standard: new SigningKey(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')),
+    };
+    prepared.set(holder, keys);
+  }
+  return keys;
+}
+
+function standardSignature({ standard }: Keys, content: string, body: Uint8Array): string {
+  return `v1,${standard.sign(content, body, 'base64')}`;
 }
 
 function previousInGrace({ previous }: WebhookSecrets, nowMs: number): readonly PreviousSecret[] {

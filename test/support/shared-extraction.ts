@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import type { Link } from '../../src/cluster/link.ts';
-import { openWaitingLink } from '../../src/cluster/redis-link.ts';
+import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
 import { RedisPoliteness } from '../../src/cluster/redis-politeness.ts';
 import { openSharedExtraction } from '../../src/cluster/shared-extraction.ts';
 import type { ExtractOrder, ExtractStepMessage } from '../../src/extract/extract-messages.ts';
@@ -30,6 +30,8 @@ export interface SharedNodeOptions {
   readonly runsJobs?: boolean;
   readonly logBytesMax?: number;
   readonly isStarted?: boolean;
+  /** False: the links are not up yet when `open` resolves, as in a process that has just started. */
+  readonly isConnected?: boolean;
 }
 
 export interface LeasedStep extends ExtractStepMessage {
@@ -55,7 +57,14 @@ export class SharedNode {
   #isOpen = true;
 
   static async open(options: SharedNodeOptions): Promise<SharedNode> {
-    const [link, reader] = await Promise.all([linkTo(options.url), linkTo(options.url, openWaitingLink)]);
+    const [link, reader] = await Promise.all(
+      [openLink, openWaitingLink].map((openOne) =>
+        (options.isConnected ?? true)
+          ? linkTo(options.url, openOne)
+          : openOne({ urls: [options.url], user: null, password: null }),
+      ),
+    );
+    if (link === undefined || reader === undefined) throw new Error('two links were expected');
     const node = new SharedNode(options, link, reader);
     if (options.isStarted ?? true) await node.start();
     onTestFinished(() => node.stop());

@@ -34,7 +34,10 @@ export function catalogueHandlers(
     const next = last === undefined ? null : cursors.issue(ROUTE, request.caller.customer, last.id);
     const pieces = new AnswerPieces(request.slices);
     await pieces.add('{"data":[');
-    for (const [at, { json }] of found.entries()) await pieces.add(at === 0 ? json : `,${json}`);
+    for (const [at, { json }] of found.entries()) {
+      if (at > 0) pieces.put(',');
+      await pieces.add(json);
+    }
     await pieces.add(`],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`);
     return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
   };

@@ -1,7 +1,7 @@
 import { problem } from '../../contract/problem.ts';
 import { QUERIES } from '../../contract/routes.ts';
 import type { Extraction, OutputFormat } from '../../work/extraction-job.ts';
-import { joinShort } from '../kit/response-pieces.ts';
+import { givePiece, joinShort } from '../kit/response-pieces.ts';
 import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../kit/endpoint-types.ts';
 import { type Cursors, readPage } from '../kit/paging.ts';
 import { columnsOf } from '../../extract/columns.ts';
@@ -53,7 +53,7 @@ export function recordsHandler({ control, connectors, cursors }: RecordParts): E
       kind: 'stream',
       status: 200,
       contentType: writer.contentType,
-      body: { bytes: null, pieces: joinShort(pieces) },
+      body: { bytes: null, pieces: joinShort(pieces), onWritten: givePiece },
       heldBytes: heldBytesOf(extent),
       headers,
     };

@@ -1,5 +1,5 @@
 import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
-import { joinShort } from '../kit/response-pieces.ts';
+import { givePiece, joinShort } from '../kit/response-pieces.ts';
 import type { AnyRequest, EndpointResponse } from '../kit/endpoint-types.ts';
 import type { Cursors } from '../kit/paging.ts';
 import type { Slices } from '../../state/turns.ts';
@@ -44,7 +44,11 @@ export async function inlineAnswer(
     kind: 'stream',
     status: 200,
     contentType: 'application/json',
-    body: { bytes: null, pieces: joinShort(jobWithRecords(job, extent, next, control, request.slices)) },
+    body: {
+      bytes: null,
+      pieces: joinShort(jobWithRecords(job, extent, next, control, request.slices)),
+      onWritten: givePiece,
+    },
     heldBytes: heldBytesOf(extent),
     headers: locationOf(job),
   };

@@ -3,13 +3,14 @@ import { problem, type Problem } from '../../contract/problem.ts';
 import { rateFields } from '../../decide/rate-fields.ts';
 import type { Exchange, HeaderFields, StreamedBody } from '../../http/exchange.ts';
 import { JSON_FIELDS } from '../../http/reply.ts';
-import { unreachable } from '../../kernel/brand.ts';
+import { type CustomerNumber, unreachable } from '../../kernel/brand.ts';
 import type { Log } from '../../observe/log.ts';
 import type { RateState } from '../../ports/admission.ts';
 import type { Coverage } from '../../ports/decision-history.ts';
 import type { StoreFault } from '../../state/durable.ts';
 import type { Slices, Turns } from '../../state/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
+import { givePiece } from './response-pieces.ts';
 import type { Place } from './work-queue.ts';
 
 /** A call between its verification and its response. */
@@ -95,14 +96,14 @@ export function createCallResponses(
     if (pieces.length < 2) call.exchange.send(given.status, fieldsOf(given, call.rate), first);
     else {
       const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-      sendStream(call, given, { bytes, pieces: inTurns(pieces) }, bytes);
+      sendStream(call, given, { bytes, pieces: inTurns(pieces, call.key.customer), onWritten: givePiece }, bytes);
     }
   }
 
-  /** Yields one piece per turn of the main thread. */
-  async function* inTurns(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  /** Yields one piece per turn of the main thread. A response that is sent goes before calls that begin: it frees memory. */
+  async function* inTurns(pieces: readonly Uint8Array[], customer: CustomerNumber): AsyncGenerator<Uint8Array> {
     for (const [at, piece] of pieces.entries()) {
-      if (at > 0) await turns.next();
+      if (at > 0) await turns.next(customer, true);
       yield piece;
     }
   }

@@ -122,7 +122,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       if (taken instanceof Promise) void taken.then((verdict) => refuseEarly(exchange, verdict, head.contentLength));
       else if (refuseEarly(exchange, taken, head.contentLength)) return;
     }
-    exchange.readBody(bytesMax, (body) => {
+    exchange.readBody(bytesMax, (body, isOwned = false) => {
       if (body === null) {
         refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
         return;
@@ -131,7 +131,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       if (authenticated.kind === 'refused') refuseUnverified(exchange, authenticated.problem);
       else {
         const verdict = taken ?? gate.admit(head, authenticated, body.length, options.isFrequent);
-        proceed(head, body, verdict, exchange, options, handler);
+        proceed(head, { bytes: body, isOwned }, verdict, exchange, options, handler);
       }
     });
   }
@@ -149,7 +149,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   /** Waits for the verdict only if it comes later; then the body is copied first. */
   function proceed<Body>(
     head: RequestHead,
-    body: Uint8Array,
+    body: Received,
     verdict: CallVerdict | Promise<CallVerdict>,
     exchange: Exchange,
     options: CallOptions<Body>,
@@ -160,10 +160,10 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       start(head, body, verdict, { exchange, startedAtMs }, options, handler);
       return;
     }
-    const copy = new Uint8Array(body);
+    const kept = { bytes: keep(body), isOwned: true };
     track(
       verdict
-        .then((later) => start(head, copy, later, { exchange, startedAtMs }, options, handler))
+        .then((later) => start(head, kept, later, { exchange, startedAtMs }, options, handler))
         .catch((error: unknown) => {
           log.error({ err: error, path: head.path }, 'management call failed');
           refuse(exchange, problem('internal_error', 'The request failed.'), sourceRate(exchange));
@@ -173,7 +173,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
 
   function start<Body>(
     head: RequestHead,
-    body: Uint8Array,
+    body: Received,
     verdict: CallVerdict,
     { exchange, startedAtMs }: Pick<Call, 'exchange' | 'startedAtMs'>,
     { reader, isFrequent }: CallOptions<Body>,
@@ -182,7 +182,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     // Refused while its body was read.
     if (exchange.aborted) return;
     const rate = rateOf(verdict, exchange);
-    const fault = gate.enter(verdict, body.length);
+    const fault = gate.enter(verdict, body.bytes.length);
     const { number } = verdict.request.key;
     if (fault === null) parts.keyUsage?.accepted(number, nowSeconds());
     else parts.keyUsage?.refused(number, fault.code, nowSeconds());
@@ -190,10 +190,8 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       refuse(exchange, fault, rate);
       return;
     }
-    // The transport's buffer is invalid after this function returns.
-    const copy = new Uint8Array(body);
     const { key } = verdict.request;
-    track(enter(head, copy, { exchange, rate, key, startedAtMs, isFrequent }, reader, handler));
+    track(enter(head, keep(body), { exchange, rate, key, startedAtMs, isFrequent }, reader, handler));
   }
 
   /** `drain` waits for it. */
@@ -217,7 +215,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     const { exchange, rate, key } = entering;
     const place = await work.enter(key.customer, body.length);
     try {
-      const slices = new Slices(turns);
+      const slices = new Slices(turns, key.customer);
       await slices.begin();
       // The client has disconnected, and nothing has been done yet.
       if (exchange.aborted) return;
@@ -302,6 +300,16 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       while (running.size > 0) await Promise.all(running);
     },
   });
+}
+
+/** A body as the transport passes it; unless it is owned, its memory is invalid after the transport's call. */
+interface Received {
+  readonly bytes: Uint8Array;
+  readonly isOwned: boolean;
+}
+
+function keep({ bytes, isOwned }: Received): Uint8Array<ArrayBuffer> {
+  return isOwned ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }
 
 const WORK_BOUNDS: WorkBounds = {

@@ -1,12 +1,33 @@
+import { BufferPool } from '../../kernel/buffer-pool.ts';
 import { ANSWER_PIECE_BYTES, PAGE_BYTES_MAX } from '../../kernel/limits.ts';
 import type { Slices } from '../../state/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
 
-/** Builds a response body in pieces, within time slices, so that a long body never blocks the main thread. */
+/** Choice: room for a text of usual length, with which a piece ends, beyond its size. */
+const POOLED_BYTES = ANSWER_PIECE_BYTES + 8_192;
+/** Choice: 4.5 MB at most, some four pages. */
+const POOLED_MAX = 64;
+const POOL = new BufferPool(POOLED_BYTES, POOLED_MAX);
+
+/** Takes back a piece that was sent, for use by later responses. */
+export function givePiece(piece: Uint8Array): void {
+  POOL.give(piece);
+}
+
+/** A piece ends with the text that fills it. UTF-8 has at most three bytes for a UTF-16 unit. */
+const JOINING_BYTES = 3 * 2 * ANSWER_PIECE_BYTES;
+/** Where texts are joined before they become a piece, within one call. Allocated when it is first needed. */
+let joining: Buffer | null = null;
+
+/**
+ * Builds a response body in pieces, within time slices, so that a long body never blocks the main thread. Texts are encoded one by one:
+ * joined as a string, each byte would be in the young generation twice.
+ */
 export class AnswerPieces {
   readonly #slices: Slices;
   readonly #pieces: Buffer[] = [];
-  #text = '';
+  readonly #texts: string[] = [];
+  #units = 0;
   #bytes = 0;
 
   constructor(slices: Slices) {
@@ -15,12 +36,24 @@ export class AnswerPieces {
 
   /** Approximate size of the text added so far: UTF-16 units are counted for the part that is not yet encoded. */
   get bytes(): number {
-    return this.#bytes + this.#text.length;
+    return this.#bytes + this.#units;
+  }
+
+  /** For short texts: does not end the slice. */
+  put(text: string): void {
+    // The memory for joining stays small.
+    if (text.length > ANSWER_PIECE_BYTES) {
+      this.#flush();
+      this.#keep(Buffer.from(text));
+      return;
+    }
+    this.#texts.push(text);
+    this.#units += text.length;
+    if (this.#units >= ANSWER_PIECE_BYTES) this.#flush();
   }
 
   async add(text: string): Promise<void> {
-    this.#text += text;
-    if (this.#text.length >= ANSWER_PIECE_BYTES) this.#flush();
+    this.put(text);
     if (this.#slices.isOver) await this.#slices.begin();
   }
 
@@ -30,12 +63,27 @@ export class AnswerPieces {
   }
 
   #flush(): void {
-    if (this.#text === '') return;
-    const piece = Buffer.from(this.#text);
-    this.#text = '';
+    if (this.#units === 0) return;
+    joining ??= Buffer.allocUnsafeSlow(JOINING_BYTES);
+    let length = 0;
+    for (const text of this.#texts) length += joining.write(text, length);
+    this.#texts.length = 0;
+    this.#units = 0;
+    this.#keep(pieceOf(joining.subarray(0, length)));
+  }
+
+  #keep(piece: Buffer): void {
     this.#bytes += piece.length;
     this.#pieces.push(piece);
   }
+}
+
+/** Returns a copy; one of usual length is in memory of the pool. */
+function pieceOf(bytes: Uint8Array): Buffer {
+  if (bytes.length < ANSWER_PIECE_BYTES || bytes.length > POOLED_BYTES) return Buffer.from(bytes);
+  const piece = POOL.take();
+  piece.set(bytes);
+  return piece.subarray(0, bytes.length);
 }
 
 /**
@@ -53,7 +101,8 @@ export async function pageAnswer<Row>(
   let next = nextCursor;
   await pieces.add('{"data":[');
   for (const [at, row] of rows.entries()) {
-    await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(show(row))}`);
+    if (at > 0) pieces.put(',');
+    await pieces.add(JSON.stringify(show(row)));
     if (cursorAfter === undefined || pieces.bytes < PAGE_BYTES_MAX || at === rows.length - 1) continue;
     next = cursorAfter(row);
     break;
@@ -62,17 +111,25 @@ export async function pageAnswer<Row>(
   return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
 }
 
-/** Joins short pieces of a body until they have `ANSWER_PIECE_BYTES`: each piece that is sent alone costs a packet. */
+/**
+ * Joins short pieces of a body until they have `ANSWER_PIECE_BYTES`: each piece that is sent alone costs a packet. `givePiece` takes what
+ * was sent.
+ */
 export async function* joinShort(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let waiting: Uint8Array[] = [];
-  let bytes = 0;
+  let joined = POOL.take();
+  let length = 0;
   for await (const piece of pieces) {
-    waiting.push(piece);
-    bytes += piece.length;
-    if (bytes < ANSWER_PIECE_BYTES) continue;
-    yield Buffer.concat(waiting);
-    waiting = [];
-    bytes = 0;
+    for (let from = 0; from < piece.length;) {
+      const part = piece.subarray(from, from + joined.length - length);
+      joined.set(part, length);
+      length += part.length;
+      from += part.length;
+      if (length < ANSWER_PIECE_BYTES) continue;
+      yield joined.subarray(0, length);
+      joined = POOL.take();
+      length = 0;
+    }
   }
-  if (bytes > 0) yield Buffer.concat(waiting);
+  if (length > 0) yield joined.subarray(0, length);
+  else POOL.give(joined);
 }

@@ -109,7 +109,7 @@ async function leave(cli: Cli): Promise<Outcome> {
   const read = clusterOf(cli);
   if (read.kind === 'ok') {
     await withLink(cli, async (link) => {
-      await forgetNode(link, readNodeId(dataDir, read.settings.nodeId).id);
+      await forgetNode(link, readNodeId(dataDir, read.settings.nodeId));
       return ok({}, '');
     });
   }

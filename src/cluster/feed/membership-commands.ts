@@ -8,6 +8,9 @@ import { openStore, type Store } from '../../state/open-store.ts';
 import { acquireServerLock, SERVER_LOCK_NAMES } from '../../state/server-lock.ts';
 import { namesIn, stampOf, syncPath } from '../../state/write-files.ts';
 import type { Link } from '../link.ts';
+import { LEAVE_SCRIPT } from '../membership-beat.ts';
+import type { NodeIdentity } from '../node-id.ts';
+import { NODES_KEY } from '../store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
 import { ask, type Head, readHead } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
@@ -102,9 +105,10 @@ export async function leaveCluster(
   );
 }
 
-/** Removes the reports of a node that is gone for good. */
-export async function forgetNode(link: Link, node: string): Promise<void> {
-  await ask(link, { key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, node] }, Number);
+/** Makes the other nodes take over the work of a node that is gone for good, and removes its reports. */
+export async function forgetNode(link: Link, { id, home }: NodeIdentity): Promise<void> {
+  await ask(link, { key: NODES_KEY, args: ['EVAL', LEAVE_SCRIPT, '1', NODES_KEY, id, home] }, Number);
+  await ask(link, { key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }, Number);
 }
 
 async function whileStopped<T>(dataDir: string, work: () => Promise<T>): Promise<T | StoreFault> {

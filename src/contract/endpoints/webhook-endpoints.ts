@@ -118,7 +118,7 @@ export const DELIVERY_ENDPOINTS = {
       '200 with a page, newest first, for all of your endpoints. Filters: `?webhook_id=`, `?status=`, `?request_id=` ' +
       'and `?event=`; all given filters apply together',
     query: QUERIES.listDeliveries,
-    responses: { 200: json(DELIVERY_PAGE, 'A page of deliveries') },
+    responses: { 200: json(DELIVERY_PAGE, 'A page of deliveries', ['X-SVC-Partial']) },
     problems: reads(),
   },
   findDelivery: {
@@ -126,7 +126,7 @@ export const DELIVERY_ENDPOINTS = {
     summary: "One of the caller's own deliveries",
     guide: '200 with the delivery, or 404',
     params: { id: DELIVERY_ID },
-    responses: { 200: json(DELIVERY, 'The delivery') },
+    responses: { 200: json(DELIVERY, 'The delivery', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   retryDelivery: {

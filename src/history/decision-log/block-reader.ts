@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import { sumFits } from '../../state/value.ts';
-import { type Block, newRowView, readRow, type RowView } from './block.ts';
+import { type Block, newRowView, readRow, ROW_HEAD_BYTES, rowEnd, type RowView } from './block.ts';
 
 /** Reads the rows of blocks, in memory or in the store. Unreadable blocks are skipped and counted; nothing throws. */
 export class BlockReader {
@@ -46,6 +46,24 @@ export class BlockReader {
       if (visit(row)) return at;
     }
     return null;
+  }
+
+  /** Passes the rows that `isSought` selects by where their record begins and ends, without reading their heads. */
+  walkRecords(
+    block: Block,
+    bytes: Buffer,
+    isSought: (bytes: Buffer, from: number, end: number) => boolean,
+    visit: (row: RowView) => void,
+  ): void {
+    for (let at = 0; at < bytes.length;) {
+      const end = rowEnd(bytes, at);
+      if (end > bytes.length) return this.countDamaged(block);
+      if (isSought(bytes, at + ROW_HEAD_BYTES, end)) {
+        readRow(bytes, at, bytes.length, block.firstArrival, this.#row);
+        visit(this.#row);
+      }
+      at = end;
+    }
   }
 
   countDamaged(block: Block): void {

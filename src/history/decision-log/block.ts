@@ -161,6 +161,11 @@ export function readRow(rows: Buffer, at: number, end: number, firstArrival: num
   return recordEnd;
 }
 
+/** Returns the position after the row at `at`, which may be beyond the rows of a damaged block. */
+export function rowEnd(rows: Buffer, at: number): number {
+  return at + ROW_HEAD_BYTES + ((rows[at] ?? 0) << 8) + (rows[at + 1] ?? 0);
+}
+
 function writeU16(bytes: Buffer, at: number, value: number): void {
   bytes[at] = value >>> 8;
   bytes[at + 1] = value;

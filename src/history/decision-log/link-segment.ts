@@ -6,23 +6,36 @@ import type { Stream } from './block.ts';
  * A segment of the index from links to blocks: which links occur in some sixteen blocks of one customer and one stream. Immutable.
  *
  *   key    customer u32 | stream u8 | first arrival u48 | part u8
- *   head   part 255: last arrival - first u48 | for each block: first arrival - first u48, has rows of older builds u8
- *   parts  0 to 7, by the first three bits of a hash: for each link and block, sorted: start of the hash u32; then their blocks, u16 each
+ *   head   part 254: last arrival - first u48 | for each block: first arrival - first u48, has rows of older builds u8
+ *   parts  8 to 135, by the first seven bits of a hash: for each link and block, sorted: start of the hash u32; then their blocks, u16 each
  *
- * A hash in the index is the first half of a link's. Two links with the same half only make a search read a block too much.
+ * A hash in the index is the first half of a link's. Two links with the same half only make a search read a block too much. Segments of
+ * older builds have parts 0 to 7, by three bits, and their head is part 255.
  */
 export const SEGMENT_KEY_BYTES = 12;
-export const PARTS = 8;
-export const HEAD_PART = 255;
-const PART_SHIFT = 29;
+/** Measured: a part has some 1.1 KB, of which three fit a page of LMDB. */
+export const LAYOUT: SegmentLayout = { head: 254, firstPart: 8, partBits: 7 };
+export const OLD_LAYOUT: SegmentLayout = { head: 255, firstPart: 0, partBits: 3 };
+const PARTS = 2 ** LAYOUT.partBits;
+/** Choice: a part of a full segment has some 190 postings. */
+const PART_POSTINGS = 256;
 const HEAD_BYTES = 6;
 const HEAD_BLOCK_BYTES = 7;
 const POSTING_BYTES = 6;
 /** A posting while a segment is built: the half hash and the block in one number of 48 bits, which sort as numbers. */
 const BLOCK_FACTOR = 0x1_0000;
 
+/** How the keys of a segment number its head and its parts. */
+export interface SegmentLayout {
+  readonly head: number;
+  readonly firstPart: number;
+  /** Bits of a hash that select its part. */
+  readonly partBits: number;
+}
+
 /** What memory keeps of a segment. */
 export interface Segment {
+  readonly layout: SegmentLayout;
   readonly customer: CustomerNumber;
   readonly stream: Stream;
   readonly firstArrival: number;
@@ -90,20 +103,25 @@ export function decodeBlocks(head: Buffer, firstArrival: number): SegmentBlock[]
 }
 
 /** Returns the part that knows a link. */
-export function partOf(half: number): number {
-  return half >>> PART_SHIFT;
+export function partOf(half: number, { firstPart, partBits }: SegmentLayout): number {
+  return firstPart + (half >>> (32 - partBits));
+}
+
+/** Returns the numbers of all parts, and of the head. */
+export function allParts({ head, firstPart, partBits }: SegmentLayout): readonly number[] {
+  return [...Array.from({ length: 2 ** partBits }, (_none, n) => firstPart + n), head];
 }
 
 /** Collects the links of the blocks of a segment, in the parts of the segment. */
 export class Postings {
-  readonly #parts = Array.from({ length: PARTS }, () => ({ numbers: new Float64Array(512), count: 0 }));
+  readonly #parts = Array.from({ length: PARTS }, () => ({ numbers: new Float64Array(PART_POSTINGS), count: 0 }));
 
   reset(): void {
     for (const part of this.#parts) part.count = 0;
   }
 
   add(half: number, block: number): void {
-    const part = this.#parts[partOf(half)];
+    const part = this.#parts[half >>> (32 - LAYOUT.partBits)];
     if (part === undefined) return;
     if (part.count === part.numbers.length) {
       const larger = new Float64Array(2 * part.count);
@@ -113,9 +131,9 @@ export class Postings {
     part.numbers[part.count++] = half * BLOCK_FACTOR + block;
   }
 
-  /** Returns the value of one part without duplicates. Measured: 0.4 ms for 3,000 postings. */
+  /** Returns the value of one part without duplicates. */
   encode(part: number, key: Buffer): Buffer {
-    const { numbers, count } = this.#parts[part] ?? { numbers: new Float64Array(0), count: 0 };
+    const { numbers, count } = this.#parts[part - LAYOUT.firstPart] ?? { numbers: new Float64Array(0), count: 0 };
     const sorted = numbers.subarray(0, count).sort();
     let unique = 0;
     for (let n = 0; n < count; n++) if (n === 0 || sorted[n] !== sorted[n - 1]) sorted[unique++] = sorted[n] ?? 0;

@@ -33,9 +33,15 @@ export function linkAt(end: number, count: number, n: number): number {
 
 /** Returns whether a record that has hashes has this link. */
 export function hasLink(bytes: Buffer, end: number, count: number, { hash }: LinkTarget): boolean {
-  for (let n = 0; n < count; n++) {
-    const at = linkAt(end, count, n);
-    if (bytes[at] === hash[0] && hash.compare(bytes, at, at + LINK_HASH_BYTES) === 0) return true;
+  const first = hash[0];
+  for (let at = end - 1 - count * LINK_HASH_BYTES; at < end - 1; at += LINK_HASH_BYTES) {
+    if (bytes[at] === first && hash.compare(bytes, at, at + LINK_HASH_BYTES) === 0) return true;
   }
   return false;
+}
+
+/** Returns whether a record may have this link: it has, or it is of an older build. */
+export function mayHaveLink(bytes: Buffer, from: number, end: number, link: LinkTarget): boolean {
+  const count = linkCount(bytes, from, end);
+  return count === -1 || hasLink(bytes, end, count, link);
 }

@@ -5,7 +5,7 @@ import { BlockWalk } from './block-walk.ts';
 import type { CustomerLog } from './log-index.ts';
 import type { RecordMatch } from './field-match.ts';
 import { unpackRecord } from './match.ts';
-import { hasLink, linkCount, type LinkTarget } from './row-links.ts';
+import { hasLink, linkCount, type LinkTarget, mayHaveLink } from './row-links.ts';
 import { comparePlaces, type Place } from './order.ts';
 import type { Slices } from '../../state/turns.ts';
 
@@ -103,7 +103,7 @@ function takeNewer(found: Hit[], frontier: Place | null, page: Hit[], pageMax: n
 function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]): void {
   const bytes = reader.bytesOf(block);
   if (bytes === null || wanted.text?.mayMatch(bytes, 0, bytes.length) === false) return;
-  reader.walk(block, bytes, (row) => {
+  const take = (row: RowView): boolean => {
     if (!isWanted(row, block, wanted) || !hasLinks(bytes, row, wanted.links)) return false;
     if (wanted.text?.mayMatchRecord(bytes, row.recordAt, row.recordEnd) === false) return false;
     if (wanted.text !== null) {
@@ -116,7 +116,10 @@ function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]
     const record = Buffer.from(bytes.subarray(row.recordAt, row.recordEnd));
     found.push({ occurredAtMs, arrival, block, latencyMs, record });
     return false;
-  });
+  };
+  const [link] = wanted.links;
+  if (link === undefined) reader.walk(block, bytes, take);
+  else reader.walkRecords(block, bytes, (all, from, end) => mayHaveLink(all, from, end, link), take);
 }
 
 function hasLinks(bytes: Buffer, { recordAt, recordEnd }: RowView, links: readonly LinkTarget[]): boolean {

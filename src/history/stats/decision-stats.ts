@@ -97,33 +97,37 @@ export class DecisionStats implements HistoryStats<Slices> {
     slices: Slices,
   ): Promise<readonly StatsPoint[]> {
     const points = new Map<number, PeriodCounts>();
-    const put = (atSeconds: number, counts: PeriodCounts): void => {
-      const at = atSeconds - (atSeconds % stepSeconds);
-      const known = points.get(at);
-      if (known === undefined) points.set(at, counts);
-      else known.merge(counts);
+    const startOf = (atSeconds: number): number => atSeconds - (atSeconds % stepSeconds);
+    /** Returns false for bytes that are no counts. */
+    const put = (atSeconds: number, stored: Uint8Array): boolean => {
+      const known = points.get(startOf(atSeconds));
+      if (known !== undefined) return known.mergeEncoded(stored);
+      const counts = decodeCounts(stored);
+      if (counts !== null) points.set(startOf(atSeconds), counts);
+      return counts !== null;
     };
     const hourFrom = Math.floor(fromSeconds / 3_600);
     const hourEnd = Math.ceil(toSeconds / 3_600);
     const summed = new Set<number>();
     if (stepSeconds >= 3_600) {
-      await this.#visit(customer, HOUR_ROW, hourFrom, hourEnd, slices, (hour, counts) => {
-        summed.add(hour);
-        put(hour * 3_600, counts);
+      await this.#visit(customer, HOUR_ROW, hourFrom, hourEnd, slices, isAny, (hour, stored) => {
+        if (put(hour * 3_600, stored)) summed.add(hour);
       });
     }
     const live = this.#minutesOf(customer);
-    const minuteFrom = stepSeconds >= 3_600 ? hourFrom * MINUTES : Math.floor(fromSeconds / 60);
+    const isUnsummed = (minute: number): boolean => !summed.has(Math.floor(minute / MINUTES));
+    let minuteFrom = stepSeconds >= 3_600 ? hourFrom * MINUTES : Math.floor(fromSeconds / 60);
     const minuteEnd = stepSeconds >= 3_600 ? hourEnd * MINUTES : Math.ceil(toSeconds / 60);
-    await this.#visit(customer, MINUTE_ROW, minuteFrom, minuteEnd, slices, (minute, counts) => {
-      const isLive = live.get(minute)?.isMerged === true;
-      if (!isLive && !summed.has(Math.floor(minute / MINUTES))) put(minute * 60, counts);
+    while (minuteFrom < minuteEnd && !isUnsummed(minuteFrom)) minuteFrom += MINUTES - (minuteFrom % MINUTES);
+    await this.#visit(customer, MINUTE_ROW, minuteFrom, minuteEnd, slices, isUnsummed, (minute, stored) => {
+      if (live.get(minute)?.isMerged !== true) put(minute * 60, stored);
     });
     for (const [minute, { counts }] of live) {
-      if (minute < minuteFrom || minute >= minuteEnd || summed.has(Math.floor(minute / MINUTES))) continue;
-      const copy = new PeriodCounts();
-      copy.merge(counts);
-      put(minute * 60, copy);
+      if (minute < minuteFrom || minute >= minuteEnd || !isUnsummed(minute)) continue;
+      const at = startOf(minute * 60);
+      const point = points.get(at) ?? new PeriodCounts();
+      point.merge(counts);
+      points.set(at, point);
     }
     return [...points].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, counts }));
   }
@@ -193,10 +197,17 @@ export class DecisionStats implements HistoryStats<Slices> {
         if (this.#table.doesExist(key)) continue;
         const sum = new PeriodCounts();
         let minutes = 0;
-        await this.#visit(customer, MINUTE_ROW, past * MINUTES, (past + 1) * MINUTES, slices, (_minute, counts) => {
-          sum.merge(counts);
-          minutes++;
-        });
+        await this.#visit(
+          customer,
+          MINUTE_ROW,
+          past * MINUTES,
+          (past + 1) * MINUTES,
+          slices,
+          isAny,
+          (_minute, stored) => {
+            if (sum.mergeEncoded(stored)) minutes++;
+          },
+        );
         if (minutes > 0) await this.#put(key, sum);
       }
       await this.#removeBefore(customer, MINUTE_ROW, hour * MINUTES - STATS_MINUTES_KEPT);
@@ -224,13 +235,17 @@ export class DecisionStats implements HistoryStats<Slices> {
     from: number,
     end: number,
     slices: Slices,
-    visit: (period: number, counts: PeriodCounts) => void,
+    isWanted: (period: number) => boolean,
+    visit: (period: number, stored: Uint8Array) => void,
   ): Promise<void> {
     const range = { start: rowKey(customer, kind, from), end: rowKey(customer, kind, end) };
-    const keys = [...this.#table.getKeys(range)].map((key) => Buffer.from(key));
+    const keys: Buffer[] = [];
+    for (const key of this.#table.getKeys(range)) {
+      if (isWanted(periodOf(key))) keys.push(Buffer.from(key));
+    }
     for (const key of keys) {
-      const counts = this.#read(key);
-      if (counts !== null) visit(key.readUInt32BE(5), counts);
+      const stored = this.#table.getBinaryFast(key);
+      if (stored !== undefined) visit(periodOf(key), withoutSum(stored));
       if (slices.isOver) await slices.begin();
     }
   }
@@ -244,6 +259,14 @@ export class DecisionStats implements HistoryStats<Slices> {
   #put(key: Buffer, counts: PeriodCounts): Promise<unknown> {
     return this.#table.put(key, withSum(key, encodeCounts(counts))).catch(() => {});
   }
+}
+
+function isAny(): boolean {
+  return true;
+}
+
+function periodOf(key: Uint8Array): number {
+  return (((key[5] ?? 0) << 24) | ((key[6] ?? 0) << 16) | ((key[7] ?? 0) << 8) | (key[8] ?? 0)) >>> 0;
 }
 
 function rowKey(customer: CustomerNumber, kind: number, period: number): Buffer {

@@ -6,6 +6,10 @@ export const SCORE_BUCKETS = 20;
 const LATENCY_BUCKETS = 64;
 const LATENCY_PER_DOUBLING = 4;
 const LATENCY_MS_MIN = 1 / 16;
+/** The middle of each bucket. */
+const LATENCIES_MS = Array.from({ length: LATENCY_BUCKETS }, (_none, bucket) =>
+  Number((LATENCY_MS_MIN * 2 ** ((bucket + 0.5) / LATENCY_PER_DOUBLING)).toPrecision(2)),
+);
 /** Choice: event types are the customer's own texts; further ones of a period count as `other`. */
 const EVENT_TYPES_MAX = 16;
 const OTHER = 'other';
@@ -26,8 +30,7 @@ export class PeriodCounts {
     bump(this.decisions, decision);
     bump(this.scores, Math.min(SCORE_BUCKETS - 1, Math.floor(score / (100 / SCORE_BUCKETS))));
     bump(this.latency, latencyBucket(latencyMs));
-    const isRoom = this.eventTypes.has(eventType) || this.eventTypes.size < EVENT_TYPES_MAX;
-    add(this.eventTypes, isRoom ? eventType : OTHER, 1);
+    this.#addType(eventType, 1);
   }
 
   reason(code: string): void {
@@ -39,32 +42,46 @@ export class PeriodCounts {
   }
 
   merge(other: PeriodCounts): void {
-    for (const [into, from] of [
-      [this.decisions, other.decisions],
-      [this.scores, other.scores],
-      [this.latency, other.latency],
-    ] as const) {
-      for (const [at, count] of from.entries()) into[at] = (into[at] ?? 0) + count;
-    }
-    for (const [name, count] of other.eventTypes) {
-      const isRoom = this.eventTypes.has(name) || this.eventTypes.size < EVENT_TYPES_MAX;
-      add(this.eventTypes, isRoom ? name : OTHER, count);
-    }
+    sum(this.decisions, other.decisions);
+    sum(this.scores, other.scores);
+    sum(this.latency, other.latency);
+    for (const [name, count] of other.eventTypes) this.#addType(name, count);
     for (const [code, count] of other.reasons) add(this.reasons, code, count);
     for (const [code, count] of other.refusals) add(this.refusals, code, count);
   }
 
+  /** Adds what `encodeCounts` returned; false, without a change, for bytes of another form. */
+  mergeEncoded(bytes: Uint8Array): boolean {
+    const lists = listsIn(bytes);
+    if (lists === null) return false;
+    const [decisions, scores, latency, eventTypes, reasons, refusals] = lists;
+    for (let at = 0; at < Math.min(decisions.length, DECISIONS.length); at++) {
+      this.decisions[at] = (this.decisions[at] ?? 0) + Number(decisions[at]);
+    }
+    fill(this.scores, scores);
+    fill(this.latency, latency);
+    for (let n = 0; n + 1 < eventTypes.length; n += 2) this.#addType(String(eventTypes[n]), Number(eventTypes[n + 1]));
+    for (let n = 0; n + 1 < reasons.length; n += 2) add(this.reasons, String(reasons[n]), Number(reasons[n + 1]));
+    for (let n = 0; n + 1 < refusals.length; n += 2) add(this.refusals, String(refusals[n]), Number(refusals[n + 1]));
+    return true;
+  }
+
   /** Returns the latency that this share of the decisions did not exceed, ms; null without a decision. */
   latencyAt(share: number): number | null {
-    let left = share * this.latency.reduce((sum, count) => sum + count, 0);
+    let decisions = 0;
+    for (const count of this.latency) decisions += count;
+    let left = share * decisions;
     if (left === 0) return null;
-    for (const [bucket, count] of this.latency.entries()) {
-      left -= count;
-      if (left > 0) continue;
-      const ms = LATENCY_MS_MIN * 2 ** ((bucket + 0.5) / LATENCY_PER_DOUBLING);
-      return Number(ms.toPrecision(2));
+    for (let bucket = 0; bucket < LATENCY_BUCKETS; bucket++) {
+      left -= this.latency[bucket] ?? 0;
+      if (left <= 0) return LATENCIES_MS[bucket] ?? null;
     }
     return null;
+  }
+
+  #addType(name: string, count: number): void {
+    const isRoom = this.eventTypes.size < EVENT_TYPES_MAX || this.eventTypes.has(name);
+    add(this.eventTypes, isRoom ? name : OTHER, count);
   }
 }
 
@@ -82,21 +99,22 @@ export function encodeCounts(counts: PeriodCounts): Buffer {
 /** Returns null for bytes of another form. */
 export function decodeCounts(bytes: Uint8Array): PeriodCounts | null {
   const counts = new PeriodCounts();
+  return counts.mergeEncoded(bytes) ? counts : null;
+}
+
+type List = readonly unknown[];
+
+function listsIn(bytes: Uint8Array): [List, List, List, List, List, List] | null {
   try {
     const [decisions, scores, latency, eventTypes, reasons, refusals] = unpack(bytes);
-    for (const [at, count] of listOf(decisions).entries())
-      if (at < DECISIONS.length) counts.decisions[at] = Number(count);
-    fill(counts.scores, listOf(scores));
-    fill(counts.latency, listOf(latency));
-    for (const [into, from] of [
-      [counts.eventTypes, eventTypes],
-      [counts.reasons, reasons],
-      [counts.refusals, refusals],
-    ] as const) {
-      const list = listOf(from);
-      for (let n = 0; n + 1 < list.length; n += 2) add(into, String(list[n]), Number(list[n + 1]));
-    }
-    return counts;
+    return [decisions, scores, latency, eventTypes, reasons, refusals].map(listOf) as [
+      List,
+      List,
+      List,
+      List,
+      List,
+      List,
+    ];
   } catch {
     return null;
   }
@@ -105,6 +123,10 @@ export function decodeCounts(bytes: Uint8Array): PeriodCounts | null {
 function latencyBucket(latencyMs: number): number {
   const bucket = Math.floor(Math.log2(Math.max(latencyMs, LATENCY_MS_MIN) / LATENCY_MS_MIN) * LATENCY_PER_DOUBLING);
   return Math.min(LATENCY_BUCKETS - 1, bucket);
+}
+
+function sum(into: Uint32Array, from: Uint32Array): void {
+  for (let at = 0; at < into.length; at++) into[at] = (into[at] ?? 0) + (from[at] ?? 0);
 }
 
 function bump(counts: Uint32Array, at: number): void {
@@ -122,7 +144,7 @@ function sparse(counts: Uint32Array): number[] {
 function fill(counts: Uint32Array, list: readonly unknown[]): void {
   for (let n = 0; n + 1 < list.length; n += 2) {
     const at = Number(list[n]);
-    if (at < counts.length) counts[at] = Number(list[n + 1]);
+    if (at < counts.length) counts[at] = (counts[at] ?? 0) + Number(list[n + 1]);
   }
 }
 

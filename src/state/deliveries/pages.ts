@@ -87,7 +87,7 @@ export class Pages {
     if (filter === null) return { rows: [], next: null };
     const last = after === null ? null : deliveryKey(customer, after);
     const scan: Scan = { customer, filter, limit, rows: [], last, looked: 0 };
-    const slices = new Slices(this.#turns);
+    const slices = new Slices(this.#turns, customer);
     for (;;) {
       await slices.begin();
       const end = this.#slice(scan, slices);

@@ -25,7 +25,7 @@ export interface StoredChunk {
   /** Number of its first record, from 0. */
   readonly firstSeq: number;
   readonly records: number;
-  /** NDJSON, a copy. */
+  /** NDJSON. */
   readonly bytes: Uint8Array;
 }
 
@@ -49,8 +49,27 @@ export class ExtractionRecords {
     this.#keys = keys;
   }
 
-  /** Yields the chunks of a job, one at a time, starting with the chunk that contains record `seq`. */
+  /** Yields copies of the chunks of a job, one at a time, starting with the chunk that contains record `seq`. */
   *from(job: JobNumber, seq: number): Generator<StoredChunk> {
+    const start = this.#keyOf(job, seq);
+    if (start === null) return;
+    for (const { key, value } of this.#chunks.getRange({ start, end: endOfJob(job) }))
+      yield chunkOf(Buffer.from(key), Buffer.from(withoutSum(value)));
+  }
+
+  /**
+   * Returns the chunk that contains record `seq`, or the last one before it; null if there is none. Its bytes are valid only until the
+   * store's next read: a copy would be garbage outside of V8's heap, which triggers its major collections.
+   */
+  find(job: JobNumber, seq: number): StoredChunk | null {
+    const key = this.#keyOf(job, seq);
+    const stored = key === null ? undefined : this.#chunks.getBinaryFast(key);
+    if (key === null || stored === undefined) return null;
+    return chunkOf(key, Buffer.from(stored.buffer, stored.byteOffset, stored.length - SUM_BYTES));
+  }
+
+  /** Returns the key of the chunk that contains record `seq`, if it exists. */
+  #keyOf(job: JobNumber, seq: number): Buffer | null {
     const [first] = this.#chunks.getKeys({
       start: numberedKey(job, seq, 4),
       end: numberedKey(job, 0, 4),
@@ -58,16 +77,7 @@ export class ExtractionRecords {
       limit: 1,
     });
     const atStart = this.#chunks.doesExist(numberedKey(job, 0, 4)) ? numberedKey(job, 0, 4) : null;
-    const start = first === undefined ? atStart : Buffer.from(first);
-    if (start === null) return;
-    for (const { key, value } of this.#chunks.getRange({ start, end: endOfJob(job) })) {
-      const row = Buffer.from(withoutSum(value));
-      yield {
-        firstSeq: Buffer.from(key).readUInt32BE(4),
-        records: row.readUInt32BE(0),
-        bytes: row.subarray(COUNT_BYTES),
-      };
-    }
+    return first === undefined ? atStart : Buffer.from(first);
   }
 
   /**
@@ -124,4 +134,8 @@ export class ExtractionRecords {
   cleanChunks(job: JobNumber, rowsMax: number): number {
     return removeOfJob(this.#chunks, job, rowsMax);
   }
+}
+
+function chunkOf(key: Buffer, row: Buffer): StoredChunk {
+  return { firstSeq: key.readUInt32BE(4), records: row.readUInt32BE(0), bytes: row.subarray(COUNT_BYTES) };
 }

@@ -291,6 +291,19 @@ describe('a store that fails', () => {
     expect(await outcomes(other, alone)).toEqual(['replayed']);
   });
 
+  test('A node that stops writes the ids that it admitted alone, if the store answers within 2 s', async () => {
+    const [node, other] = await openPair();
+    expect(await outcomes(node, request())).toEqual(['admitted']);
+    await redis.configure('maxmemory', '1');
+    const alone = request();
+    expect(await one(node, alone)).toMatchObject({ outcome: 'admitted', isDegraded: true });
+    const closing = node.admission.close();
+    await redis.configure('maxmemory', '0');
+    await closing;
+    expect(node.admission.counts.waiting).toBe(0);
+    expect(await outcomes(other, alone)).toEqual(['replayed']);
+  });
+
   test('Late by 500 ms: a request is admitted alone after the deadline, and its copy is refused everywhere afterwards', async () => {
     const node = await openNode('one', { url: proxy.url, deadlineMs: 25 });
     const other = await openNode('other');

@@ -88,12 +88,19 @@ test('A delivery that was taken over shows as its new node has it', async () => 
   expect(await c.all.find(customer(1), row.id)).toMatchObject({ status: 'succeeded' });
 });
 
-test('A dead node makes nothing fail: its deliveries are missing', async () => {
+test('A dead node makes nothing fail: its deliveries are missing, and the answers are marked', async () => {
   const [a, b, c] = await openLogs();
   const [lost, kept] = [delivery(1), delivery(1)];
   await a.add(lost);
   await b.add(kept);
+  const before = { isPartial: false };
+  await c.all.page(customer(1), { ...ALL, after: null, limit: 10 }, before);
+  await c.all.find(customer(2), lost.id, before);
+  expect(before.isPartial).toBe(false);
   await a.kill();
   expect(await walk(c, 10)).toEqual([kept.id]);
-  expect(await c.all.find(customer(1), lost.id)).toBeNull();
+  const [page, found] = [{ isPartial: false }, { isPartial: false }];
+  await c.all.page(customer(1), { ...ALL, after: null, limit: 10 }, page);
+  expect(await c.all.find(customer(1), lost.id, found)).toBeNull();
+  expect([page, found]).toEqual([{ isPartial: true }, { isPartial: true }]);
 }, 20_000);

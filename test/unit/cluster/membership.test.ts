@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Link } from '../../../src/cluster/link.ts';
 import { Membership, type MembershipEvent, type MembershipOptions } from '../../../src/cluster/membership.ts';
+import { forgetNode } from '../../../src/cluster/feed/membership-commands.ts';
 import { readNodeId } from '../../../src/cluster/node-id.ts';
 import { tempFolder } from '../state/support.ts';
 import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
@@ -107,6 +108,21 @@ describe('membership', () => {
     await b.close(true);
     await a.beat();
     expect([idsOf(a), a.missing()]).toEqual([[], []]);
+  });
+
+  test('A killed node whose directory leaves by the command is gone at once and not missed; another directory changes nothing', async () => {
+    const a = await joined('a', { goneMs: 60_000 });
+    const [home, link] = ['0a'.repeat(16), cutting(await server.link())];
+    await joined('b', { home, link });
+    await a.beat();
+    link.isCut = true;
+    const events = eventsOf(a);
+    await forgetNode(control, { id: 'b', home: '0b'.repeat(16) });
+    await a.beat();
+    expect([events, idsOf(a)]).toEqual([[], ['b']]);
+    await forgetNode(control, { id: 'b', home });
+    await a.beat();
+    expect([events, idsOf(a), a.missing()]).toEqual([['gone b orderly'], [], []]);
   });
 
   test('The later one of two nodes with one id is refused, and the earlier one goes on', async () => {

@@ -214,6 +214,13 @@ describe('a node that dies', () => {
 });
 
 describe('the shared store', () => {
+  test('A job that is made before the first connection waits for it', async () => {
+    const a = await open('a', { isConnected: false, isStarted: false });
+    const made = a.engine.writes.create(newExtraction());
+    await a.start();
+    expect(await made).toMatchObject({ kind: 'created' });
+  });
+
   test('While it does not answer, a job is refused, and running jobs keep their results until it is back', async () => {
     const own = await startRedis();
     onTestFinished(() => own.stop());
@@ -223,7 +230,10 @@ describe('the shared store', () => {
     await holds(a, 'first');
     await own.kill();
     a.answer('first', { ids: ['kept'], next: ['second'] });
-    expect(await a.engine.writes.create(newExtraction())).toMatchObject({ kind: 'fault' });
+    expect(await a.engine.writes.create(newExtraction())).toMatchObject({
+      kind: 'fault',
+      code: expect.stringMatching(/^(cluster_unavailable|change_unconfirmed)$/) as string,
+    });
     await own.restart();
     await holds(a, 'second');
     a.answer('second', { ids: ['more'] });

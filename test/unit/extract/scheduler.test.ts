@@ -479,6 +479,30 @@ describe('a store that rejects writes', () => {
   });
 });
 
+describe('a shared store that does not answer', () => {
+  test.each(['cluster_unavailable', 'change_unconfirmed'] as const)(
+    'results wait for it, however long (%s)',
+    async (code) => {
+      const at = await begin();
+      const job = await add(at);
+      const { extractions } = at.store;
+      const [apply, end] = [extractions.apply.bind(extractions), extractions.end.bind(extractions)];
+      const fault = { kind: 'fault', code, detail: 'no answer' } as const;
+      extractions.apply = () => Promise.resolve(fault);
+      extractions.end = () => Promise.resolve(fault);
+      at.bench.scheduler.hear(0, [resultOf(at.bench.take('first').lease, { ids: ['1'] })]);
+      for (let i = 0; i < 8; i++) {
+        await new Promise((done) => setTimeout(done, 5));
+        await at.bench.pass(1_000);
+      }
+      Object.assign(extractions, { apply, end });
+      await at.bench.pass(1_000);
+      expect(extractions.stateOf(job.number)).toMatchObject({ status: 'succeeded', collected: 1 });
+      expect(at.bench.leased).toEqual([]);
+    },
+  );
+});
+
 describe('reports of stored results to workers', () => {
   /** For each lease that a worker got: the stored leases reported with it. */
   const toldOf = ({ bench }: { bench: SchedulerBench }): (readonly (readonly number[])[])[] =>

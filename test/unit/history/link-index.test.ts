@@ -4,12 +4,14 @@ import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { pack } from '../../../src/kernel/pack.ts';
 import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS, LINK_SEGMENT_ROWS } from '../../../src/kernel/limits.ts';
 import { newId } from '../../../src/kernel/ids.ts';
+import { LAYOUT, OLD_LAYOUT } from '../../../src/history/decision-log/link-segment.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import type { SearchFilter } from '../../../src/history/decision-log/log-query.ts';
 import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import { readIp } from '../../../src/risk/signals/ip.ts';
 import { Linker } from '../../../src/score/linker.ts';
 import { ensureUsable } from '../../../src/state/ensure-usable.ts';
+import { SUM_BYTES, withSum } from '../../../src/state/value.ts';
 import { facts } from '../../support/facts.ts';
 import { decide, idsOf } from '../state/decision-log-support.ts';
 import { customer, open, tempFolder } from '../state/support.ts';
@@ -65,6 +67,29 @@ function foundBy(
   const target = targets.find(of, kind, value);
   if (target === null) throw new Error(`${value} is no ${kind}`);
   return idsOf(log, of, { nowMs: NOW + 1, limit: 100, filter: { ...more, links: [target] } });
+}
+
+interface Row {
+  readonly key: Buffer;
+  /** Without its check sum. */
+  readonly value: Buffer;
+}
+
+/** Returns the same segments as an older build wrote them: 16 parts of this build are one of theirs. */
+function oldSegments(rows: readonly Row[]): readonly Row[] {
+  const merged = new Map<string, { readonly key: Buffer; readonly hashes: Buffer[]; readonly blocks: Buffer[] }>();
+  for (const { key: stored, value } of rows) {
+    const key = Buffer.from(stored);
+    const isHead = key[11] === LAYOUT.head;
+    key[11] = isHead ? OLD_LAYOUT.head : ((key[11] ?? 0) - LAYOUT.firstPart) >> 4;
+    const row = merged.get(key.toString('hex')) ?? { key, hashes: [], blocks: [] };
+    merged.set(key.toString('hex'), row);
+    const bytes = value.length - SUM_BYTES;
+    const hashBytes = isHead ? bytes : (bytes / 6) * 4;
+    row.hashes.push(value.subarray(0, hashBytes));
+    row.blocks.push(value.subarray(hashBytes, bytes));
+  }
+  return [...merged.values()].map(({ key, hashes, blocks }) => ({ key, value: Buffer.concat([...hashes, ...blocks]) }));
 }
 
 const ROWS = 3 * LINK_SEGMENT_ROWS + 700;
@@ -133,6 +158,30 @@ describe('the index of links', () => {
       else await table?.remove(key);
     }
     expect(await foundBy(log, 'entity.email', 'user7@mail.example')).toEqual(ids[7]);
+  });
+
+  test('Segments of an older build are searched, and removed where this build has others of the same blocks', async () => {
+    const { log, reopen, links } = tempLog();
+    const ids = await fill(log, ROWS);
+    const stored = [...(links()?.getRange({}) ?? [])].map(({ key, value }) => ({
+      key: Buffer.from(key),
+      value: Buffer.from(value),
+    }));
+    const old = oldSegments(stored);
+    for (const { key, value } of old) await links()?.put(key, withSum(key, value));
+    expect(await foundBy(await reopen(), 'entity.email', 'user7@mail.example')).toEqual(ids[7]);
+    const count = (): number => [...(links()?.getKeys() ?? [])].length;
+    await expect.poll(count).toBe(stored.length);
+
+    const replace = async (segments: readonly Row[]): Promise<DecisionLog> => {
+      for (const key of links()?.getKeys() ?? []) await links()?.remove(Buffer.from(key));
+      for (const { key, value } of segments) await links()?.put(key, withSum(key, value));
+      return reopen();
+    };
+    expect(await foundBy(await replace(old), 'entity.email', 'user7@mail.example')).toEqual(ids[7]);
+    const empty = old.map(({ key, value }) => ({ key, value: key[11] === OLD_LAYOUT.head ? value : Buffer.alloc(0) }));
+    const found = await foundBy(await replace(empty), 'entity.email', 'user7@mail.example');
+    expect(found.length).toBeLessThan(ids[7]?.length ?? 0);
   });
 
   test('Decisions of an older build are found by address, network and fingerprint', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Handler } from '../../../src/http/exchange.ts';
+import type { Handler, StreamedBody } from '../../../src/http/exchange.ts';
 import { ANSWER_PIECE_BYTES } from '../../../src/kernel/limits.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { type HandlersServer, ObservedBody, serveHandlers } from '../../support/handlers-server.ts';
@@ -34,6 +34,7 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
   /** Settles when the response to the last request has been sent or given up. */
   let sent: Promise<void>;
   let isGeneratorClosed = false;
+  let reused: StreamedBody;
   async function* endless(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) yield patterned(10_000);
@@ -45,6 +46,7 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
     '/plain': PLAIN,
     '/stream': (_head, exchange) => void (sent = exchange.sendStream(200, FIELDS, body)),
     '/endless': (_head, exchange) => void (sent = exchange.sendStream(200, FIELDS, { bytes: null, pieces: endless() })),
+    '/reused': (_head, exchange) => void exchange.sendStream(200, FIELDS, reused),
     '/created': (_head, exchange) => {
       exchange.addFields('\r\nX-Added: yes');
       void (sent = exchange.sendStream(201, FIELDS, body));
@@ -120,6 +122,28 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
     expect(body.produced).toBe(LARGE_BYTES);
     client.socket.destroy();
     await sent;
+  });
+
+  test.each([
+    ['unknown', null],
+    ['known', 8 * 1_048_576],
+  ])('Memory that the transport has given back may be overwritten, for a body of %s length', async (_name, bytes) => {
+    const count = 8;
+    let returned = 0;
+    async function* fresh(): AsyncGenerator<Uint8Array> {
+      for (let n = 0; n < count; n++) yield patterned(1_048_576, n);
+    }
+    const onWritten = (piece: Uint8Array): void => {
+      returned++;
+      piece.fill(0);
+    };
+    reused = { bytes, pieces: fresh(), onWritten };
+    const client = server.open('GET /reused');
+    const { body: received } = await client.response();
+    const wanted = Buffer.concat(Array.from({ length: count }, (_, n) => patterned(1_048_576, n)));
+    expect(received.equals(wanted)).toBe(true);
+    expect(returned).toBe(name === 'uws' ? count : 0);
+    client.socket.destroy();
   });
 
   test('A client that reads nothing makes the source stop, and its end cancels the source', async () => {

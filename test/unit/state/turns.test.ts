@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS } from '../../../src/kernel/limits.ts';
 import { type DecideLoad, Slices, Turns, walkInSlices } from '../../../src/state/turns.ts';
 import { tempStore } from './support.ts';
@@ -14,6 +15,35 @@ test('One waiting call is served per turn of the event loop', async () => {
     expect(had.length).toBeLessThanOrEqual(n);
   }
   await vi.waitFor(() => expect(had).toEqual([0, 1, 2]));
+});
+
+test('Customers take turns, and each one finishes a call before it begins the next', async () => {
+  const turns = new Turns();
+  const had: string[] = [];
+  const call = async (customer: number, name: string): Promise<void> => {
+    const slices = new Slices(turns, customer as CustomerNumber);
+    for (let n = 1; n <= 2; n++) {
+      await slices.begin();
+      had.push(`${name}${n}`);
+    }
+  };
+  await Promise.all([call(1, 'a'), call(1, 'b'), call(1, 'c'), call(2, 'other')]);
+  expect(had).toEqual(['a1', 'other1', 'a2', 'other2', 'b1', 'b2', 'c1', 'c2']);
+});
+
+test('A call that takes long lets the other calls of its customer go first from time to time', async () => {
+  const turns = new Turns();
+  const long = new Slices(turns, 1 as CustomerNumber);
+  let begun = 0;
+  let isOver = false;
+  const running = (async () => {
+    for (; !isOver; begun++) await long.begin();
+  })();
+  await long.begin();
+  await new Slices(turns, 1 as CustomerNumber).begin();
+  expect(begun).toBeLessThan(100);
+  isOver = true;
+  await running;
 });
 
 describe('time slices beside decisions', () => {

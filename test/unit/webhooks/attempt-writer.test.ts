@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { DeliveryId } from '../../../src/work/webhook.ts';
-import { ResultWriter } from '../../../src/webhooks/attempt-writer.ts';
+import { ResultWriter, resultOf } from '../../../src/webhooks/attempt-writer.ts';
 import type { DeliveryUpdate } from '../../../src/state/deliveries/row.ts';
 
 test('A result that the store refused is retried with the same attempt number', async () => {
@@ -23,7 +23,7 @@ test('A result that the store refused is retried with the same attempt number', 
   const outcome = { kind: 'waiting', nextAttemptAtMs: 5 } as const;
   const result = { deliveryId: 'dlv_1', endpointId: 'wh_1', attempt, outcome, elapsedMs: 2, completedAtMs: 3 };
   const rest = { trigger: 'decision', requestId: 'req_1', createdAtMs: 0, attempts: 1 } as const;
-  writer.add([{ result, delivery: { customer: 7 as CustomerNumber, id: 'dlv_1' as DeliveryId, ...rest } }]);
+  writer.add([resultOf({ result, delivery: { customer: 7 as CustomerNumber, id: 'dlv_1' as DeliveryId, ...rest } })]);
   await vi.runAllTimersAsync();
   vi.useRealTimers();
   expect(applied).toBe(1);

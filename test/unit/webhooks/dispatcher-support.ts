@@ -5,6 +5,7 @@ import { HEALTHY } from '../../../src/work/webhook-health.ts';
 import type { Delivery, DeliveryError, Webhook, WebhookId, WebhookSecrets } from '../../../src/work/webhook.ts';
 import { createWebhookTable } from '../../../src/webhooks/webhook-changes.ts';
 import { Control } from '../../../src/webhooks/webhook-control.ts';
+import type { DeliveryMirror } from '../../../src/webhooks/delivery-mirror.ts';
 import { Dispatcher } from '../../../src/webhooks/dispatcher.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/webhooks/deliver-messages.ts';
@@ -17,6 +18,7 @@ import { writesOf } from '../../support/writes.ts';
 
 export const CUSTOMER = 7 as CustomerNumber;
 const KEY = Buffer.alloc(32, 1);
+const SECRET = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
 const STATS = { connectionsOpened: 0, connectionsReused: 0, blockedAddresses: 0, attemptsInFlight: 0, held: 0 };
 let ids = 0;
 
@@ -41,7 +43,7 @@ export class DispatcherBench {
   /** What the worker does at a stop. */
   onClose: () => void = () => {};
 
-  constructor(store: Store) {
+  constructor(store: Store, mirror: DeliveryMirror | null = null) {
     this.store = store;
     const { webhooks, deliveries } = store;
     const nowMs = (): number => this.nowMs;
@@ -53,6 +55,7 @@ export class DispatcherBench {
         healthChanged: (changed) => writesOf(store).webhooks.healthChanged(changed),
       },
       deliveries,
+      mirror,
       extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
       journal: {
         get dueCommitted() {
@@ -116,6 +119,13 @@ export class DispatcherBench {
     };
   }
 
+  /** Creates the webhook of another installation. */
+  async webhookOf(webhook: Webhook): Promise<this> {
+    const made = await writesOf(this.store).webhooks.create(KEY, webhook, SECRET);
+    if (made.kind === 'fault') throw new Error(made.detail);
+    return this;
+  }
+
   async webhook(...eventTypes: readonly Decision[]): Promise<Webhook> {
     const id = idOf('wh') as WebhookId;
     const times = { createdAtMs: this.nowMs, updatedAtMs: this.nowMs };
@@ -130,9 +140,7 @@ export class DispatcherBench {
       health: HEALTHY,
       ...times,
     };
-    const secret = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
-    const made = await writesOf(this.store).webhooks.create(KEY, webhook, secret);
-    if (made.kind === 'fault') throw new Error(made.detail);
+    await this.webhookOf(webhook);
     this.dispatcher.subscribe(webhook);
     return webhook;
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { newId } from '../../../src/kernel/ids.ts';
 import type { DeliveryId } from '../../../src/work/webhook.ts';
+import type { DeliveryMirror } from '../../../src/webhooks/delivery-mirror.ts';
 import { decodeDue } from '../../../src/webhooks/due-delivery.ts';
 import { DELIVERIES_HELD_PER_ENDPOINT_MAX, DELIVERIES_WAITING_MAX } from '../../../src/kernel/limits.ts';
 import { open, tempFolder, tempStore } from '../state/support.ts';
@@ -10,7 +11,7 @@ import { writesOf } from '../../support/writes.ts';
 const setUp = (): Promise<DispatcherBench> => new DispatcherBench(tempStore()).start();
 
 describe('deliveries of a decision', () => {
-  test("A decision's delivery is staged into the journal, then stored, then handed out with its endpoint", async () => {
+  test("A decision's delivery is staged into the journal, then handed out with its endpoint, then stored", async () => {
     const bench = await setUp();
     const webhook = await bench.webhook('BLOCK');
     const [requestId] = bench.decide('BLOCK');
@@ -27,6 +28,8 @@ describe('deliveries of a decision', () => {
       reasons: ['list_block'],
       timestamp: Math.floor(bench.nowMs / 1000),
     });
+    expect([bench.storedUpTo, bench.rows('pending')]).toEqual([0, []]);
+    await bench.dispatcher.settled();
     expect(bench.storedUpTo).toBe(bench.staged[0]?.sequence);
     expect(decodeDue(bench.staged[0]?.bytes ?? Buffer.alloc(0)).requestId).toBe(requestId);
     expect(bench.rows('pending')).toMatchObject([{ id: task?.deliveryId, status: 'pending', requestId }]);
@@ -47,6 +50,65 @@ describe('deliveries of a decision', () => {
     bench.decide('BLOCK', 50);
     await bench.dispatcher.settled();
     expect(bench.rows('pending')).toHaveLength(100);
+  });
+});
+
+describe('deliveries that end before they are stored', () => {
+  test('A delivery that succeeds before its row is stored is written once, with its attempt', async () => {
+    const bench = await setUp();
+    const apply = vi.spyOn(bench.store.deliveries, 'apply');
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 3);
+    for (const task of await bench.handedOut(3)) bench.tell(task, { kind: 'succeeded' });
+    // The worker's slots are free although no row is stored.
+    expect([bench.rows('succeeded'), bench.dispatcher.windows.held]).toEqual([[], 0]);
+    await bench.until('succeeded', 3);
+    expect(apply).not.toHaveBeenCalled();
+    const attempt = { attempt: 1, startedAtMs: bench.nowMs, durationMs: 5, statusCode: 200, error: null };
+    for (const row of bench.rows('succeeded'))
+      expect(row).toMatchObject({ attempts: [attempt], completedAtMs: bench.nowMs, elapsedMs: 5 });
+    await expect.poll(() => bench.health(webhook).lastSuccessAtMs).toBe(bench.nowMs);
+    expect([bench.dispatcher.pendingOf(webhook.id), bench.storedUpTo, bench.tasks().length]).toEqual([0, 3, 3]);
+  });
+
+  test('A delivery that failed once before its row is stored keeps the attempt, and its next one follows in the same row', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    bench.decide('BLOCK');
+    const [task] = await bench.handedOut(1);
+    if (task === undefined) throw new Error('none');
+    bench.tell(task, { kind: 'waiting', nextAttemptAtMs: bench.nowMs + 2_000 }, 'timeout');
+    await bench.dispatcher.settled();
+    expect(bench.rows('pending')).toMatchObject([{ attempts: [{ attempt: 1 }], nextAttemptAtMs: bench.nowMs + 2_000 }]);
+    bench.tell(task, { kind: 'succeeded' });
+    await bench.until('succeeded', 1);
+    expect(bench.rows('succeeded')).toMatchObject([{ attempts: [{ attempt: 1 }, { attempt: 2 }] }]);
+    await expect.poll(() => bench.dispatcher.windows.held).toBe(0);
+    expect(bench.tasks()).toHaveLength(1);
+  });
+
+  test('After a restart, a delivery that was sent but not stored is sent again under the same id', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK');
+    const [task] = await bench.handedOut(1);
+    const next = await new DispatcherBench(tempStore()).webhookOf(webhook);
+    await next.start(bench.staged);
+    expect(await next.handedOut(1)).toMatchObject([{ deliveryId: task?.deliveryId, body: task?.body }]);
+  });
+
+  test('In a cluster nothing is handed out before it is stored and another node could continue it', async () => {
+    const shown: string[] = [];
+    const stored = vi.fn<DeliveryMirror['stored']>((rows) => {
+      shown.push(...rows.map(({ id }) => id));
+      return Promise.resolve();
+    });
+    const bench = await new DispatcherBench(tempStore(), { stored, attempted: () => {}, ended: () => {} }).start();
+    await bench.webhook('BLOCK');
+    bench.decide('BLOCK');
+    await vi.waitFor(() => expect(stored).toHaveBeenCalled());
+    expect(bench.rows('pending')).toHaveLength(1);
+    expect((await bench.handedOut(1)).map(({ deliveryId }) => deliveryId)).toEqual(shown);
   });
 });
 
@@ -229,6 +291,7 @@ describe('control', () => {
     const webhook = await bench.webhook('BLOCK');
     bench.decide('BLOCK', 10);
     const tasks = await bench.handedOut(10);
+    await bench.dispatcher.settled();
     const [first] = tasks;
     const id = bench.rows('pending').find((row) => row.id === first?.deliveryId)?.id;
     if (first === undefined || id === undefined) throw new Error('none');

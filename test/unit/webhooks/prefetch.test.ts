@@ -28,6 +28,7 @@ describe('a webhook with an unreadable secret', () => {
     // The queue behind it is still served.
     bench.decide('REVIEW');
     expect((await bench.handedOut(1)).map(({ endpointId }) => endpointId)).toEqual([other.id]);
+    await bench.dispatcher.settled();
     expect([bench.rows('pending').length, bench.rows('skipped').length]).toEqual([4, 0]);
     expect((await bench.control.rotate(CUSTOMER, webhook.id, 60, 'service')).kind).toBe('rotated');
     expect((await bench.handedOut(4)).slice(1).map(({ endpointId }) => endpointId)).toEqual(

@@ -35,6 +35,7 @@ beforeEach(() => {
       },
       onStored: (rows) => void stored.push(...rows.map(({ id }) => id)),
       onFault: () => faults++,
+      gatherMs: 100,
       openBacklog(after) {
         if (unreadable > 0) {
           unreadable--;
@@ -76,6 +77,24 @@ test('All rows of one turn of the event loop go into one write, with the newest 
   await writer.settled();
   expect(inserts).toEqual([{ ids: ['a', 'b', 'c'], mark: 7 }]);
   expect(stored).toEqual(['a', 'b', 'c']);
+});
+
+test('Rows of one tenth of a second go into one write, unless somebody waits for them', async () => {
+  writer.add(rows('a'), 6);
+  await vi.advanceTimersByTimeAsync(60);
+  writer.add(rows('b'), 7);
+  expect(inserts).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60);
+  expect(inserts).toEqual([{ ids: ['a', 'b'], mark: 7 }]);
+  writer.add(rows('c'), 8);
+  await vi.advanceTimersByTimeAsync(10);
+  await writer.settled();
+  expect(inserts.slice(1)).toEqual([{ ids: ['c'], mark: 8 }]);
+  writer.add(rows('d'), 9);
+  await vi.advanceTimersByTimeAsync(10);
+  writer.add(rows('in no journal'), 0);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(inserts.slice(2)).toEqual([{ ids: ['d', 'in no journal'], mark: 9 }]);
 });
 
 test('Rows that the store refused are written before newer ones, and the mark never passes them', async () => {

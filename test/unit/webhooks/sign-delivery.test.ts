@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
@@ -105,6 +105,34 @@ describe('signedHeaders', () => {
       'webhook-signature': [current, second, first].map((one) => alone(one)['webhook-signature']).join(' '),
     });
   });
+});
+
+test.each([0, 1, 16_300, 16_400, 1_048_576])('A body of %i bytes is signed as createHmac signs it', (bytes) => {
+  const secret = newSecret();
+  const body = randomBytes(bytes);
+  const secrets = { current: secret, previous: [] };
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  for (const deliveryId of ['dlv_1', 'dlv_2']) {
+    const headers = signedHeaders({ deliveryId, body, secrets, nowMs: 5_000 });
+    const standard = createHmac('sha256', key).update(`${deliveryId}.5.`).update(body).digest('base64');
+    expect(headers).toMatchObject({
+      'X-SVC-Webhook-Signature': createHmac('sha256', secret).update(body).digest('hex'),
+      'webhook-signature': `v1,${standard}`,
+    });
+  }
+});
+
+test('A secret longer than a block of the hash is signed as createHmac signs it', () => {
+  const secret = `whsec_${randomBytes(100).toString('base64')}`;
+  const headers = signedHeaders({
+    deliveryId: 'dlv_1',
+    body: Buffer.from('{}'),
+    secrets: { current: secret, previous: [] },
+    nowMs: 5_000,
+  });
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update('dlv_1.5.{}').digest('base64')}`);
+  expect(headers['X-SVC-Webhook-Signature']).toBe(createHmac('sha256', secret).update('{}').digest('hex'));
 });
 
 describe('a receiver with the package standardwebhooks', () => {

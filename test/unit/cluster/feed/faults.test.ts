@@ -122,6 +122,7 @@ describe.runIf(HAS_REDIS)('a node that cannot apply a change', () => {
     await until(() => isListed(other, 1));
     expect(readFileSync(path, 'latin1')).toContain(keyHash);
     await value(other.feed.commit(putOf(2), ORIGIN));
+    await caughtUp([one, other]);
     expect(rowsOf(other.store)).toEqual(rowsOf(one.store));
   });
 
