@@ -317,7 +317,6 @@ function openSenders(
     cluster && settings.cluster
       ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, keyFor, log })
       : null;
-  if (work !== null) cluster?.addReadings(work.readings);
   const key = keyFor('extraction-secrets');
   const extractions = openExtractions({ store, settings, key, cluster: work?.engine ?? null, log });
   const dispatcher = openDispatcher({

@@ -77,11 +77,6 @@ export class Cluster {
     return this.#parts.nodes;
   }
 
-  /** Adds metrics of parts over the shared store that have links of their own. */
-  addReadings(readings: readonly Reading[]): void {
-    this.#readings.push(...readings);
-  }
-
   get readings(): readonly Reading[] {
     return this.#readings;
   }

@@ -35,7 +35,6 @@ export class SharedWork {
   /** Shows the pending deliveries of this node to the others. */
   readonly mirror: SharedDeliveries;
   readonly engine: EngineCluster;
-  readonly readings: readonly Reading[];
   readonly #parts: SharedWorkParts;
   /** Rows may be large, and must never delay the admission of a request. */
   readonly #link: MeasuredLink;
@@ -67,14 +66,6 @@ export class SharedWork {
       onUnreadable: (node, deliveries) =>
         log.error({ node, deliveries }, 'a newer build wrote the deliveries of a node that is gone; upgrade this node'),
     });
-    this.readings = [
-      {
-        name: 'gatehouse_cluster_unreadable_deliveries',
-        help: 'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
-        kind: 'level',
-        read: () => this.mirror.unreadable,
-      },
-    ];
   }
 
   get readings(): readonly Reading[] {
@@ -90,6 +81,12 @@ export class SharedWork {
         help: '1 while no attempt begins because the shared store does not answer.',
         kind: 'level',
         read: () => (this.mirror.isHeldUp ? 1 : 0),
+      },
+      {
+        name: 'gatehouse_cluster_unreadable_deliveries',
+        help: 'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
+        kind: 'level',
+        read: () => this.mirror.unreadable,
       },
     ];
   }
