@@ -97,7 +97,7 @@ export function peerReadings(membership: Membership, peers: Pick<Peers, 'counts'
     },
     {
       name: 'gatehouse_cluster_questions_total',
-      help: 'Questions between the nodes: asked, not answered in time (late), answered for others, unsupported by a node of another version, messages of another version, or dropped as not ours.',
+      help: 'Questions between the nodes by what became of them; unsupported and other_version: a node has another version.',
       kind: 'totals',
       label: 'result',
       read: () => {

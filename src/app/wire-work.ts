@@ -82,6 +82,12 @@ export class SharedWork {
         kind: 'level',
         read: () => (this.mirror.isHeldUp ? 1 : 0),
       },
+      {
+        name: 'gatehouse_cluster_unreadable_deliveries',
+        help: 'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
+        kind: 'level',
+        read: () => this.mirror.unreadable,
+      },
     ];
   }
 

@@ -77,7 +77,7 @@ export function encodeMessage(key: Buffer, inbox: string, message: PeerMessage):
   return encrypt(key, pack([VERSION, id, from, fromEpoch, body, ...rest]), inbox);
 }
 
-/** Of a node of this cluster with another version of the form. */
+/** A message that a node of this cluster wrote in another version of the form. */
 export interface OtherVersion {
   readonly kind: 'other_version';
   readonly version: unknown;

@@ -82,6 +82,9 @@ function rowOf({ id, version, state, isLive, number, behind, lagMs, reportedMsAg
 
 const PROSPECTS = {
   found: 'The store has no cluster: the next start founds it with the data of this directory.',
+  found_empty:
+    'The store has no cluster, and this directory has no data: the next start founds a cluster without data. If another directory has the ' +
+    'data, start its server first; once there is a cluster, its data can only replace that of others.',
   join: 'The next start joins the cluster and takes its data.',
   continue: 'The directory belongs to this cluster: the next start catches up.',
   replace: "The next start takes the cluster's data again; decisions and deliveries of this node stay.",
@@ -113,7 +116,10 @@ async function leave(cli: Cli): Promise<Outcome> {
       return ok({}, '');
     });
   }
-  return ok({ left: true }, `${dataDir} works alone from the next start on. Unset GATEHOUSE_CLUSTER_URL before it.`);
+  return ok(
+    { left: true },
+    `${dataDir} works alone from the next start on, with the decisions that this node made. Unset GATEHOUSE_CLUSTER_URL before it.`,
+  );
 }
 
 type Read =

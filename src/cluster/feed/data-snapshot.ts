@@ -183,7 +183,7 @@ async function finish(
 }
 
 function noGiver(tables: number): string {
-  return `no live node gave a snapshot of the data; it must have the same version of the tables as this build (${tables})`;
+  return `no live node gave a snapshot of the data; one must run that has it, in the version of this build's tables (${tables})`;
 }
 
 async function want(link: Link, node: string, id: string, tables: number): Promise<void> {

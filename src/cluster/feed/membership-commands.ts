@@ -46,7 +46,7 @@ export type Prospect =
   | {
       readonly kind: 'ok';
       /** What the next start does. */
-      readonly will: 'found' | 'join' | 'continue' | 'replace';
+      readonly will: 'found' | 'found_empty' | 'join' | 'continue' | 'replace';
       /** Folder with the old data, if it was moved aside. */
       readonly aside: string | null;
     }
@@ -61,7 +61,7 @@ export async function prepareJoin(link: Link, dataDir: string, isReplacing: bool
   if (head.kind === 'away') return away(head.detail);
   const cluster = head.value?.cluster ?? null;
   if (readMarker(dataDir).kind === 'absent') {
-    return { kind: 'ok', will: cluster === null ? 'found' : 'join', aside: null };
+    return { kind: 'ok', will: cluster === null ? 'found_empty' : 'join', aside: null };
   }
   return whileStopped(dataDir, async () => {
     const own = await inspect(dataDir, async (store) => {
@@ -76,7 +76,7 @@ export async function prepareJoin(link: Link, dataDir: string, isReplacing: bool
     const { position, hasData } = own;
     if (cluster === null) {
       if (isReplacing) return fault('cluster_refused', 'the store has no cluster whose data could replace this one');
-      return { kind: 'ok', will: position === null ? 'found' : 'continue', aside: null };
+      return { kind: 'ok', will: position !== null ? 'continue' : hasData ? 'found' : 'found_empty', aside: null };
     }
     if (position?.cluster === cluster) {
       return { kind: 'ok', will: isReplacing ? 'replace' : 'continue', aside: null };
