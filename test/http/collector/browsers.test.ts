@@ -10,7 +10,9 @@ const PHONE =
 const MODELS = [1, 2, 3].map((n) => String(n).repeat(64));
 const START = Date.UTC(2026, 10, 23, 9) / 1_000;
 
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+/** People who visit at the same time. Their visits stay within the 300 s of a signature, because the clock follows the newest of them. */
+const AT_ONCE = 2;
 
 const newId = (): string => randomBytes(16).toString('base64url');
 
@@ -64,15 +66,20 @@ describe('browsers and phones of one model', () => {
       const ids = Array.from({ length: 200 }, newId);
       const answered: string[] = [];
       for (let day = 0; day < 2; day++) {
-        for (let n = 0; n < 200; n++) {
-          const person = {
-            name: `person.${n}`,
-            fp: MODELS[n % 3] ?? '',
-            network: n,
-            ...(hasIds && { did: ids[n] ?? '' }),
-          };
-          const { decision, reasons } = await visit(secretKey, person, START + (from + day) * 86_400 + n * 120);
-          if (decision !== 'ALLOW') answered.push(`${day} ${n} ${decision} ${reasons.join()}`);
+        for (let first = 0; first < 200; first += AT_ONCE) {
+          await Promise.all(
+            Array.from({ length: AT_ONCE }, async (_, nth) => {
+              const n = first + nth;
+              const person = {
+                name: `person.${n}`,
+                fp: MODELS[n % 3] ?? '',
+                network: n,
+                ...(hasIds && { did: ids[n] ?? '' }),
+              };
+              const { decision, reasons } = await visit(secretKey, person, START + (from + day) * 86_400 + n * 120);
+              if (decision !== 'ALLOW') answered.push(`${day} ${n} ${decision} ${reasons.join()}`);
+            }),
+          );
         }
       }
       expect(answered).toEqual([]);

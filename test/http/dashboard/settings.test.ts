@@ -48,12 +48,15 @@ describe.each(TRANSPORTS)('the settings of the dashboard over %s', (transport) =
     const stopping = server.stop('SIGTERM');
     expect(await stopping).toBe(0);
   });
+});
 
+/** What does not depend on the transport. */
+describe('the settings of the dashboard', () => {
   test('With TLS the cookie is Secure', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const { certFile, keyFile } = makeCertificate(folder);
-    const server = await serve({ ...base, GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile });
+    const server = await serve({ GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile });
     const { port } = new URL(server.url);
     const body = JSON.stringify({ key: server.secretKey });
     const headers = {
@@ -76,10 +79,7 @@ describe.each(TRANSPORTS)('the settings of the dashboard over %s', (transport) =
     });
     expect(cookie).toMatch(/^__Host-gh=[\w-]{43}; HttpOnly; Secure; SameSite=Strict; Path=\/; Max-Age=43200$/);
   });
-});
 
-/** What does not depend on the transport. */
-describe('the settings of the dashboard', () => {
   test('Read only, every write is refused with a code of its own, and reading is not', async () => {
     const server = await serve({ GATEHOUSE_DASHBOARD_READ_ONLY: '1' });
     const person = await signIn(server.url, { key: server.secretKey });
