@@ -3,7 +3,7 @@ import { hashOf, type Seeded } from './seed.ts';
 /** The largest permitted call of an endpoint. */
 export interface Call {
   readonly name: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'OPTIONS';
   readonly path: string;
   readonly body?: string;
   /** Header fields besides those of every call. */

@@ -70,6 +70,36 @@ async function readSlowly(): Promise<void> {
   isOver = true;
 }
 
+/** Choice: some pieces a connection and second, each far smaller than a packet. */
+const DRIP_MS = 50;
+const DRIP = 'x'.repeat(512);
+
+/** Opens connections that send a body piece by piece, or header fields without an end; one that is closed is opened again. */
+async function sendSlowly(): Promise<void> {
+  let isOver = false;
+  const open = (n: number): void => {
+    const { method, path, body } = callAt(n);
+    const socket = connect(port, '127.0.0.1');
+    const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n`;
+    const rest = `Content-Type: application/json\r\nContent-Length: ${body?.length ?? 0}\r\n\r\n`;
+    socket.write(body === undefined ? head : head + rest);
+    let sent = 0;
+    const timer = setInterval(() => {
+      socket.write(body === undefined ? `X-N${sent}: x\r\n` : DRIP);
+      sent++;
+    }, DRIP_MS);
+    socket.on('data', (bytes: Buffer) => count(Number(bytes.toString('latin1', 9, 12))));
+    socket.on('error', () => count(0));
+    socket.on('close', () => {
+      clearInterval(timer);
+      if (!isOver) setTimeout(() => open(n), 100);
+    });
+  };
+  for (let n = 0; n < atOnce; n++) open(n);
+  await new Promise((done) => setTimeout(done, seconds * 1_000));
+  isOver = true;
+}
+
 const callOf = (n: number): { key: string; body: string } => ({ key, body: callAt(n).body ?? '' });
 
 async function decide(): Promise<void> {
@@ -77,6 +107,7 @@ async function decide(): Promise<void> {
 }
 
 if (kind === 'readers') await readSlowly();
+else if (kind === 'senders') await sendSlowly();
 else if (kind === 'decisions') await decide();
 else await repeat();
 console.log(JSON.stringify(Object.fromEntries(counts)));

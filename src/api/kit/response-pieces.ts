@@ -86,6 +86,30 @@ function pieceOf(bytes: Uint8Array): Buffer {
   return piece.subarray(0, bytes.length);
 }
 
+/** Builds a page row by row, so that a row's text is all that is kept of it. */
+export class PagePieces {
+  readonly #pieces: AnswerPieces;
+  #isEmpty = true;
+
+  constructor(slices: Slices) {
+    this.#pieces = new AnswerPieces(slices);
+    this.#pieces.put('{"data":[');
+  }
+
+  /** Does not end the slice. Returns whether the page has reached `PAGE_BYTES_MAX` and must end. */
+  put(row: Readonly<Record<string, unknown>>): 'on' | 'full' {
+    if (!this.#isEmpty) this.#pieces.put(',');
+    this.#isEmpty = false;
+    this.#pieces.put(JSON.stringify(row));
+    return this.#pieces.bytes < PAGE_BYTES_MAX ? 'on' : 'full';
+  }
+
+  done(nextCursor: string | null): EndpointResponse {
+    this.#pieces.put(`],"has_more":${nextCursor !== null},"next_cursor":${JSON.stringify(nextCursor)}}`);
+    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: this.#pieces.done() };
+  }
+}
+
 /**
  * Builds a page of rows within time slices. With `cursorAfter`, a page that reaches `PAGE_BYTES_MAX` ends there, and the next page starts
  * after its last row.
@@ -97,18 +121,13 @@ export async function pageAnswer<Row>(
   nextCursor: string | null,
   cursorAfter?: (row: Row) => string,
 ): Promise<EndpointResponse> {
-  const pieces = new AnswerPieces(slices);
-  let next = nextCursor;
-  await pieces.add('{"data":[');
+  const page = new PagePieces(slices);
   for (const [at, row] of rows.entries()) {
-    if (at > 0) pieces.put(',');
-    await pieces.add(JSON.stringify(show(row)));
-    if (cursorAfter === undefined || pieces.bytes < PAGE_BYTES_MAX || at === rows.length - 1) continue;
-    next = cursorAfter(row);
-    break;
+    const isFull = page.put(show(row)) === 'full';
+    if (isFull && cursorAfter !== undefined && at < rows.length - 1) return page.done(cursorAfter(row));
+    if (slices.isOver) await slices.begin();
   }
-  await pieces.add(`],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`);
-  return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
+  return page.done(nextCursor);
 }
 
 /**
