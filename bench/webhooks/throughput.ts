@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Children, end } from './children.ts';
+import { type Children, end, lineOf } from './children.ts';
 import type { Received, Receiver } from './receiver-client.ts';
 import { seedCustomers, seedDeliveries } from './seed.ts';
 import { median, print, type BenchOptions } from './report.ts';
@@ -9,8 +9,8 @@ import { Meter } from './usage.ts';
 
 /**
  * Compares deliveries per second, from the first arrival to the last, of a backlog that a server finds in its store at start with those of
- * a bare sender of the same number. The server makes no decisions meanwhile, so neither has other work. Processor time is counted from the
- * start of the server, when it finds the backlog, and of the sender, when it begins to send.
+ * a bare sender of the same number. The server makes no decisions meanwhile, so neither has other work. The processor
+ * time of the server contains the end of its start: the threads that deliver start when it finds the backlog.
  */
 const SECONDS_MAX = 60;
 const WEBHOOKS_EACH = 20;
@@ -23,12 +23,12 @@ export async function benchThroughput(options: BenchOptions, children: Children,
   console.log(`throughput: ${deliveries} pending deliveries to ${endpoints} endpoints, ${rounds} rounds`);
   print('', 'bare/s', 'service/s', 'ratio');
   const ratios: number[] = [];
-  const costs: Costs[] = [];
+  const costs: (Costs & { readonly bareUs: number })[] = [];
   for (let round = 0; round < rounds; round++) {
     const bare = await runBare(children, receiver, deliveries, endpoints);
     const service = await runService(options, children, receiver, endpoints);
     ratios.push(service.perSecond / bare.perSecond);
-    costs.push(service);
+    costs.push({ ...service, bareUs: bare.senderUs });
     print(
       `round ${round + 1}`,
       bare.perSecond.toFixed(0),
@@ -36,10 +36,10 @@ export async function benchThroughput(options: BenchOptions, children: Children,
       (service.perSecond / bare.perSecond).toFixed(3),
     );
   }
-  const usualUs = (name: 'serverUs' | 'mainUs' | 'receiverUs'): string =>
+  const usualUs = (name: 'serverUs' | 'mainUs' | 'receiverUs' | 'bareUs'): string =>
     median(costs.map((cost) => cost[name])).toFixed(1);
   console.log(
-    `processor time per delivery, µs: server ${usualUs('serverUs')} (main thread ${usualUs('mainUs')}), receiver ${usualUs('receiverUs')}`,
+    `processor time per delivery, µs: server ${usualUs('serverUs')} (main thread ${usualUs('mainUs')}), bare sender ${usualUs('bareUs')}, receiver ${usualUs('receiverUs')}`,
   );
   console.log(`ratio service / bare sender, median of ${rounds}: ${median(ratios).toFixed(3)} (target: at least 0.5)`);
 }
@@ -57,13 +57,14 @@ async function runBare(
   receiver: Receiver,
   count: number,
   paths: number,
-): Promise<Pick<Costs, 'perSecond'>> {
+): Promise<{ readonly perSecond: number; readonly senderUs: number }> {
   receiver.order({ kind: 'reset' });
   const words = [receiver.port, count, paths, CONNECTIONS].map(String);
   const sender = children.spawn('bare-sender.js', ...words);
+  const usedUs = lineOf(sender, () => true);
   const [code] = (await once(sender, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`the bare sender exited with code ${code}`);
-  return { perSecond: rateOf(await receiver.counted(count, 1)) };
+  return { perSecond: rateOf(await receiver.counted(count, 1)), senderUs: Number(await usedUs) / count };
 }
 
 async function runService(

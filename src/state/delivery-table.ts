@@ -78,7 +78,8 @@ type Item =
   | { readonly kind: 'stored'; readonly sequence: number };
 
 /**
- * The delivery log, which also serves as the queue: each delivery is written before its first attempt. Per customer the newest 10,000 ended
+ * The delivery log, which also serves as the queue. Decisions' deliveries are in the journal before their first attempt, and here some 100
+ * ms later; others are written here before it. Per customer the newest 10,000 ended
  * deliveries are kept for 30 days, and all pending ones. Only the server writes it, on one thread.
  *
  * Writes resolve when they are committed, which is before they are on the disk. A process crash undoes no write; the journal may still

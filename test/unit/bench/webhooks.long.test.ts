@@ -22,7 +22,10 @@ test('bench:webhooks isolation delivers every event of a healthy endpoint, at bo
 
 test('bench:webhooks throughput delivers the whole backlog', async () => {
   const lines = await smoke('throughput');
-  expect(lines.at(-2)).toMatch(/^round 1 +\d+ +\d+ +\d+\.\d{3}$/);
+  expect(lines.at(-3)).toMatch(/^round 1 +\d+ +\d+ +\d+\.\d{3}$/);
+  expect(lines.at(-2)).toMatch(
+    /^processor time per delivery, µs: server [\d.]+ \(main thread [\d.]+\), bare sender [\d.]+, receiver [\d.]+$/,
+  );
   expect(lines.at(-1)).toMatch(/^ratio service \/ bare sender, median of 1: \d+\.\d{3} /);
 });
 
@@ -33,6 +36,10 @@ test('bench:webhooks decide has no refused request, with and without deliveries'
   for (const row of steady) expect(row).toMatch(/ +\d+\.\d\d +\d+\.\d\d$/);
   expect(fast).toHaveLength(2);
   for (const row of fast) expect(row).toMatch(/ 0$/);
+  // The phase without webhooks delivers nothing, the other one something.
+  const delivered = fast.map((row) => Number(row.replace(/^(no webhooks|delivering) +/, '').split(/ +/)[2]));
+  expect([delivered[0], (delivered[1] ?? 0) > 0]).toEqual([0, true]);
+  expect(lines.at(-2)).toMatch(/^processor time per delivery, µs: server -?\d+, receiver \d+$/);
 });
 
 test('bench:webhooks down goes on deciding and prints the pending deliveries', async () => {
