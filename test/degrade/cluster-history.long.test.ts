@@ -19,8 +19,8 @@ import { writesOf } from '../support/writes.ts';
  * and no request id is accepted twice, except while the primary that holds it is replaced. Those ids are printed; how many a failover can
  * cost is measured in failover-window.long.test.ts.
  *
- * `GATEHOUSE_TEST_SEED=<n>` takes another seed, `GATEHOUSE_TEST_ROUNDS=6-10` runs these rounds only. A round has the same fault and the same
- * random numbers whether or not the rounds before it run.
+ * `GATEHOUSE_TEST_SEED=<n>` takes another seed, `GATEHOUSE_TEST_ROUNDS=6-10` runs these rounds only. A round has the same fault and random
+ * numbers whether or not the rounds before it run.
  */
 
 const SEED = Number(process.env['GATEHOUSE_TEST_SEED'] ?? 20_261_123);
@@ -104,6 +104,7 @@ function roundsToRun(): readonly number[] {
 
 interface Acceptance {
   readonly round: number;
+  readonly node: string;
   readonly atMs: number;
   /** Decided by one node alone, and reported as such. */
   readonly isAlone: boolean;
@@ -141,7 +142,7 @@ async function step(histories: Histories, round: number, n: number, random: () =
     if (answer?.status !== 200) return;
     const isAlone = answer.json['session_mode'] === 'degraded';
     const known = histories.accepted.get(requestId) ?? [];
-    histories.accepted.set(requestId, [...known, { round, atMs: performance.now(), isAlone }]);
+    histories.accepted.set(requestId, [...known, { round, node: url, atMs: performance.now(), isAlone }]);
   };
   const list = async (url: string): Promise<void> => {
     const hash = fingerprintOf(`${round}-${n}`);
@@ -315,6 +316,9 @@ test.skipIf(!HAS_REDIS)('Through random faults nothing acknowledged is lost, and
   const windows = histories.twice.map((all) => ({
     kind: kindOf(all[0]?.round ?? 1),
     isAlone: all.some((one) => one.isAlone),
+    by: all.map(
+      ({ node, isAlone, atMs }) => `${node.split(':').at(-1)}${isAlone ? ' alone' : ''} at ${Math.round(atMs)}`,
+    ),
     ms: Math.round((all.at(-1)?.atMs ?? 0) - (all[0]?.atMs ?? 0)),
   }));
   console.log(

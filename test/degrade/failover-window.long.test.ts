@@ -121,6 +121,7 @@ test.skipIf(!HAS_REDIS)('A failover forgets only ids of the last moment before t
     const windowMs = Math.max(0, ...again.map(({ atMs }) => killedAtMs - atMs));
     windows.push({
       perSecond: Math.round((before.length / (killedAtMs - (before[0]?.atMs ?? 0))) * 1_000),
+      before: before.length,
       again: again.length,
       windowMs: Math.round(windowMs * 10) / 10,
       // Between the look at the clock and the end of the process.
