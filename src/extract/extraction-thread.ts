@@ -171,8 +171,11 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
     status() {
       if (thread.isFailing)
         return { state: 'broken', version: null, detail: 'the extraction thread cannot start; retrying' };
-      if (!state.isBroken) return { state: 'ok', version: null, detail: '' };
-      return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
+      if (state.isBroken)
+        return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
+      if (state.figures.shared?.isIncomplete === true)
+        return { state: 'broken', version: null, detail: 'extractions are missing that no other node could give' };
+      return { state: 'ok', version: null, detail: '' };
     },
     endpointOf(id) {
       const ref = refs.get(id);
