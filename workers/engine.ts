@@ -66,7 +66,10 @@ function openShared(
     nowMs: () => Date.now(),
     onFault: onStoreFault,
     onGap: (from, to) =>
-      log.error({ from, to }, 'the log of extractions has a gap; unfinished extractions are not shown here'),
+      log.error(
+        { from, to },
+        'entries of the log of extractions are missing here; taking all extractions from another node',
+      ),
     onUnknown: (number, format) =>
       log.error({ number, format }, 'a newer build wrote to the log of extractions; upgrade this node'),
   });

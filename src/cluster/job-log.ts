@@ -10,12 +10,26 @@ export interface JobLogParts {
   readonly bytesMax?: number;
 }
 
-export interface LogEntry {
+export interface SealedEntry {
   /** Position in the log, from 1 without a gap. */
   readonly number: number;
   /** Number of the job that the entry creates; 0 for any other entry. */
   readonly job: number;
+  /** As the store has it: equal for one entry on all nodes, and never equal for two. */
+  readonly sealed: Buffer;
+}
+
+export interface LogEntry extends SealedEntry {
   readonly bytes: Buffer;
+}
+
+/** What the log has at the position of this node. */
+export interface LogHead {
+  /** Number of the newest entry. */
+  readonly last: number;
+  readonly newest: SealedEntry | null;
+  /** The entry at the position; null if it was removed or the log ends before it. */
+  readonly own: SealedEntry | null;
 }
 
 export type Appended =
@@ -61,6 +75,26 @@ while bytes > tonumber(ARGV[2]) do
 end
 return last`;
 
+/**
+ * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, position of this node, then
+ * number, job and value of its newest entries. Numbers that cannot be put back stay free: what was applied under them must not be replaced.
+ */
+const RESTORE = `
+local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0)
+local back = 0
+for at = 3, #ARGV, 3 do
+  local number, job = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  if number > last then
+    redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'j', ARGV[at + 1], 'v', ARGV[at + 2])
+    redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[at + 2])
+    if job > tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) then redis.call('HSET', KEYS[2], 'jobs', job) end
+    last = number
+    back = back + 1
+  end
+end
+redis.call('HSET', KEYS[2], 'last', string.format('%.0f', math.max(last, tonumber(ARGV[2]))))
+return back`;
+
 /** The log of everything that happens to extraction jobs, in one order for all nodes. Entries are encrypted. */
 export class JobLog {
   readonly #parts: JobLogParts;
@@ -83,6 +117,30 @@ export class JobLog {
     return sent?.kind === 'reply' ? Number(sent.reply ?? 0) : null;
   }
 
+  /** Returns what the log has there; null if the store does not answer. */
+  async headAt(position: number): Promise<LogHead | null> {
+    const id = `${position}-0`;
+    const [last, newest, own] = await this.#parts.link.send(
+      [
+        { key: META, args: ['HGET', META, 'last'] },
+        { key: LOG, args: ['XREVRANGE', LOG, '+', '-', 'COUNT', '1'] },
+        { key: LOG, args: ['XRANGE', LOG, id, id] },
+      ],
+      APPEND_MS,
+    );
+    if (last?.kind !== 'reply' || newest?.kind !== 'reply' || own?.kind !== 'reply') return null;
+    return { last: Number(last.reply ?? 0), newest: onlyOf(newest.reply), own: onlyOf(own.reply) };
+  }
+
+  /** Puts these entries, which end at `position`, back after the end of the log. Returns how many were missing; null for a fault. */
+  async restore(entries: readonly SealedEntry[], position: number): Promise<number | null> {
+    const { link, bytesMax = BYTES_MAX } = this.#parts;
+    const rows = entries.flatMap(({ number, job, sealed }) => [String(number), String(job), sealed]);
+    const args = ['EVAL', RESTORE, '2', LOG, META, String(bytesMax), String(position), ...rows];
+    const [sent] = await link.send([{ key: LOG, args }], APPEND_MS);
+    return sent?.kind === 'reply' ? Number(sent.reply) : null;
+  }
+
   /** Returns the entries after a position. Waits for one for up to a second. */
   async read(position: number): Promise<LogRead> {
     const block = ['BLOCK', String(READ_BLOCK_MS), 'COUNT', String(READ_COUNT)];
@@ -103,13 +161,22 @@ export class JobLog {
 
   /** Returns null for an entry that no node with this key has written. */
   #entryOf(row: Reply): LogEntry | null {
-    if (!Array.isArray(row)) return null;
-    const [id, fields] = row as readonly Reply[];
-    if (!Array.isArray(fields)) return null;
-    const [, job, , sealed] = fields as readonly Reply[];
-    const bytes = Buffer.isBuffer(sealed) ? decrypt(this.#parts.key, sealed, LOG) : null;
-    return bytes === null ? null : { number: Number.parseInt(String(id), 10), job: Number(String(job)), bytes };
+    const found = sealedOf(row);
+    const bytes = found && decrypt(this.#parts.key, found.sealed, LOG);
+    return found && bytes && { ...found, bytes };
   }
+}
+
+function onlyOf(reply: Reply): SealedEntry | null {
+  const [row] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
+  return sealedOf(row ?? null);
+}
+
+/** Returns the parts of a row of the stream; null for anything else. */
+function sealedOf(row: Reply): SealedEntry | null {
+  const [id, fields] = Array.isArray(row) ? (row as readonly Reply[]) : [];
+  const [, job, , sealed] = Array.isArray(fields) ? (fields as readonly Reply[]) : [];
+  return Buffer.isBuffer(sealed) ? { number: Number.parseInt(String(id), 10), job: Number(String(job)), sealed } : null;
 }
 
 /** Returns the entries of the only stream of the reply to `XREAD`. */

@@ -202,6 +202,7 @@ function replicatedJobs(parts: ReplicatedStoreParts): ExtractionJobs {
     get endedBytes() {
       return jobs.endedBytes;
     },
+    recount: () => jobs.recount(),
     boundRecords: (recordsMax) => jobs.boundRecords(recordsMax),
     recordsMaxOf: (job) => jobs.recordsMaxOf(job),
     find: (customer, id) => jobs.find(customer, id),

@@ -3,6 +3,7 @@ import type { ExtractStore } from '../state/extract-store.ts';
 import type { JobNews, SharedJobs } from '../state/shared-jobs.ts';
 import type { SharedPoliteness } from '../ports/politeness.ts';
 import { JobLog } from './job-log.ts';
+import { JobSnapshots } from './job-snapshot.ts';
 import { JobTakeover } from './job-takeover.ts';
 import type { Link } from './link.ts';
 import { LogFollower } from './log-follower.ts';
@@ -21,7 +22,7 @@ export interface SharedExtractionParts {
   readonly politeness: SharedPoliteness & { close(): void };
   nowMs(): number;
   onFault(fault: StoreFault): void;
-  /** Called when this node was away for longer than the log reaches back: its unfinished jobs were discarded. */
+  /** Called when this node was away for longer than the log reaches back: it takes all jobs from another node. */
   onGap(from: number, to: number): void;
   /** Called when this node stops at an entry of a newer build. */
   onUnknown(number: number, format: number): void;
@@ -43,6 +44,14 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     key: parts.key,
     ...(parts.logBytesMax !== undefined && { bytesMax: parts.logBytesMax }),
   });
+  const snapshots = new JobSnapshots({
+    link: parts.link,
+    key: parts.key,
+    node,
+    store: local,
+    onFault: (fault) => parts.onFault(fault),
+    ...(parts.tickMs !== undefined && { lookMs: parts.tickMs }),
+  });
   const follower: LogFollower = new LogFollower({
     log,
     node,
@@ -57,14 +66,29 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
       if (op.kind === 'create' && op.owner === '') takeover.look();
       return applied;
     },
-    async onGap(from, to) {
+    async replace(from, to) {
       parts.onGap(from, to);
-      const discarded = await local.extractions.discardOpen();
-      if (discarded.kind === 'ok') for (const job of discarded.value) onNews({ kind: 'lost', job });
+      const position = await snapshots.take(to - 1, () => {
+        for (const { job } of unfinishedJobs(local)) onNews({ kind: 'lost', job: job.number });
+      });
+      if (position !== null) adoptOwn();
+      else if (from < to - 1) await discardOpen();
+      return position;
     },
     onFault: (fault) => parts.onFault(fault),
     onUnknown: (number, format) => parts.onUnknown(number, format),
   });
+  async function discardOpen(): Promise<void> {
+    const discarded = await local.extractions.discardOpen();
+    if (discarded.kind === 'ok') for (const job of discarded.value) onNews({ kind: 'lost', job });
+  }
+
+  /** Continues the jobs of this node that another one has kept for it. */
+  function adoptOwn(): void {
+    for (const stored of unfinishedJobs(local))
+      if (local.owners.get(stored.job.number)?.node === node) onNews({ kind: 'adopted', stored, from: '' });
+  }
+
   const takeover = new JobTakeover({
     node,
     owners: local.owners,
@@ -76,7 +100,11 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     store: createReplicatedStore({ local, follower, node, runsJobs, nowMs: () => parts.nowMs() }),
     politeness: parts.politeness,
     owns: (job) => tokenOf({ local, node }, job) !== null,
-    follow: () => follower.follow(),
+    async follow() {
+      snapshots.start();
+      await follower.follow();
+    },
+    state: () => follower.state,
     onNews(given) {
       listener = given;
     },
@@ -88,6 +116,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     async close() {
       takeover.close();
       parts.politeness.close();
+      await snapshots.close();
       await parts.reader.close();
       await follower.close();
       await parts.link.close();

@@ -37,8 +37,11 @@ export interface Extractions {
    * Starts the extraction thread now if there is stored work that it runs, else with the first job. Batches for webhooks go through `rows`.
    */
   start(rows: DeliveryRows): void;
-  /** Resolves when reads see what other nodes of the cluster had written before; at once on a single node. */
-  caughtUp(): Promise<void>;
+  /**
+   * Resolves when reads see what other nodes of the cluster had written before; at once on a single node. Returns whether this node has
+   * all jobs.
+   */
+  caughtUp(): Promise<boolean>;
   /** Sets the live nodes of the cluster, this one among them. */
   setNodes(nodes: readonly LiveNode[]): void;
   /** Returns the destination of a job's batches while its delivery is pending; null for any other id. */
@@ -171,8 +174,11 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
       if (thread.isFailing)
         return { state: 'broken', version: null, detail: 'the extraction thread cannot start; retrying' };
       if (state.isOutdated) return { state: 'broken', version: null, detail: OUTDATED };
-      if (!state.isBroken) return { state: 'ok', version: null, detail: '' };
-      return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
+      if (state.isBroken)
+        return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
+      if (state.figures.shared?.isIncomplete === true)
+        return { state: 'broken', version: null, detail: 'extractions are missing that no other node could give' };
+      return { state: 'ok', version: null, detail: '' };
     },
     endpointOf(id) {
       const ref = refs.get(id);
@@ -186,7 +192,7 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
     },
     async caughtUp() {
       // While the thread starts again, reads are as old as its last write.
-      if (data.cluster) await thread.write({ kind: 'catch_up' }).catch(() => {});
+      return data.cluster ? thread.write<boolean>({ kind: 'catch_up' }).catch(() => false) : true;
     },
     setNodes: (nodes) => thread.setNodes(nodes),
     listens: (addresses) => thread.listens(addresses),

@@ -57,8 +57,8 @@ export interface JobEngine {
   start(): Promise<void>;
   /** Sets the addresses on which this service listens, which no job may reach. Nothing is fetched before the first call. */
   listens(addresses: readonly ListeningAddress[]): void;
-  /** Resolves when reads see what other nodes had written before; at once on a single node. */
-  caughtUp(): Promise<void>;
+  /** Resolves when reads see what other nodes had written before; at once on a single node. Returns whether this node has all jobs. */
+  caughtUp(): Promise<boolean>;
   /** Sets the live nodes of a cluster. */
   setNodes(nodes: readonly LiveNode[]): void;
   /** Starts nothing more, writes what has arrived, and ends the workers. */
@@ -199,10 +199,10 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
     state: () => ({
       isBroken: pool.isBroken,
       isOutdated: shared?.isStopped ?? false,
-      figures: figuresOf(scheduler, store.extractions, deliveries?.size ?? 0),
+      figures: figuresOf(scheduler, store.extractions, deliveries?.size ?? 0, shared?.state() ?? null),
       waiting: scheduler.waitingJobs(),
     }),
-    caughtUp: () => shared?.caughtUp() ?? Promise.resolve(),
+    caughtUp: () => shared?.caughtUp() ?? Promise.resolve(true),
     setNodes: (nodes) => shared?.setNodes(nodes),
     async start() {
       await shared?.follow();

@@ -1,5 +1,6 @@
 import type { Reading } from '../observe/metrics.ts';
 import type { Extractions } from '../state/extraction-table.ts';
+import type { SharedJobsState } from '../state/shared-jobs.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Figures of extraction at one moment. They can be posted between threads. */
@@ -21,6 +22,8 @@ export interface ExtractionFigures {
   readonly workersLost: number;
   /** Jobs of other nodes that are continued here. */
   readonly takenOver: number;
+  /** Null on a single node. */
+  readonly shared: SharedJobsState | null;
 }
 
 export const NO_FIGURES: ExtractionFigures = {
@@ -39,12 +42,14 @@ export const NO_FIGURES: ExtractionFigures = {
   bytes: new Map(),
   workersLost: 0,
   takenOver: 0,
+  shared: null,
 };
 
 export function figuresOf(
   { counts, queue, gate, stepsInFlight, resultsWaiting }: Scheduler,
   { endedBytes }: Pick<Extractions, 'endedBytes'>,
   deliveries: number,
+  shared: SharedJobsState | null,
 ): ExtractionFigures {
   return {
     queued: queue.queued,
@@ -62,6 +67,7 @@ export function figuresOf(
     bytes: counts.bytes,
     workersLost: counts.workersLost,
     takenOver: counts.takenOver,
+    shared,
   };
 }
 
@@ -73,6 +79,24 @@ export function sharedExtractionReadings(read: () => ExtractionFigures): readonl
       help: 'Extraction jobs of other nodes that this one has continued.',
       kind: 'total',
       read: () => read().takenOver,
+    },
+    {
+      name: 'gatehouse_cluster_job_log_behind',
+      help: 'Entries of the log of extraction jobs that this node has not applied.',
+      kind: 'level',
+      read: () => read().shared?.behind ?? 0,
+    },
+    {
+      name: 'gatehouse_cluster_job_log_put_back_total',
+      help: 'Entries of the log of extraction jobs that the shared store had lost and this node has put back.',
+      kind: 'total',
+      read: () => read().shared?.putBack ?? 0,
+    },
+    {
+      name: 'gatehouse_cluster_jobs_incomplete',
+      help: '1 if this node lacks extraction jobs that no other node could give it.',
+      kind: 'level',
+      read: () => (read().shared?.isIncomplete === true ? 1 : 0),
     },
   ];
 }

@@ -1,4 +1,5 @@
 import type { Database, RootDatabase } from 'lmdb';
+import type { ChangeTable } from './change-tables.ts';
 import { Counters } from './counters.ts';
 import { openEnvironment, table } from './environment.ts';
 import { ExtractionDeliveries } from './extractions/upload-table.ts';
@@ -25,6 +26,32 @@ export interface ExtractStore {
   readonly counters: Counters;
   /** Returns whether there is nothing to run, to deliver or to remove. */
   isEmpty(): boolean;
+}
+
+/** The indexes come last: in a copy that is not complete, no job is listed as open, ended or to be removed. */
+const JOB_TABLES = [
+  'extract-tallies',
+  'jobs-owners',
+  'steps',
+  'step-keys',
+  'record-keys',
+  'record-chunks',
+  'sessions',
+  'failures',
+  'idempotency',
+  'jobs',
+  'job-states',
+  'jobs-open',
+  'jobs-ended',
+  'jobs-cleanup',
+  'jobs-deliveries',
+] as const satisfies readonly TableName[];
+
+const allRows = (): boolean => true;
+
+/** Opens the tables with everything about jobs, for copies of them to other nodes, always in the same order. */
+export function openJobTables(root: RootDatabase<Buffer, Buffer>): readonly ChangeTable[] {
+  return JOB_TABLES.map((name) => ({ name, owns: allRows, database: table(root, name) }));
 }
 
 /** Opens `extract/` for the calling thread. Throws if it cannot be opened. */

@@ -166,6 +166,11 @@ export class Extractions {
     return this.#retention.bytes;
   }
 
+  /** Counts the records of ended jobs again: call it after rows were written past this class. */
+  recount(): void {
+    this.#retention.forget();
+  }
+
   /** Sets an operator's own limit. Call it before any job runs: running jobs would be subject to two limits. */
   boundRecords(recordsMax: number): void {
     this.#bounds = { ...this.#bounds, recordsMax };

@@ -19,11 +19,24 @@ export interface SharedJobs {
   onNews(listener: (news: JobNews) => void): void;
   /** Whether nothing of other nodes is applied and nothing can be written, because a newer build wrote to the log. */
   readonly isStopped: boolean;
-  /** Resolves when everything in the log at the time of the call is applied, or the shared store does not answer. */
-  caughtUp(): Promise<void>;
+  /**
+   * Resolves when everything in the log at the time of the call is applied, or the shared store does not answer. Returns whether this node
+   * has all jobs then.
+   */
+  caughtUp(): Promise<boolean>;
+  state(): SharedJobsState;
   /** Sets the nodes that are alive, this one among them. Jobs of all others are taken over. */
   setNodes(nodes: readonly LiveNode[]): void;
   close(): Promise<void>;
+}
+
+export interface SharedJobsState {
+  /** Entries of the log that this node has not applied. */
+  readonly behind: number;
+  /** Entries that the store had lost and that this node has put back since its start. */
+  readonly putBack: number;
+  /** Entries were missing, and no node gave the jobs that they belong to. */
+  readonly isIncomplete: boolean;
 }
 
 export interface LiveNode {

@@ -130,9 +130,10 @@ export type TableName = (typeof TABLES)[number]['name'];
 export const TABLES_MAX = 32;
 
 /**
- * The counters of `meta`, and `jobNumbers` and `jobLog` of `extract-meta`, by key. They only increase. `keysVersion` increases with
- * every change of `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store; `jobLog` is
- * the position in a cluster's log of jobs up to which `extract` contains everything.
+ * The counters of `meta`, and `jobNumbers` and `jobLog` of `extract-meta`, by key. They only increase, except `jobLog`. `keysVersion`
+ * increases with every change of `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store;
+ * `jobLog` is the position in a cluster's log of jobs up to which `extract` contains everything, and 0 while the jobs are replaced by those
+ * of another node.
  */
 export const COUNTERS = {
   customers: 1,

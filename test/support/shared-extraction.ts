@@ -58,9 +58,9 @@ export class SharedNode {
 
   static async open(options: SharedNodeOptions): Promise<SharedNode> {
     const [link, reader] = await Promise.all(
-      [openLink, openWaitingLink].map((openOne) =>
+      [openLink, openWaitingLink].map(async (openOne) =>
         (options.isConnected ?? true)
-          ? linkTo(options.url, openOne)
+          ? await linkTo(options.url, openOne)
           : openOne({ urls: [options.url], user: null, password: null }),
       ),
     );

@@ -21,7 +21,7 @@ export const EXTRACTION_ENDPOINTS = {
       '200 with a page, newest first. Filters: `?status=`, `?connector=` and `?operation=`; all given filters apply ' +
       'together',
     query: QUERIES.listExtractions,
-    responses: { 200: json(EXTRACTION_PAGE, 'A page of extractions') },
+    responses: { 200: json(EXTRACTION_PAGE, 'A page of extractions', ['X-SVC-Partial']) },
     problems: reads(),
   },
   createExtraction: {

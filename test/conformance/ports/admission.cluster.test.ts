@@ -26,11 +26,11 @@ beforeAll(async () => {
   }, 20_000);
 });
 
-afterEach(() => {
+afterEach(async () => {
   for (const admission of opened.splice(0)) {
     // The store has given all verdicts, none was made without it.
     if (admission.counts.alone > 0) throw new Error('the node decided alone');
-    admission.close();
+    await admission.close();
   }
 });
 

@@ -241,21 +241,114 @@ describe('the shared store', () => {
     expect(await a.recordsOf(me, id)).toEqual(['kept', 'more']);
   });
 
-  test('A node that missed entries which are no longer kept drops its unfinished jobs, and follows later ones', async () => {
+  test('A node that missed entries which are no longer kept, and a new one, take all jobs from another node', async () => {
+    const logBytesMax = 20_000;
+    const [a, b] = await Promise.all([open('a', { logBytesMax }), open('b', { logBytesMax })]);
+    for (const node of [a, b]) node.setNodes('a', 'b');
+    const running = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    a.answer('first', { ids: ['1', '2'], next: ['second'] });
+    await holds(a, 'second');
+    const own = await create(b, { collect: { mode: 'all' } });
+    await holds(b, 'first');
+    b.answer('first', { ids: ['x'], next: ['own'] });
+    await holds(b, 'own');
+    expect(await a.recordsOf(me, own.id)).toEqual(['x']);
+    await b.stop();
+    const jobs: Extraction[] = [];
+    for (let n = 0; n < 60; n++) jobs.push(await create(a));
+    a.answer('second', { ids: ['3'] });
+    await statusAt(a, running.id).toBe('succeeded');
+    const again = await open('b', { folder: b.folder, logBytesMax });
+    const fresh = await open('c', { logBytesMax });
+    for (const node of [a, again, fresh]) node.setNodes('a', 'b', 'c');
+    for (const node of [again, fresh]) {
+      expect(node.gaps.length).toBe(1);
+      expect(await node.recordsOf(me, running.id)).toEqual(['1', '2', '3']);
+      for (const { id } of jobs) expect((await jobAt(node, id))?.id).toBe(id);
+      expect(await node.engine.caughtUp()).toBe(true);
+    }
+    // Its own job goes on where it was.
+    await holds(again, 'own');
+    again.answer('own', { ids: ['y'] });
+    await statusAt(fresh, own.id).toBe('succeeded');
+    expect(await fresh.recordsOf(me, own.id)).toEqual(['x', 'y']);
+    const later = await create(a);
+    for (const node of [again, fresh]) expect((await jobAt(node, later.id))?.id).toBe(later.id);
+  });
+
+  test('Without a node that has the missed jobs, a node drops its unfinished ones, says so, and follows later entries', async () => {
     const logBytesMax = 20_000;
     const [a, b] = await Promise.all([open('a', { logBytesMax }), open('b', { logBytesMax })]);
     for (const node of [a, b]) node.setNodes('a', 'b');
     const lost = await create(a);
-    await holds(a, 'first');
     expect((await jobAt(b, lost.id))?.id).toBe(lost.id);
     await b.stop();
     for (let n = 0; n < 60; n++) await create(a);
+    await a.stop();
     const again = await open('b', { folder: b.folder, logBytesMax });
-    await again.engine.caughtUp();
     expect(again.gaps.length).toBe(1);
     expect(await jobAt(again, lost.id)).toBeNull();
-    const later = await create(a);
+    expect(await again.engine.caughtUp()).toBe(false);
+    const later = await create(again);
     expect((await jobAt(again, later.id))?.id).toBe(later.id);
+  }, 30_000);
+
+  /** Makes the store lose its newest entries, as when a replica takes over that did not have them yet. */
+  const loseEntries = (count: number): Promise<unknown> =>
+    redis.command(
+      'EVAL',
+      `local rows = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', ARGV[1])
+      for _, row in ipairs(rows) do redis.call('XDEL', KEYS[1], row[1]) end
+      local last = string.match(rows[#rows][1], '^%d+') - 1
+      redis.call('XSETID', KEYS[1], string.format('%.0f-0', last))
+      redis.call('HSET', KEYS[2], 'last', string.format('%.0f', last))
+      return last`,
+      '2',
+      '{gh:x}:log',
+      '{gh:x}:meta',
+      String(count),
+    );
+
+  test('Entries that the store has lost are put back under their numbers by the nodes that applied them', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const jobs = [await create(a), await create(b), await create(c)];
+    for (const node of [a, b, c]) await node.engine.caughtUp();
+    const last = await redis.command('HGET', '{gh:x}:meta', 'last');
+    await loseEntries(3);
+    await expect.poll(() => redis.command('HGET', '{gh:x}:meta', 'last'), LIVE).toBe(last);
+    const fresh = await open('d');
+    for (const { id } of jobs) expect((await jobAt(fresh, id))?.id).toBe(id);
+    const later = await create(a);
+    for (const node of [b, c, fresh]) expect((await jobAt(node, later.id))?.id).toBe(later.id);
+    const putBack = [a, b, c].map(({ engine }) => engine.state().figures.shared?.putBack ?? 0);
+    expect(putBack.reduce((sum, one) => sum + one)).toBeGreaterThanOrEqual(3);
+    expect([a, b, c, fresh].flatMap(({ gaps }) => gaps)).toEqual([]);
+  });
+
+  test('A node whose newest entry was lost and whose number others have used takes their jobs, and applies nothing twice', async () => {
+    const a = await open('a', { runsJobs: false });
+    const kept = await create(a);
+    const lost = await create(a);
+    expect((await jobAt(a, lost.id))?.id).toBe(lost.id);
+    await redis.command(
+      'EVAL',
+      `local rows = redis.call('XREVRANGE', KEYS[1], '+', '-')
+      local number = rows[1][1]
+      redis.call('DEL', KEYS[1])
+      for at = #rows, 2, -1 do redis.call('XADD', KEYS[1], rows[at][1], unpack(rows[at][2])) end
+      redis.call('XADD', KEYS[1], number, unpack(rows[#rows][2]))
+      return number`,
+      '1',
+      '{gh:x}:log',
+    );
+    const b = await open('b');
+    await expect.poll(() => a.gaps.length, LIVE).toBe(1);
+    await expect.poll(() => a.engine.caughtUp(), LIVE).toBe(true);
+    expect(await jobAt(a, lost.id)).toBeNull();
+    for (const node of [a, b]) expect((await jobAt(node, kept.id))?.id).toBe(kept.id);
+    const later = await create(b);
+    expect((await jobAt(a, later.id))?.id).toBe(later.id);
   });
 
   test('It sees no plain text of jobs', async () => {
