@@ -20,8 +20,8 @@ const SPREAD_MS = 300;
 const POLL_MS = 2;
 
 /**
- * Makes a change count on all nodes before its caller gets the response: a caller that creates a webhook and then sends a decision to another
- * node expects its delivery. A node that is late has no influence on the outcome.
+ * Makes a change count on all nodes before its caller gets the response: a caller that creates a webhook and then sends a decision to
+ * another node expects its delivery. A node that is late has no influence on the outcome.
  */
 export class SpreadChanges {
   readonly #parts: SpreadParts;

@@ -19,8 +19,8 @@ import { writesOf } from '../support/writes.ts';
  * and no request id is accepted twice, except while the primary that holds it is replaced. Those ids are printed; how many a failover can
  * cost is measured in failover-window.long.test.ts.
  *
- * `GATEHOUSE_TEST_SEED=<n>` takes another seed, `GATEHOUSE_TEST_ROUNDS=6-10` runs these rounds only. A round has the same fault and the same
- * random numbers whether or not the rounds before it run.
+ * `GATEHOUSE_TEST_SEED=<n>` takes another seed, `GATEHOUSE_TEST_ROUNDS=6-10` runs these rounds only. A round has the same fault and the
+ * same random numbers whether or not the rounds before it run.
  */
 
 const SEED = Number(process.env['GATEHOUSE_TEST_SEED'] ?? 20_261_123);
