@@ -26,7 +26,7 @@ import { openVelocityNode, VALUES_KEY } from '../../support/velocity-nodes.ts';
 import { delivery } from '../state/deliveries-support.ts';
 import { event } from '../velocity/events.ts';
 import { CLUSTER_KEY, openNodes, type TestNode } from './nodes.ts';
-import { ask, startStore, type StoreServer } from './redis-stand-in.ts';
+import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
 /** What a node makes of everything that a newer build sends it: it is refused or left alone, counted and reported, and nothing breaks. */
 

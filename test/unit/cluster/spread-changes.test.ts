@@ -5,7 +5,7 @@ import { fault } from '../../../src/state/durable.ts';
 import type { FingerprintHash } from '../../../src/kernel/brand.ts';
 import { customer } from '../state/support.ts';
 import { openNodes } from './nodes.ts';
-import { startStore, type StoreServer } from './redis-stand-in.ts';
+import { startStore, type StoreServer } from '../../support/store-links.ts';
 
 let server: StoreServer;
 beforeAll(async () => {
