@@ -121,6 +121,15 @@ describe.runIf(HAS_REDIS)('founding and joining', () => {
 });
 
 describe.runIf(HAS_REDIS)('the commands', () => {
+  test('join warns that a directory without data would found a cluster without data', async () => {
+    const dataDir = await aloneWith('first');
+    const willDo = async (folder: string): Promise<unknown> => prepareJoin(link, folder, false, Date.now());
+    expect(await willDo(dataDir)).toMatchObject({ will: 'found' });
+    expect(await willDo(join(dataDir, 'absent'))).toMatchObject({ will: 'found_empty' });
+    await openNode(redis.url, { dataDir });
+    expect(await willDo(join(dataDir, 'absent'))).toMatchObject({ will: 'join' });
+  });
+
   test('join --replace moves other data aside, and the next start has the data of the cluster', async () => {
     const founder = await openNode(redis.url, { dataDir: await aloneWith('first') });
     const dataDir = await aloneWith('second');
