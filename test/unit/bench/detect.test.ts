@@ -164,7 +164,7 @@ function openEngine(): DetectEngine {
 }
 
 describe('runSessions', () => {
-  const sessions = planWeek({ seed: 3, scale: 0.005, days: 1, attacks: true }, () => 'DE');
+  const sessions = planWeek({ seed: 3, scale: 0.002, days: 1, attacks: true }, () => 'DE');
 
   async function run(parts: Partial<Parameters<typeof runSessions>[0]> = {}): Promise<Report> {
     const { tally } = await runSessions({ sessions, engine: openEngine(), reportsOutcomes: false, ...parts });
