@@ -1,7 +1,7 @@
 import type { Database, RangeOptions } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
-import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS } from '../kernel/limits.ts';
+import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS, THREAD_REST_MS_MAX } from '../kernel/limits.ts';
 
 /** Load of the decide path, which has priority: `active` while requests arrive, `behind` while some wait for a worker. */
 export type DecideLoad = 'idle' | 'active' | 'behind';
@@ -11,6 +11,11 @@ export type DecideLoad = 'idle' | 'active' | 'behind';
  * twentieth while decisions wait for a worker.
  */
 const PAUSE_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 9, behind: 19 };
+/**
+ * Pause after work on a thread that can wait, as a multiple of its length. Choice: a quarter of a processor while decisions run. A lower
+ * priority alone leaves such a thread all that the deciding threads do not take at the moment, and they then wait for it to be switched out.
+ */
+const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 3, behind: 9 };
 /**
  * Choice: a call that needs further slices keeps the first place of its customer for this many, some 10 ms; then the customer's other calls
  * go first. A full page takes fewer. Calls that advance together hold all of their pages in the young generation at once, and each scavenge
@@ -46,6 +51,12 @@ export class Turns {
       else this.#waiting.put(customer, entry);
       if (!this.#isScheduled) this.#schedule();
     });
+  }
+
+  /** Resolves after the pause that work of this length on another thread owes to the decisions that share the processors with it. */
+  rest(workMs: number): Promise<void> {
+    const restMs = Math.min(THREAD_REST_MS_MAX, Math.round(workMs * REST_FACTORS[this.#decideLoad()]));
+    return restMs < TIMER_MS_MIN ? Promise.resolve() : new Promise((resolve) => void setTimeout(resolve, restMs));
   }
 
   /**
