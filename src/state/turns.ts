@@ -25,6 +25,9 @@ const SLICES_IN_A_ROW_MAX = 32;
 /** A Node.js timer takes no shorter time; shorter pauses are accumulated until they reach it. */
 const TIMER_MS_MIN = 1;
 
+/** Who takes turns: customers, source addresses whose requests are not verified yet, and the service itself (null). */
+export type TurnLane = CustomerNumber | string | null;
+
 /**
  * Shares the main thread among everything that is not a decision: one slice per turn of the event loop, however many calls are in progress.
  * Customers take turns, and each customer's calls are finished one after the other; work of the service itself counts as one customer.
@@ -32,7 +35,7 @@ const TIMER_MS_MIN = 1;
  * and management never takes more than its part of the thread.
  */
 export class Turns {
-  readonly #waiting = new FairQueue<CustomerNumber | null, () => void>();
+  readonly #waiting = new FairQueue<TurnLane, () => void>();
   #decideLoad: () => DecideLoad = () => 'idle';
   #isScheduled = false;
   #beganMs = 0;
@@ -43,14 +46,19 @@ export class Turns {
     this.#decideLoad = decideLoad;
   }
 
-  /** Resolves when it is the caller's turn. `isFirst`: before the customer's other calls. Null is the service itself. */
-  next(customer: CustomerNumber | null = null, isFirst = false): Promise<void> {
+  /** Resolves when it is the caller's turn. `isFirst`: before the lane's other calls. */
+  next(lane: TurnLane = null, isFirst = false): Promise<void> {
     return new Promise((resolve) => {
-      const entry = new FairEntry<CustomerNumber | null, () => void>(resolve);
-      if (isFirst) this.#waiting.putFirst(customer, entry);
-      else this.#waiting.put(customer, entry);
+      const entry = new FairEntry<TurnLane, () => void>(resolve);
+      if (isFirst) this.#waiting.putFirst(lane, entry);
+      else this.#waiting.put(lane, entry);
       if (!this.#isScheduled) this.#schedule();
     });
+  }
+
+  /** Counts work of this thread outside of slices, which the next pause makes up for. */
+  charge(workMs: number): void {
+    this.#owedMs += workMs * PAUSE_FACTORS[this.#decideLoad()];
   }
 
   /** Resolves after the pause that work of this length on another thread owes to the decisions that share the processors with it. */
