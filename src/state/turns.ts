@@ -12,8 +12,8 @@ export type DecideLoad = 'idle' | 'active' | 'behind';
  */
 const PAUSE_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 9, behind: 19 };
 /**
- * Pause after work on a thread that can wait, as a multiple of its length. Choice: a quarter of a processor while decisions run. A lower
- * priority alone leaves such a thread all that the deciding threads do not take at the moment, and they then wait for it to be switched out.
+ * Pause after work on a thread that can wait, as a multiple of its length. Choice: a quarter of a processor while decisions run. With a
+ * lower priority alone such a thread gets all that the deciding threads do not take at the moment, and they wait until it is switched out.
  */
 const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 3, behind: 9 };
 /**

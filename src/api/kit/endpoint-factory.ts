@@ -141,7 +141,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     exchange.readBody(bytesMax, take, isLarge ? paceOf(early, exchange) : undefined);
   }
 
-  /** Reads a large body in the turns of its customer: whoever signs a body need not have a key before it was read and hashed. */
+  /** Reads a large body in the turns of its customer. A signature is verified only after its body was read, so its source has turns too. */
   function paceOf(early: Authenticated | null, exchange: Exchange): (pieceBytes: number) => Promise<void> {
     const lane = early?.kind === 'verified' ? early.key.customer : exchange.remoteAddress();
     return (pieceBytes) => {

@@ -6,7 +6,8 @@ export type RunReader = (reader: string, body: Uint8Array<ArrayBuffer>, nowMs: n
 
 /**
  * Reads one body at a time and serves customers in turn, so that a customer whose bodies take long delays each other customer by at most
- * one body. `rest` resolves when the next body may follow one that took this long. The queue needs no limits of its own: the number of running calls bounds it.
+ * one body. `rest` resolves when the next body may follow one that took this long. The queue needs no limits: the number of running calls
+ * bounds it.
  */
 export function createRemoteBodies(run: RunReader, rest: (workMs: number) => Promise<void>): RemoteBodies {
   const queue = new WorkQueue({
