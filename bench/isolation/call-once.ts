@@ -1,4 +1,6 @@
 import { Agent, request } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { signRequest } from '../../src/client/sign.ts';
 import type { Call } from './calls.ts';
 
 const usual = new Agent({ keepAlive: true });
@@ -7,11 +9,12 @@ const usual = new Agent({ keepAlive: true });
 export function callOnce(
   port: number,
   key: string,
-  { method, path, body = '', headers: own = {}, isKeyless = false }: Call,
+  { method, path, body = '', headers: own = {}, isKeyless = false, isSigned = false }: Call,
   agent: Agent = usual,
 ): Promise<{ readonly status: number; readonly bytes: number }> {
   const headers = {
-    ...(isKeyless ? {} : { authorization: `Bearer ${key}` }),
+    ...(isKeyless || isSigned ? {} : { authorization: `Bearer ${key}` }),
+    ...(isSigned ? signatureOf(key, method, path, body) : {}),
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     ...own,
@@ -25,4 +28,9 @@ export function callOnce(
     });
     sent.on('error', reject).end(body);
   });
+}
+
+function signatureOf(key: string, method: string, path: string, body: string): Record<string, string> {
+  const timestampSeconds = Math.floor(Date.now() / 1_000);
+  return { ...signRequest({ key, method, path, body, timestampSeconds, requestId: randomUUID() }) };
 }

@@ -10,6 +10,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent without the customer's key. */
   readonly isKeyless?: boolean;
+  /** Signed with the key instead of naming it. */
+  readonly isSigned?: boolean;
 }
 
 const BODY_BYTES = 1_048_576;

@@ -35,7 +35,7 @@ export async function benchFlood(options: IsolationOptions, children: Children):
 
   console.log(`flood: decisions of another customer, ${rate}/s at each of two servers, ${rounds} rounds of two phases`);
   for (const { name, atOnce, kind, callsOf, perSecond } of floods(nextBody)) {
-    if (!name.includes(only)) continue;
+    if (!only.split('|').some((part) => name.includes(part))) continue;
     print(`${name}, ${atOnce} concurrent`);
     print('', 'p50 ms', 'p99 ms', 'ran', 'waited', 'p50', 'p99', 'ran', 'waited');
     const ratio = await compareBoth(sides, rounds, async (flooded) => {

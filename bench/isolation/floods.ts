@@ -84,6 +84,9 @@ export function floods(nextBody: () => string): readonly Flood[] {
       ]),
       perSecond: PREFLIGHTS_PER_SECOND,
     },
+    calls('signed bodies of 1 MB', 32, () => [
+      { ...post('list entry', '/v1/lists', { note: 'n'.repeat(1_000_000) }), isSigned: true },
+    ]),
     {
       ...calls('slow uploads', 200, () => [
         post('list entry', '/v1/lists', { note: 'n'.repeat(900_000) }),

@@ -45,7 +45,10 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
     onRefused,
     keyUsage: parts.keyUsage,
     turns: store.turns,
-    bodies: createRemoteBodies((reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening })),
+    bodies: createRemoteBodies(
+      (reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening }),
+      (workMs) => store.turns.rest(workMs),
+    ),
   });
   return { endpoint, close: () => bodyPool.close() };
 }

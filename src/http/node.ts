@@ -190,7 +190,11 @@ class NodeExchange implements Exchange {
     return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.cold.get('x-forwarded-for'));
   }
 
-  readBody(bytesMax: number, done: (body: Uint8Array | null, isOwned?: boolean) => void): void {
+  readBody(
+    bytesMax: number,
+    done: (body: Uint8Array | null, isOwned?: boolean) => void,
+    pace?: (pieceBytes: number) => Promise<void>,
+  ): void {
     if (this.contentLength > bytesMax) {
       done(null);
       return;
@@ -230,6 +234,9 @@ class NodeExchange implements Exchange {
         }
         earlier.add(chunk);
       }
+      if (pace === undefined || finished) return;
+      this.#req.pause();
+      void pace(chunk.length).finally(() => this.#req.resume());
     });
     this.#req.on('end', () => {
       if (finished || this.aborted) return;

@@ -33,6 +33,9 @@ export interface UwsRequest {
 export interface UwsResponse {
   onAborted(handler: () => void): UwsResponse;
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse;
+  /** Stops reading from the connection, which does not time out meanwhile. */
+  pause(): void;
+  resume(): void;
   getRemoteAddressAsText(): ArrayBuffer;
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;

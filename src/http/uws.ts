@@ -115,6 +115,8 @@ class UwsExchange implements Exchange {
   /** Lines of `addFields`. */
   #more = '';
   #onAborted: (() => void) | null = null;
+  #isPaused = false;
+  #pauses = 0;
   readonly #res: UwsResponse;
   readonly #state: UwsState;
 
@@ -132,7 +134,11 @@ class UwsExchange implements Exchange {
     return this.#state.trustedProxies.clientOf(addressOf(this.#res), this.cold.get('x-forwarded-for'));
   }
 
-  readBody(bytesMax: number, done: (body: Uint8Array | null, isOwned?: boolean) => void): void {
+  readBody(
+    bytesMax: number,
+    done: (body: Uint8Array | null, isOwned?: boolean) => void,
+    pace?: (pieceBytes: number) => Promise<void>,
+  ): void {
     if (this.contentLength > bytesMax) {
       done(null);
       return;
@@ -142,6 +148,7 @@ class UwsExchange implements Exchange {
     let finished = false;
     this.#res.onData((chunk, isLast) => {
       if (finished) return;
+      if (isLast) this.#resume();
       const bytes = new Uint8Array(chunk);
       if ((earlier?.length ?? 0) + bytes.length > bytesMax) {
         finished = true;
@@ -166,12 +173,31 @@ class UwsExchange implements Exchange {
         // Copied, because the chunk's memory belongs to the parser and is invalid after this call.
         const pieces = (earlier ??= new BodyPieces(this.contentLength));
         pieces.add(bytes);
-        if (!isLast) return;
+        if (!isLast) {
+          if (pace !== undefined) this.#pauseUntil(pace(bytes.length));
+          return;
+        }
         finished = true;
         held.release();
         this.#guarded(() => done(pieces.joined(), true));
       }
     });
+  }
+
+  /** Pieces that the library had read already may still arrive during a pause, and extend it. */
+  #pauseUntil(next: Promise<void>): void {
+    if (!this.#isPaused) this.#res.pause();
+    this.#isPaused = true;
+    const pause = ++this.#pauses;
+    void next.finally(() => {
+      if (pause === this.#pauses) this.#resume();
+    });
+  }
+
+  /** Must be called before the response: a connection that stays paused would never be read again. */
+  #resume(): void {
+    if (this.#isPaused && !this.aborted) this.#res.resume();
+    this.#isPaused = false;
   }
 
   #guarded(work: () => void): void {
@@ -188,6 +214,7 @@ class UwsExchange implements Exchange {
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted || this.#answered) return;
     this.#answered = true;
+    this.#resume();
     const close = closeAfter || this.#state.draining;
     if (!close && this.#state.turn.mayRespond()) {
       this.#write(status, fields, body, false);

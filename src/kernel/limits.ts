@@ -198,6 +198,8 @@ export const IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX = 100_000;
 export const MANAGEMENT_SLICE_MS = 0.3;
 /** Choice: the longest pause after a slice, whatever its length, so that calls make progress under any load. */
 export const MANAGEMENT_PAUSE_MS_MAX = 10;
+/** Choice: the longest pause of the thread that reads large bodies, so that ten a second are read under any load. */
+export const THREAD_REST_MS_MAX = 100;
 /** Choice: calls in progress at once, of all customers and of one; they share the thread, so more would only use more memory. */
 export const MANAGEMENT_IN_WORK_MAX = 32;
 export const MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX = 8;

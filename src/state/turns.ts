@@ -1,7 +1,7 @@
 import type { Database, RangeOptions } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
-import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS } from '../kernel/limits.ts';
+import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS, THREAD_REST_MS_MAX } from '../kernel/limits.ts';
 
 /** Load of the decide path, which has priority: `active` while requests arrive, `behind` while some wait for a worker. */
 export type DecideLoad = 'idle' | 'active' | 'behind';
@@ -12,6 +12,11 @@ export type DecideLoad = 'idle' | 'active' | 'behind';
  */
 const PAUSE_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 9, behind: 19 };
 /**
+ * Pause after work on a thread that can wait, as a multiple of its length. Choice: a quarter of a processor while decisions run. With a
+ * lower priority alone such a thread gets all that the deciding threads do not take at the moment, and they wait until it is switched out.
+ */
+const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 3, behind: 9 };
+/**
  * Choice: a call that needs further slices keeps the first place of its customer for this many, some 10 ms; then the customer's other calls
  * go first. A full page takes fewer. Calls that advance together hold all of their pages in the young generation at once, and each scavenge
  * copies them.
@@ -20,6 +25,9 @@ const SLICES_IN_A_ROW_MAX = 32;
 /** A Node.js timer takes no shorter time; shorter pauses are accumulated until they reach it. */
 const TIMER_MS_MIN = 1;
 
+/** Who takes turns: customers, source addresses whose requests are not verified yet, and the service itself (null). */
+export type TurnLane = CustomerNumber | string | null;
+
 /**
  * Shares the main thread among everything that is not a decision: one slice per turn of the event loop, however many calls are in progress.
  * Customers take turns, and each customer's calls are finished one after the other; work of the service itself counts as one customer.
@@ -27,7 +35,7 @@ const TIMER_MS_MIN = 1;
  * and management never takes more than its part of the thread.
  */
 export class Turns {
-  readonly #waiting = new FairQueue<CustomerNumber | null, () => void>();
+  readonly #waiting = new FairQueue<TurnLane, () => void>();
   #decideLoad: () => DecideLoad = () => 'idle';
   #isScheduled = false;
   #beganMs = 0;
@@ -38,14 +46,25 @@ export class Turns {
     this.#decideLoad = decideLoad;
   }
 
-  /** Resolves when it is the caller's turn. `isFirst`: before the customer's other calls. Null is the service itself. */
-  next(customer: CustomerNumber | null = null, isFirst = false): Promise<void> {
+  /** Resolves when it is the caller's turn. `isFirst`: before the lane's other calls. */
+  next(lane: TurnLane = null, isFirst = false): Promise<void> {
     return new Promise((resolve) => {
-      const entry = new FairEntry<CustomerNumber | null, () => void>(resolve);
-      if (isFirst) this.#waiting.putFirst(customer, entry);
-      else this.#waiting.put(customer, entry);
+      const entry = new FairEntry<TurnLane, () => void>(resolve);
+      if (isFirst) this.#waiting.putFirst(lane, entry);
+      else this.#waiting.put(lane, entry);
       if (!this.#isScheduled) this.#schedule();
     });
+  }
+
+  /** Counts work of this thread outside of slices, which the next pause makes up for. */
+  charge(workMs: number): void {
+    this.#owedMs += workMs * PAUSE_FACTORS[this.#decideLoad()];
+  }
+
+  /** Resolves after the pause that work of this length on another thread owes to the decisions that share the processors with it. */
+  rest(workMs: number): Promise<void> {
+    const restMs = Math.min(THREAD_REST_MS_MAX, Math.round(workMs * REST_FACTORS[this.#decideLoad()]));
+    return restMs < TIMER_MS_MIN ? Promise.resolve() : new Promise((resolve) => void setTimeout(resolve, restMs));
   }
 
   /**

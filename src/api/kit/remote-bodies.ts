@@ -6,9 +6,10 @@ export type RunReader = (reader: string, body: Uint8Array<ArrayBuffer>, nowMs: n
 
 /**
  * Reads one body at a time and serves customers in turn, so that a customer whose bodies take long delays each other customer by at most
- * one body. The queue needs no limits of its own: the number of running calls bounds it.
+ * one body. `rest` resolves when the next body may follow one that took this long. The queue needs no limits: the number of running calls
+ * bounds it.
  */
-export function createRemoteBodies(run: RunReader): RemoteBodies {
+export function createRemoteBodies(run: RunReader, rest: (workMs: number) => Promise<void>): RemoteBodies {
   const queue = new WorkQueue({
     inWorkMax: 1,
     inWorkPerCustomerMax: 1,
@@ -21,10 +22,11 @@ export function createRemoteBodies(run: RunReader): RemoteBodies {
   return {
     async read(customer, reader, body, nowMs) {
       const place = await queue.enter(customer, body.length);
+      const startedMs = performance.now();
       try {
         return (await run(reader, body, nowMs)) as BodyRead<unknown>;
       } finally {
-        place.leave();
+        void rest(performance.now() - startedMs).then(() => place.leave());
       }
     },
   };

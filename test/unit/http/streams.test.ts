@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Handler, StreamedBody } from '../../../src/http/exchange.ts';
+import type { Exchange, Handler, StreamedBody } from '../../../src/http/exchange.ts';
 import { ANSWER_PIECE_BYTES } from '../../../src/kernel/limits.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { type HandlersServer, ObservedBody, serveHandlers } from '../../support/handlers-server.ts';
@@ -35,6 +35,7 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
   let sent: Promise<void>;
   let isGeneratorClosed = false;
   let reused: StreamedBody;
+  let paces: (exchange: Exchange) => void = () => {};
   async function* endless(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) yield patterned(10_000);
@@ -46,6 +47,7 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
     '/plain': PLAIN,
     '/stream': (_head, exchange) => void (sent = exchange.sendStream(200, FIELDS, body)),
     '/endless': (_head, exchange) => void (sent = exchange.sendStream(200, FIELDS, { bytes: null, pieces: endless() })),
+    '/paced': (_head, exchange) => paces(exchange),
     '/reused': (_head, exchange) => void exchange.sendStream(200, FIELDS, reused),
     '/created': (_head, exchange) => {
       exchange.addFields('\r\nX-Added: yes');
@@ -122,6 +124,38 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
     expect(body.produced).toBe(LARGE_BYTES);
     client.socket.destroy();
     await sent;
+  });
+
+  test('A paced body waits for each piece, arrives completely, and its connection serves the next request', async () => {
+    const body = patterned(1_048_576);
+    const paced = { asked: 0, go: (): void => {} };
+    const free = new Promise<void>((resolve) => (paced.go = resolve));
+    let received: Buffer | null = null;
+    paces = (exchange) =>
+      exchange.readBody(
+        body.length,
+        (bytes) => {
+          received = bytes && Buffer.from(bytes);
+          exchange.send(200, FIELDS, 'read');
+        },
+        () => {
+          paced.asked++;
+          return free;
+        },
+      );
+    const client = server.open();
+    client.socket.write(`POST /paced HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
+    client.socket.write(body);
+    await vi.waitFor(() => expect(paced.asked).toBeGreaterThan(0));
+    // As many turns as the whole body would take several times over.
+    for (let turn = 0; turn < 200; turn++) await new Promise((done) => setImmediate(done));
+    expect(received).toBeNull();
+    paced.go();
+    expect(String((await client.response()).body)).toBe('read');
+    expect(body.equals(received ?? Buffer.alloc(0))).toBe(true);
+    client.send('GET /plain');
+    expect(String((await client.response()).body)).toBe('plain');
+    client.socket.destroy();
   });
 
   test.each([

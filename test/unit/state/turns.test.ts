@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
-import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS } from '../../../src/kernel/limits.ts';
+import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS, THREAD_REST_MS_MAX } from '../../../src/kernel/limits.ts';
 import { type DecideLoad, Slices, Turns, walkInSlices } from '../../../src/state/turns.ts';
 import { tempStore } from './support.ts';
 
@@ -44,6 +44,24 @@ test('A call that takes long lets the other calls of its customer go first from 
   expect(begun).toBeLessThan(100);
   isOver = true;
   await running;
+});
+
+test.each<readonly [load: DecideLoad, workMs: number, restMs: number]>([
+  ['idle', 20, 0],
+  ['active', 20, 60],
+  ['behind', 5, 45],
+  ['behind', 5_000, THREAD_REST_MS_MAX],
+])('While decisions are %s, a thread that worked %d ms rests %d ms', async (load, workMs, restMs) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const turns = new Turns();
+  turns.giveWayTo(() => load);
+  let isOver = false;
+  const resting = turns.rest(workMs).then(() => (isOver = true));
+  await vi.advanceTimersByTimeAsync(Math.max(0, restMs - 1));
+  expect(isOver).toBe(restMs === 0);
+  await vi.advanceTimersByTimeAsync(1);
+  await resting;
 });
 
 describe('time slices beside decisions', () => {
