@@ -93,11 +93,11 @@ describe('deliveries that end before they are stored', () => {
     await bench.webhook('BLOCK');
     const { setTimeout: real } = globalThis;
     let turn = (): void => {};
-    const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((then: () => void, ms = 0) => {
+    const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation((then: () => void, ms = 0) => {
       if (ms === 0 || ms > HAND_OVER_GAP_MS) return real(then, ms);
       turn = then;
       return real(() => {}, 0);
-    }) as typeof setTimeout);
+    });
     onTestFinished(() => {
       timers.mockRestore();
       clock.mockRestore();
