@@ -63,7 +63,7 @@ const GATHER_MS = 100;
  * Choice: minimum ms between two messages to the worker with decisions' deliveries, so that hundreds of them a second wake it a few dozen
  * times. One after a pause is handed over at once.
  */
-const HAND_OVER_GAP_MS = 25;
+export const HAND_OVER_GAP_MS = 25;
 /** Choice: interval between two log lines about lost deliveries. */
 const LOST_TOLD_MS = 10_000;
 
@@ -203,11 +203,12 @@ export class Dispatcher {
    * able to continue a delivery before it is sent.
    */
   #take(rows: readonly Delivery[], sequence: number): boolean {
-    if (sequence > 0 && !this.#parts.mirror) {
+    const hasRoom = this.rows.add(rows, sequence);
+    if (hasRoom && sequence > 0 && !this.#parts.mirror) {
       if (this.#accepted.length === 0) this.#offerSoon();
       this.#accepted.push(...rows);
     }
-    return this.rows.add(rows, sequence);
+    return hasRoom;
   }
 
   #offerSoon(): void {
@@ -219,6 +220,7 @@ export class Dispatcher {
   /** Nothing more is sent early while the store refuses writes: a restart would repeat it all. */
   #offerEarly(): void {
     const rows = this.#accepted;
+    if (rows.length === 0) return;
     this.#accepted = [];
     this.#handedOverMs = performance.now();
     if (this.rows.isBehind || this.rows.lastFault !== null) return;
@@ -226,6 +228,8 @@ export class Dispatcher {
   }
 
   async #insert(rows: readonly Delivery[], storedUpToSequence: number): Promise<StoreWrite<null>> {
+    // Later it would be unknown whether they have been handed out and have ended meanwhile.
+    this.#offerEarly();
     this.#written = this.#early.begin(rows);
     const done = await this.#parts.deliveries.insert(this.#written, storedUpToSequence);
     if (done.kind === 'fault') this.#early.refused(rows);

@@ -189,19 +189,16 @@ export class Prefetch {
 
   #refill(): void {
     this.#refilling = false;
-    const taken: Delivery[] = [];
-    let isMore = true;
-    for (let turn = 0; isMore && this.#open && turn < ENDPOINTS_PER_TURN; turn++) {
+    for (let turn = 0; this.#open && turn < ENDPOINTS_PER_TURN; turn++) {
       const window = this.#parts.windows.next();
-      isMore = window !== null;
-      if (window !== null && !this.#skipping.has(window.id)) this.#readBack(window, taken);
+      if (window === null) return;
+      if (!this.#skipping.has(window.id)) this.#readBack(window);
     }
-    this.#send(taken);
-    if (isMore) this.refillSoon();
+    this.refillSoon();
   }
 
-  /** Reads the endpoint's pending deliveries and takes those that are to be handed out, or skips them. */
-  #readBack(window: EndpointWindow, taken: Delivery[]): void {
+  /** Reads the endpoint's pending deliveries and hands them out, or skips them. */
+  #readBack(window: EndpointWindow): void {
     const { windows } = this.#parts;
     if (isOwn(window.id) && !this.#own.take(window.id)) {
       windows.drained(window);
@@ -231,11 +228,12 @@ export class Prefetch {
       if (met === 'unreadable') windows.drained(window);
       if (met !== 'met') return;
     }
-    const next = waiting.slice(0, windows.room(window));
-    for (const row of next) this.#take(window, row, taken);
-    window.readUpTo = next.at(-1)?.id ?? null;
-    if (waiting.length < room && next.length === waiting.length) windows.drained(window);
+    const taken: Delivery[] = [];
+    for (const row of waiting.slice(0, windows.room(window))) this.#take(window, row, taken);
+    window.readUpTo = taken.at(-1)?.id ?? null;
+    if (waiting.length < room && taken.length === waiting.length) windows.drained(window);
     else if (windows.room(window) > 0) windows.line(window);
+    this.#send(taken);
   }
 
   /**

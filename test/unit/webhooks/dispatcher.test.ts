@@ -1,10 +1,11 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '../../../src/kernel/ids.ts';
 import type { DeliveryId } from '../../../src/work/webhook.ts';
 import type { DeliveryMirror } from '../../../src/webhooks/delivery-mirror.ts';
 import { decodeDue } from '../../../src/webhooks/due-delivery.ts';
 import { DELIVERIES_HELD_PER_ENDPOINT_MAX, DELIVERIES_WAITING_MAX } from '../../../src/kernel/limits.ts';
 import { open, tempFolder, tempStore } from '../state/support.ts';
+import { HAND_OVER_GAP_MS } from '../../../src/webhooks/dispatcher.ts';
 import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';
 import { writesOf } from '../../support/writes.ts';
 
@@ -85,6 +86,34 @@ describe('deliveries that end before they are stored', () => {
     expect(bench.rows('succeeded')).toMatchObject([{ attempts: [{ attempt: 1 }, { attempt: 2 }] }]);
     await expect.poll(() => bench.dispatcher.windows.held).toBe(0);
     expect(bench.tasks()).toHaveLength(1);
+  });
+
+  test('A delivery that is stored, sent and ended before its turn to be handed out early is not handed out again', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    const { setTimeout: real } = globalThis;
+    let turn = (): void => {};
+    const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation((then: () => void, ms = 0) => {
+      if (ms === 0 || ms > HAND_OVER_GAP_MS) return real(then, ms);
+      turn = then;
+      return real(() => {}, 0);
+    });
+    onTestFinished(() => {
+      timers.mockRestore();
+      clock.mockRestore();
+    });
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1);
+    bench.decide('BLOCK');
+    await bench.handedOut(1);
+    // Waits, because a message has just gone.
+    bench.decide('BLOCK');
+    await bench.dispatcher.settled();
+    const [, second] = await bench.handedOut(2);
+    if (second === undefined) throw new Error('none');
+    bench.tell(second, { kind: 'succeeded' });
+    await expect.poll(() => bench.dispatcher.windows.held).toBe(1);
+    turn();
+    expect(bench.tasks()).toHaveLength(2);
   });
 
   test('After a restart, a delivery that was sent but not stored is sent again under the same id', async () => {
