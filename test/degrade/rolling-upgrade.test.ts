@@ -149,9 +149,9 @@ async function versionWritten(): Promise<number> {
 async function underLoad(work: () => Promise<void>): Promise<{ readonly statuses: unknown; readonly ids: string[] }> {
   const statuses: Record<number, number> = {};
   const ids: string[] = [];
-  let isDone = false;
-  const working = work().finally(() => (isDone = true));
-  while (!isDone) {
+  const progress = { isDone: false };
+  const working = work().finally(() => (progress.isDone = true));
+  while (!progress.isDone) {
     const figures = await steadyLoad(() => balancer.url, nodes.secretKey, { perSecond: PER_SECOND, seconds: 1 });
     for (const [status, count] of Object.entries(figures.statuses))
       statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count;

@@ -41,7 +41,7 @@ export async function startHaproxy(port: number, nodePorts: readonly number[]): 
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-haproxy-'));
   const path = join(folder, 'haproxy.cfg');
   writeFileSync(path, localConfig(port, nodePorts));
-  const [program = PROGRAM, ...words] = [...WITH_PARENT, PROGRAM, '-db', '-f', path];
+  const [program = PROGRAM, ...words] = WITH_PARENT.concat(PROGRAM, '-db', '-f', path);
   const child: ChildProcess = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
