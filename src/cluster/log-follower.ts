@@ -146,10 +146,20 @@ export class LogFollower {
 
   /** Resolves when everything in the log is applied, after a while at the latest. Returns whether this node then has all jobs. */
   async caughtUp(): Promise<boolean> {
-    const last = await this.#parts.log.last();
+    const last = await this.#lastEntry();
     const endMs = performance.now() + COMMIT_MS;
     while (this.#isBefore(last ?? 0) && performance.now() < endMs) await delay(POLL_MS);
     return last !== null && !this.#isBefore(last) && !this.#isReplacing && !this.#isIncomplete;
+  }
+
+  /** Returns the number of the newest entry; null if the store does not answer. Before the first answer it waits for one for a while. */
+  async #lastEntry(): Promise<number | null> {
+    const endMs = performance.now() + APPEND_WAIT_MS;
+    for (;;) {
+      const last = await this.#parts.log.last();
+      if (last !== null || this.#hasChecked || this.#isClosed || performance.now() > endMs) return last;
+      await delay(APPEND_RETRY_MS);
+    }
   }
 
   #isBefore(last: number): boolean {
