@@ -190,8 +190,9 @@ function refusalHeaders(status: number, { access, responses }: Endpoint): readon
     case 401:
       return access === 'public_or_secret' || access === 'public' ? [] : ['WWW-Authenticate'];
     case 404:
+      // What is not found may be on a node that did not answer. The response is shared by all endpoints with a secret key.
+      return access === 'secret' ? ['X-SVC-Partial'] : [];
     case 409:
-      // What is not found on this node may be on one that did not answer.
       return responses[200]?.headers?.includes('X-SVC-Partial') === true ? ['X-SVC-Partial'] : [];
     case 405:
       return ['Allow'];
