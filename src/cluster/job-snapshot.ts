@@ -53,6 +53,7 @@ type Taken = number | 'none' | 'broken';
  */
 export class JobSnapshots {
   readonly #parts: JobSnapshotParts;
+  readonly #tables: ReturnType<typeof openJobTables>;
   #timer: NodeJS.Timeout | null = null;
   #giving: Promise<void> | null = null;
   #isTaking = false;
@@ -60,6 +61,7 @@ export class JobSnapshots {
 
   constructor(parts: JobSnapshotParts) {
     this.#parts = parts;
+    this.#tables = openJobTables(parts.store.root);
   }
 
   /** Begins to give snapshots to other nodes. */
@@ -101,8 +103,9 @@ export class JobSnapshots {
     if (rows.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
       if (textOf(rows.value[at]) === node) continue;
-      const wanted = JSON.parse(textOf(rows.value[at + 1])) as Wanted;
-      if (Date.now() - wanted.atMs > WANTED_MS || store.counters.get('jobLog') < wanted.atLeast) continue;
+      const wanted = readWanted(textOf(rows.value[at + 1]));
+      if (wanted === null || Date.now() - wanted.atMs > WANTED_MS || store.counters.get('jobLog') < wanted.atLeast)
+        continue;
       await this.#give(wanted.id);
     }
   }
@@ -125,7 +128,7 @@ export class JobSnapshots {
   /** Returns the number of chunks; null if nobody takes them any more. */
   async #pushTables(id: string, transaction: Transaction): Promise<number | null> {
     let index = 0;
-    for (const table of openJobTables(this.#parts.store.root)) {
+    for (const table of this.#tables) {
       for (let after: Buffer | null = null; ;) {
         if (this.#isClosed) return null;
         const { rows, last } = readChunk(table, transaction, after);
@@ -175,7 +178,7 @@ export class JobSnapshots {
   /** Returns null until the last chunk. */
   async #write(id: string, index: number, sealed: Buffer): Promise<Taken | null> {
     const { store, key, onFault } = this.#parts;
-    const tables = openJobTables(store.root);
+    const tables = this.#tables;
     const plain = decrypt(key, sealed, contextOf(id, index));
     if (plain === null) return 'broken';
     const [, name, rows] = unpack(plain);
@@ -208,6 +211,18 @@ interface Wanted {
   readonly id: string;
   readonly atMs: number;
   readonly atLeast: number;
+}
+
+/** Returns null for a text that no node writes. */
+function readWanted(text: string): Wanted | null {
+  try {
+    const { id, atMs, atLeast } = JSON.parse(text) as Partial<Wanted>;
+    return typeof id === 'string' && typeof atMs === 'number' && typeof atLeast === 'number'
+      ? { id, atMs, atLeast }
+      : null;
+  } catch {
+    return null;
+  }
 }
 
 function contextOf(id: string, index: number): string {

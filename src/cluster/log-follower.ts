@@ -24,6 +24,8 @@ export interface FollowerParts {
    * between the two any more.
    */
   replace(from: number, to: number): Promise<number | null>;
+  /** Called when the store had lost entries, with the number of those that this node has put back. */
+  onPutBack(entries: number): void;
   onFault(detail: StoreFault): void;
 }
 
@@ -222,8 +224,10 @@ export class LogFollower {
     const isSame = newest === null || this.#hasApplied(newest);
     if (!isSame && (await this.#replace(last + 1))) return true;
     const back = await this.#parts.log.restore(isSame ? this.#tail : [], this.#position);
-    this.#putBack += back ?? 0;
-    return back !== null;
+    if (back === null) return false;
+    this.#putBack += back;
+    this.#parts.onPutBack(back);
+    return true;
   }
 
   #hasApplied({ number, sealed }: SealedEntry): boolean {

@@ -24,6 +24,8 @@ export interface SharedExtractionParts {
   onFault(fault: StoreFault): void;
   /** Called when this node was away for longer than the log reaches back: it takes all jobs from another node. */
   onGap(from: number, to: number): void;
+  /** Called when the store had lost the newest entries of the log, with the number of those that this node has put back. */
+  onPutBack(entries: number): void;
   /** Bounds for tests. */
   readonly logBytesMax?: number;
   readonly tickMs?: number;
@@ -73,6 +75,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
       else if (from < to - 1) await discardOpen();
       return position;
     },
+    onPutBack: (entries) => parts.onPutBack(entries),
     onFault: (fault) => parts.onFault(fault),
   });
   async function discardOpen(): Promise<void> {

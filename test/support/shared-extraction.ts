@@ -90,6 +90,7 @@ export class SharedNode {
       politeness: new RedisPoliteness({ link, key: CLUSTER_KEY, limits: polite, nodes: () => 1 }),
       nowMs: () => Date.now(),
       onFault: (fault) => void this.faults.push(fault),
+      onPutBack() {},
       onGap: (from, to) => void this.gaps.push([from, to]),
       ...(logBytesMax !== undefined && { logBytesMax }),
       tickMs: 50,
