@@ -65,6 +65,8 @@ function openShared(
     politeness: new RedisPoliteness({ link, key, limits: data.polite, nodes: () => nodes }),
     nowMs: () => Date.now(),
     onFault: onStoreFault,
+    onPutBack: (entries) =>
+      log.warn({ entries }, 'the shared store had lost the newest entries of the log of extractions; put them back'),
     onGap: (from, to) =>
       log.error(
         { from, to },

@@ -91,8 +91,15 @@ export function extractHandlers(
   parts: { readonly extractions: OpenExtractions; readonly cursors: Cursors; readonly egressAllow: readonly string[] },
 ): ReturnType<typeof extractionHandlers> {
   const { extractions, cursors, egressAllow } = parts;
-  const synced = extractions.isShared ? endpointAfter(endpoint, () => extractions.caughtUp()) : endpoint;
+  const isShared = extractions.isShared;
+  const synced = isShared ? endpointAfter(endpoint, async () => void (await extractions.caughtUp())) : endpoint;
+  const ofAllNodes = isShared
+    ? endpointAfter(endpoint, async ({ coverage }) => {
+        if (!(await extractions.caughtUp())) coverage.isPartial = true;
+      })
+    : endpoint;
   return extractionHandlers(synced, {
+    ofAllNodes,
     control: extractions.control,
     connectors: CONNECTORS,
     cursors,

@@ -56,6 +56,7 @@ type Taken = number | 'none' | 'broken';
  */
 export class JobSnapshots {
   readonly #parts: JobSnapshotParts;
+  readonly #tables: ReturnType<typeof openJobTables>;
   #timer: NodeJS.Timeout | null = null;
   #giving: Promise<void> | null = null;
   #isTaking = false;
@@ -63,6 +64,7 @@ export class JobSnapshots {
 
   constructor(parts: JobSnapshotParts) {
     this.#parts = parts;
+    this.#tables = openJobTables(parts.store.root);
   }
 
   /** Begins to give snapshots to other nodes. */
@@ -104,9 +106,9 @@ export class JobSnapshots {
     if (rows.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
       if (textOf(rows.value[at]) === node) continue;
-      const wanted = JSON.parse(textOf(rows.value[at + 1])) as Wanted;
-      if (Date.now() - wanted.atMs > WANTED_MS || store.counters.get('jobLog') < wanted.atLeast) continue;
-      if (wanted.tables !== TABLES) continue;
+      const wanted = readWanted(textOf(rows.value[at + 1]));
+      if (wanted === null || Date.now() - wanted.atMs > WANTED_MS || wanted.tables !== TABLES) continue;
+      if (store.counters.get('jobLog') < wanted.atLeast) continue;
       await this.#give(wanted.id);
     }
   }
@@ -129,7 +131,7 @@ export class JobSnapshots {
   /** Returns the number of chunks; null if nobody takes them any more. */
   async #pushTables(id: string, transaction: Transaction): Promise<number | null> {
     let index = 0;
-    for (const table of openJobTables(this.#parts.store.root)) {
+    for (const table of this.#tables) {
       for (let after: Buffer | null = null; ;) {
         if (this.#isClosed) return null;
         const { rows, last } = readChunk(table, transaction, after);
@@ -179,7 +181,7 @@ export class JobSnapshots {
   /** Returns null until the last chunk. */
   async #write(id: string, index: number, sealed: Buffer): Promise<Taken | null> {
     const { store, key, onFault } = this.#parts;
-    const tables = openJobTables(store.root);
+    const tables = this.#tables;
     const plain = decrypt(key, sealed, contextOf(id, index));
     if (plain === null) return 'broken';
     const [, name, rows] = unpack(plain);
@@ -214,6 +216,17 @@ interface Wanted {
   readonly atLeast: number;
   /** Version of the tables that the node reads. */
   readonly tables: number;
+}
+
+/** Returns null for a text that no node writes. */
+function readWanted(text: string): Wanted | null {
+  try {
+    const { id, atMs, atLeast, tables } = JSON.parse(text) as Partial<Wanted>;
+    const isWhole = typeof atMs === 'number' && typeof atLeast === 'number' && typeof tables === 'number';
+    return typeof id === 'string' && isWhole ? { id, atMs, atLeast, tables } : null;
+  } catch {
+    return null;
+  }
 }
 
 function contextOf(id: string, index: number): string {

@@ -24,6 +24,8 @@ export interface FollowerParts {
    * between the two any more.
    */
   replace(from: number, to: number): Promise<number | null>;
+  /** Called when the store had lost entries, with the number of those that this node has put back. */
+  onPutBack(entries: number): void;
   onFault(detail: StoreFault): void;
   /** Called once for the entry at which this node stops, because a newer build wrote it; the upgraded node continues from there. */
   onUnknown(number: number, format: number): void;
@@ -33,8 +35,8 @@ export interface FollowerParts {
 const RETRY_MS = 1_000;
 const UNREACHABLE_MS = 200;
 /**
- * Choice: how long an entry waits for a store that takes none, before its first connection or while a replica takes over. Measured: the
- * first connection of the thread takes up to 0.4 s on a busy machine.
+ * Choice: how long an entry waits for a store that takes none, before its first connection or while a replica takes over. Measured:
+ * without it, entries were refused in the first 0.4 s of the thread on a busy machine.
  */
 const APPEND_WAIT_MS = 2_000;
 const APPEND_RETRY_MS = 25;
@@ -156,10 +158,20 @@ export class LogFollower {
 
   /** Resolves when everything in the log is applied, after a while at the latest. Returns whether this node then has all jobs. */
   async caughtUp(): Promise<boolean> {
-    const last = await this.#parts.log.last();
+    const last = await this.#lastEntry();
     const endMs = performance.now() + COMMIT_MS;
     while (this.#isBefore(last ?? 0) && performance.now() < endMs) await delay(POLL_MS);
     return last !== null && !this.#isBefore(last) && !this.#isReplacing && !this.#isIncomplete;
+  }
+
+  /** Returns the number of the newest entry; null if the store does not answer. Before the first answer it waits for one for a while. */
+  async #lastEntry(): Promise<number | null> {
+    const endMs = performance.now() + APPEND_WAIT_MS;
+    for (;;) {
+      const last = await this.#parts.log.last();
+      if (last !== null || this.#hasChecked || this.#isClosed || performance.now() > endMs) return last;
+      await delay(APPEND_RETRY_MS);
+    }
   }
 
   #isBefore(last: number): boolean {
@@ -222,8 +234,10 @@ export class LogFollower {
     const isSame = newest === null || this.#hasApplied(newest);
     if (!isSame && (await this.#replace(last + 1))) return true;
     const back = await this.#parts.log.restore(isSame ? this.#tail : [], this.#position);
-    this.#putBack += back ?? 0;
-    return back !== null;
+    if (back === null) return false;
+    this.#putBack += back;
+    this.#parts.onPutBack(back);
+    return true;
   }
 
   #hasApplied({ number, sealed }: SealedEntry): boolean {

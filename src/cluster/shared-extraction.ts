@@ -26,6 +26,8 @@ export interface SharedExtractionParts {
   onGap(from: number, to: number): void;
   /** Called when this node stops at an entry of a newer build. */
   onUnknown(number: number, format: number): void;
+  /** Called when the store had lost the newest entries of the log, with the number of those that this node has put back. */
+  onPutBack(entries: number): void;
   /** Bounds for tests. */
   readonly logBytesMax?: number;
   readonly tickMs?: number;
@@ -75,6 +77,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
       else if (from < to - 1) await discardOpen();
       return position;
     },
+    onPutBack: (entries) => parts.onPutBack(entries),
     onFault: (fault) => parts.onFault(fault),
     onUnknown: (number, format) => parts.onUnknown(number, format),
   });

@@ -185,10 +185,15 @@ function corsHeaders({ cors }: Endpoint): readonly HeaderName[] {
  * Returns the headers of a problem response by its status. Calls with a public key get no WWW-Authenticate, because their scheme is our
  * own.
  */
-function refusalHeaders(status: number, { access }: Endpoint): readonly HeaderName[] {
+function refusalHeaders(status: number, { access, responses }: Endpoint): readonly HeaderName[] {
   switch (status) {
     case 401:
       return access === 'public_or_secret' || access === 'public' ? [] : ['WWW-Authenticate'];
+    case 404:
+      // What is not found may be on a node that did not answer. The response is shared by all endpoints with a secret key.
+      return access === 'secret' ? ['X-SVC-Partial'] : [];
+    case 409:
+      return responses[200]?.headers?.includes('X-SVC-Partial') === true ? ['X-SVC-Partial'] : [];
     case 405:
       return ['Allow'];
     case 429:

@@ -92,6 +92,7 @@ export class SharedNode {
       politeness: new RedisPoliteness({ link, key: CLUSTER_KEY, limits: polite, nodes: () => 1 }),
       nowMs: () => Date.now(),
       onFault: (fault) => void this.faults.push(fault),
+      onPutBack() {},
       onGap: (from, to) => void this.gaps.push([from, to]),
       onUnknown: (number, format) => void this.unknown.push([number, format]),
       ...(logBytesMax !== undefined && { logBytesMax }),

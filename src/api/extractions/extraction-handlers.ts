@@ -16,6 +16,8 @@ import { Waits } from './waits.ts';
 
 /** All endpoints of extraction. Source: contract, 11. */
 export interface ExtractionRouteParts {
+  /** For reads of jobs: the response shows if this node may lack some that others have. */
+  readonly ofAllNodes: EndpointFactory;
   readonly control: ExtractionControl;
   readonly connectors: readonly Connector[];
   readonly cursors: Cursors;
@@ -37,11 +39,11 @@ export function extractionHandlers(endpoint: EndpointFactory, parts: ExtractionR
   const waits = new Waits(parts.control);
   const { page, find, cancel } = jobHandlers({ ...parts, waits });
   return {
-    listExtractions: endpoint({}, page),
+    listExtractions: parts.ofAllNodes({}, page),
     createExtraction: endpoint({ body: extractionBody(parts) }, createHandler({ ...parts, waits })),
-    findExtraction: endpoint({}, find),
+    findExtraction: parts.ofAllNodes({}, find),
     cancelExtraction: withOptionalBody(endpoint, ANY_BODY, cancel),
-    listRecords: endpoint({}, recordsHandler(parts)),
+    listRecords: parts.ofAllNodes({}, recordsHandler(parts)),
     ...sessionHandlers(endpoint, parts),
     ...catalogueHandlers(endpoint, parts),
   };

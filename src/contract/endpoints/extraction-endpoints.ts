@@ -64,7 +64,7 @@ export const EXTRACTION_ENDPOINTS = {
       'of all customers, are waiting',
     params: { id: EXTRACTION_ID },
     query: QUERIES.findExtraction,
-    responses: { 200: json(EXTRACTION, 'The extraction') },
+    responses: { 200: json(EXTRACTION, 'The extraction', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   cancelExtraction: {
@@ -89,7 +89,7 @@ export const EXTRACTION_ENDPOINTS = {
     responses: {
       200: {
         description: 'A page of records',
-        headers: ['X-Next-Cursor', 'Link'],
+        headers: ['X-Next-Cursor', 'Link', 'X-SVC-Partial'],
         content: {
           'application/json': RECORD_PAGE,
           'application/x-ndjson': z.string().meta({ description: 'One record per line' }),

@@ -125,6 +125,7 @@ describe('jobs on three nodes', () => {
     await statusAt(api, id).toBe('succeeded');
     expect(await api.recordsOf(me, id)).toEqual(['x']);
     expect(api.steps).toEqual([]);
+    expect(runner.engine.state().figures.takenOver).toBe(0);
   });
 });
 
@@ -141,6 +142,7 @@ describe('a node that dies', () => {
     for (const node of [b, c]) node.setNodes('b', 'c');
     await expect.poll(() => [...b.steps, ...c.steps].map(({ key }) => key), LIVE).toEqual(['right']);
     const heir = b.steps.length > 0 ? b : c;
+    for (const node of [b, c]) expect(node.engine.state().figures.takenOver).toBe(node === heir ? 1 : 0);
     heir.answer('right', { ids: ['3', '4'] });
     for (const node of [b, c]) {
       await statusAt(node, id).toBe('succeeded');

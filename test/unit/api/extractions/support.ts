@@ -337,6 +337,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
   const router = createRouter(
     bindRoutes(
       extractionHandlers(endpoint, {
+        ofAllNodes: endpoint,
         control,
         connectors,
         cursors: new Cursors(Buffer.alloc(32)),
