@@ -23,23 +23,27 @@ export interface PeerQuestion {
  * nodes store them. Raise one when any of these changes. A node that has another version answers `unsupported` at once, and the result is
  * partial until all nodes are upgraded.
  */
-const QUESTION_FORMATS: ReadonlyMap<string, number> = new Map([
-  ['history.search', 1],
-  ['history.find', 1],
-  ['history.scan', 1],
-  ['stats.read', 1],
-  ['outcomes.report', 1],
-  ['keys.use', 1],
-  ['deliveries.find', 1],
-  ['deliveries.page', 1],
-  ['sessions.opened', 1],
-  ['sessions.ended', 1],
-  ['sessions.ended_all', 1],
-]);
+const QUESTION_FORMATS = {
+  'history.search': 1,
+  'history.find': 1,
+  'history.scan': 1,
+  'stats.read': 1,
+  'outcomes.report': 1,
+  'keys.use': 1,
+  'deliveries.find': 1,
+  'deliveries.page': 1,
+  'sessions.opened': 1,
+  'sessions.ended': 1,
+  'sessions.ended_all': 1,
+  'changes.applied': 1,
+} as const;
+
+/** A question that nodes answer. */
+export type QuestionName = keyof typeof QUESTION_FORMATS;
 
 /** Returns 0 for a question that this build does not know. */
 export function questionFormat(name: string): number {
-  return QUESTION_FORMATS.get(name) ?? 0;
+  return Object.hasOwn(QUESTION_FORMATS, name) ? QUESTION_FORMATS[name as QuestionName] : 0;
 }
 
 /** `busy`: too many questions are being answered. `unsupported`: the node does not know this question, or not in this version. */

@@ -9,6 +9,7 @@ import {
   encodeMessage,
   type PeerPart,
   type PeerQuestion,
+  type QuestionName,
   questionFormat,
 } from './peer-message.ts';
 
@@ -131,7 +132,7 @@ export class Peers {
   }
 
   /** Sets how questions of this name are answered. */
-  handle(name: string, handler: PeerHandler): void {
+  handle(name: QuestionName, handler: PeerHandler): void {
     this.#handlers.set(name, handler);
   }
 
