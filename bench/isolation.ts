@@ -13,7 +13,7 @@ bench:isolation [blocks] [flood] [options]
   --rate N            decisions per second (300)
   --decisions N       decisions of the busy customer (20,000)
   --list-entries N    entries on its list (1,000)
-  --only "NAME"       only the calls or floods whose name contains this; floods: several, separated by |
+  --only "NAME"       only the calls or floods whose name contains this; several are separated by |
   --node-flags "..."  Node.js flags for the server, for example --cpu-prof
   --smoke             small functional test of everything`);
 

@@ -23,7 +23,7 @@ export async function benchBlocks(options: IsolationOptions, children: Children)
     if (kind === 'calls' && call !== undefined) named.set(name, { ...call, name });
   }
   for (const call of named.values()) {
-    if (!call.name.includes(options.only)) continue;
+    if (!options.only.split('|').some((part) => call.name.includes(part))) continue;
     const seen = [];
     // Ignores the first call, which includes JIT compilation.
     for (let n = 0; n <= options.repeats; n++)
