@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmdirSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CHANGE_FORMATS, type ChangeFormats } from '../../../../src/state/change-formats.ts';
 import type { ChangeOf } from '../../../../src/state/changes.ts';
 import { newCustomer } from '../../../../src/state/key-changes.ts';
@@ -122,7 +122,7 @@ describe.runIf(HAS_REDIS)('a node that cannot apply a change', () => {
     await until(() => isListed(other, 1));
     expect(readFileSync(path, 'latin1')).toContain(keyHash);
     await value(other.feed.commit(putOf(2), ORIGIN));
-    expect(rowsOf(other.store)).toEqual(rowsOf(one.store));
+    await vi.waitFor(() => expect(rowsOf(one.store)).toEqual(rowsOf(other.store)));
   });
 
   test('waits at a change of a newer version and applies it when it is upgraded', async () => {
