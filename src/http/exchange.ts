@@ -54,12 +54,12 @@ export interface Exchange {
   /**
    * Calls back once with the complete body, or with null if it is longer than `bytesMax`. Never calls back after an abort. The bytes are
    * valid only until the callback returns, unless they are owned: then the handler may keep and change them. With `pace`, nothing more is
-   * read from the connection after a piece of a body until the promise has resolved.
+   * read from the connection after a piece of a body until the promise has resolved, if there is one.
    */
   readBody(
     bytesMax: number,
     done: (body: Uint8Array | null, isOwned?: boolean) => void,
-    pace?: (pieceBytes: number) => Promise<void>,
+    pace?: (pieceBytes: number) => Promise<void> | null,
   ): void;
   /** Adds lines to the header of the response, whichever it will be. Each line begins with CRLF and contains only text of our own. */
   addFields(lines: string): void;

@@ -193,7 +193,7 @@ class NodeExchange implements Exchange {
   readBody(
     bytesMax: number,
     done: (body: Uint8Array | null, isOwned?: boolean) => void,
-    pace?: (pieceBytes: number) => Promise<void>,
+    pace?: (pieceBytes: number) => Promise<void> | null,
   ): void {
     if (this.contentLength > bytesMax) {
       done(null);
@@ -234,9 +234,10 @@ class NodeExchange implements Exchange {
         }
         earlier.add(chunk);
       }
-      if (pace === undefined || finished) return;
+      const next = finished ? null : (pace?.(chunk.length) ?? null);
+      if (next === null) return;
       this.#req.pause();
-      void pace(chunk.length).finally(() => this.#req.resume());
+      void next.finally(() => this.#req.resume());
     });
     this.#req.on('end', () => {
       if (finished || this.aborted) return;

@@ -137,7 +137,7 @@ class UwsExchange implements Exchange {
   readBody(
     bytesMax: number,
     done: (body: Uint8Array | null, isOwned?: boolean) => void,
-    pace?: (pieceBytes: number) => Promise<void>,
+    pace?: (pieceBytes: number) => Promise<void> | null,
   ): void {
     if (this.contentLength > bytesMax) {
       done(null);
@@ -174,7 +174,8 @@ class UwsExchange implements Exchange {
         const pieces = (earlier ??= new BodyPieces(this.contentLength));
         pieces.add(bytes);
         if (!isLast) {
-          if (pace !== undefined) this.#pauseUntil(pace(bytes.length));
+          const next = pace?.(bytes.length) ?? null;
+          if (next !== null) this.#pauseUntil(next);
           return;
         }
         finished = true;

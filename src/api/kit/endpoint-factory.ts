@@ -8,7 +8,7 @@ import type { Journal } from '../../decide/journal.ts';
 import type { KeyUsage } from '../../auth/key-usage.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { FailedAuthentications } from '../../decide/failed-authentications.ts';
-import { rateLimited } from '../../decide/pipeline.ts';
+import { overloaded, rateLimited } from '../../decide/pipeline.ts';
 import { rateFields } from '../../decide/rate-fields.ts';
 import type { Admission, RateState } from '../../ports/admission.ts';
 import {
@@ -103,9 +103,21 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
         const early = authenticateHeader(head, keyCache, clock);
         // The body of an unauthenticated request is not read. It precedes the next request, so the connection is closed.
         if (early?.kind === 'refused') refuseUnverified(exchange, early.problem, head.contentLength > 0);
-        else readAndVerify(head, exchange, early, bytesMax, { reader, isFrequent }, handler);
+        else if (early === null && !hasRoom(head)) {
+          refuse(exchange, overloaded('Too many calls are waiting.'), sourceRate(exchange), true);
+        } else readAndVerify(head, exchange, early, bytesMax, { reader, isFrequent }, handler);
       }
     };
+  }
+
+  /**
+   * A large signed body is neither received nor hashed if the queue of the key that it names is full. Who names the key of another customer
+   * is refused as well, and changes nothing for that customer.
+   */
+  function hasRoom({ contentLength, svcKey }: RequestHead): boolean {
+    if (contentLength <= UNPACED_BODY_BYTES_MAX) return true;
+    const { known, key } = keyCache.find(svcKey);
+    return !known || !work.isFull(key.customer, contentLength);
   }
 
   function readAndVerify<Body>(
@@ -142,10 +154,15 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   }
 
   /** Reads a large body in the turns of its customer. A signature is verified only after its body was read, so its source has turns too. */
-  function paceOf(early: Authenticated | null, exchange: Exchange): (pieceBytes: number) => Promise<void> {
+  function paceOf(early: Authenticated | null, exchange: Exchange): (pieceBytes: number) => Promise<void> | null {
     const lane = early?.kind === 'verified' ? early.key.customer : exchange.remoteAddress();
+    let unpacedBytes = 0;
     return (pieceBytes) => {
       turns.charge(pieceBytes * BODY_MS_PER_BYTE);
+      unpacedBytes += pieceBytes;
+      // A turn for each piece of a few bytes would cost more than the piece.
+      if (unpacedBytes < UNPACED_BODY_BYTES_MAX) return null;
+      unpacedBytes = 0;
       return turns.next(lane);
     };
   }

@@ -9,6 +9,7 @@ import { LocalAdmission } from '../../../../src/local/local-admission.ts';
 import { ReplayGuard } from '../../../../src/local/replay-guard.ts';
 import type { Admission, AdmittedId } from '../../../../src/ports/admission.ts';
 import {
+  DECIDE_BODY_BYTES_MAX,
   MANAGED_BODY_INLINE_BYTES_MAX,
   RATE_FAILED_AUTHENTICATIONS,
   RATE_MANAGEMENT,
@@ -313,6 +314,16 @@ describe('refusals before the body is read', () => {
     expect(begin(handler, BEARER)).toEqual([429, 'overloaded', true]);
     const authorization = `Bearer ${PUBLIC_KEY}`;
     expect(begin(handler, { ...BEARER, authorization })).toEqual([403, 'key_not_allowed', true]);
+  });
+
+  test('A large signed body is refused before it is read when the queue of its key is full, and a small one is read', () => {
+    const { endpoint } = setUp(undefined, { inWorkMax: 0, waitingMax: 0 });
+    const handler = endpoint({ body: AS_IT_IS }, () => OK);
+    const large = { ...signed({ method: 'POST' }), contentLength: DECIDE_BODY_BYTES_MAX + 1 };
+    expect(begin(handler, large)).toEqual([429, 'overloaded', true]);
+    expect(begin(handler, { ...large, contentLength: DECIDE_BODY_BYTES_MAX })).toEqual(['read']);
+    const free = setUp().endpoint({ body: AS_IT_IS }, () => OK);
+    expect(begin(free, large)).toEqual(['read']);
   });
 });
 
