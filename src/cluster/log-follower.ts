@@ -161,7 +161,7 @@ export class LogFollower {
     const last = await this.#lastEntry();
     const endMs = performance.now() + COMMIT_MS;
     while (this.#isBefore(last ?? 0) && performance.now() < endMs) await delay(POLL_MS);
-    return last !== null && !this.#isBefore(last) && !this.#isReplacing && !this.#isIncomplete;
+    return last !== null && this.#position >= last && !this.#isReplacing && !this.#isIncomplete;
   }
 
   /** Returns the number of the newest entry; null if the store does not answer. Before the first answer it waits for one for a while. */
