@@ -4,7 +4,6 @@ import type { AnswerReader } from '../frames/batch-buffer.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { PeriodCounts } from '../history/stats/period-counts.ts';
 import { eventTypeOf, hasSession } from '../risk/decision-record.ts';
-import { RULES } from '../risk/rules/rule-table.ts';
 
 /** Passes every event of the decide path on, and counts it for its customer and its key. Runs after the response was sent. */
 export function recordingStats(
@@ -46,14 +45,5 @@ function count(counts: PeriodCounts, answers: AnswerReader, at: number, latencyM
   const eventType = record.length === 0 ? '' : eventTypeOf(record);
   counts.decided(answers.decision(at), answers.score(at), latencyMs, eventType);
   if (record.length > 0 && !hasSession(record)) counts.reason('missing_session_token');
-  countRules(counts, answers.rulesLow(at), 0);
-  countRules(counts, answers.rulesHigh(at), 32);
-  countRules(counts, answers.rulesTop(at), 64);
-}
-
-function countRules(counts: PeriodCounts, bits: number, from: number): void {
-  for (let left = bits; left !== 0; left &= left - 1) {
-    const rule = RULES[from + 31 - Math.clz32(left & -left)];
-    if (rule !== undefined) counts.reason(rule.code);
-  }
+  counts.fired(answers.rulesLow(at), answers.rulesHigh(at), answers.rulesTop(at));
 }

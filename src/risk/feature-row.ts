@@ -1,5 +1,5 @@
 import type { Facts } from './facts.ts';
-import { FEATURES } from './features.ts';
+import { COMPUTED_FEATURES, computeFeatures, FEATURE_NAMES } from './features.ts';
 
 /**
  * The feature row of a decision, as its record keeps it, for models that learn from labelled decisions:
@@ -16,24 +16,19 @@ export interface FeatureRow {
   readonly values: ReadonlyMap<number, number>;
 }
 
-/** Names of all columns of this build, in the order of their positions. */
-export const FEATURE_NAMES: readonly string[] = FEATURES.map(({ name }) => name);
 export const FEATURE_SET = hashOf(FEATURE_NAMES.join('\n'));
 
 const SET_BYTES = 4;
-const BITS_BYTES = Math.ceil(FEATURES.length / 8);
+const BITS_BYTES = Math.ceil(FEATURE_NAMES.length / 8);
 const VALUES_AT = SET_BYTES + BITS_BYTES;
 const SMALL_MAX = 254;
 const FLOAT = 255;
 
 const RULE_PREFIX = 'rule:';
-/** Columns that are computed from the facts, which all come before those of rules; these are set by the rules that fired. */
-const COMPUTED = FEATURES.filter(({ name }) => !name.startsWith(RULE_PREFIX));
+/** These columns come after those that are computed from the facts. */
 const RULE_COLUMNS: ReadonlyMap<string, number> = new Map(
   FEATURE_NAMES.flatMap((name, at) => (name.startsWith(RULE_PREFIX) ? [[name.slice(RULE_PREFIX.length), at]] : [])),
 );
-
-const never = (): boolean => false;
 
 /** Writes the row at `start`, at most `VALUES_AT` bytes and 5 for each column; returns the number of bytes. */
 export function writeFeatureRow(
@@ -46,8 +41,11 @@ export function writeFeatureRow(
   const bitsAt = start + SET_BYTES;
   let end = start + VALUES_AT;
   for (let at = bitsAt; at < end; at++) target[at] = 0;
-  for (let column = 0; column < COMPUTED.length; column++) {
-    const value = Math.fround(COMPUTED[column]?.compute(facts, never) ?? 0);
+  const values = computeFeatures(facts);
+  for (let column = 0; column < COMPUTED_FEATURES; column++) {
+    const given = values[column] ?? 0;
+    if (given === 0) continue;
+    const value = Math.fround(given);
     if (value === 0 || !Number.isFinite(value)) continue;
     setBit(target, bitsAt, column);
     if (value >= 1 && value <= SMALL_MAX && Number.isInteger(value)) target[end++] = value;

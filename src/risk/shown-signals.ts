@@ -1,4 +1,5 @@
-import { FEATURE_NAMES, FEATURE_SET, readFeatureRow } from './feature-row.ts';
+import { FEATURE_SET, readFeatureRow } from './feature-row.ts';
+import { FEATURE_NAMES } from './features.ts';
 
 /**
  * Columns that are not shown: reasons already name the rules, the registry's figures are those of all customers and shown only as

@@ -1,5 +1,6 @@
 import { pack, unpack } from '../../kernel/pack.ts';
 import { DECISIONS } from '../../risk/decision.ts';
+import { RULES } from '../../risk/rules/rule-table.ts';
 
 export const SCORE_BUCKETS = 20;
 /** Four for each doubling, from 1/16 ms to 4 s: a percentile is off by at most a tenth. */
@@ -21,7 +22,9 @@ export class PeriodCounts {
   readonly scores = new Uint32Array(SCORE_BUCKETS);
   readonly latency = new Uint32Array(LATENCY_BUCKETS);
   readonly eventTypes = new Map<string, number>();
-  readonly reasons = new Map<string, number>();
+  readonly #reasons = new Map<string, number>();
+  /** By the position in `RULES`: rules that fired and are not in `#reasons` yet; null if there are none. */
+  #fired: Uint32Array | null = null;
   /** By problem code. */
   readonly refusals = new Map<string, number>();
 
@@ -33,8 +36,24 @@ export class PeriodCounts {
     this.#addType(eventType, 1);
   }
 
+  get reasons(): ReadonlyMap<string, number> {
+    const fired = this.#fired;
+    this.#fired = null;
+    for (const [rule, count] of fired?.entries() ?? [])
+      if (count > 0) add(this.#reasons, RULES[rule]?.code ?? '', count);
+    return this.#reasons;
+  }
+
   reason(code: string): void {
-    add(this.reasons, code, 1);
+    add(this.#reasons, code, 1);
+  }
+
+  /** Counts the rules of a decision by their bits. On the hot path: names are looked up only when the counts are read. */
+  fired(low: number, high: number, top: number): void {
+    const fired = (this.#fired ??= new Uint32Array(RULES.length));
+    for (let bits = low; bits !== 0; bits &= bits - 1) bump(fired, 31 - Math.clz32(bits & -bits));
+    for (let bits = high; bits !== 0; bits &= bits - 1) bump(fired, 63 - Math.clz32(bits & -bits));
+    for (let bits = top; bits !== 0; bits &= bits - 1) bump(fired, 95 - Math.clz32(bits & -bits));
   }
 
   refused(code: string): void {
@@ -46,7 +65,7 @@ export class PeriodCounts {
     sum(this.scores, other.scores);
     sum(this.latency, other.latency);
     for (const [name, count] of other.eventTypes) this.#addType(name, count);
-    for (const [code, count] of other.reasons) add(this.reasons, code, count);
+    for (const [code, count] of other.reasons) add(this.#reasons, code, count);
     for (const [code, count] of other.refusals) add(this.refusals, code, count);
   }
 
@@ -61,7 +80,7 @@ export class PeriodCounts {
     fill(this.scores, scores);
     fill(this.latency, latency);
     for (let n = 0; n + 1 < eventTypes.length; n += 2) this.#addType(String(eventTypes[n]), Number(eventTypes[n + 1]));
-    for (let n = 0; n + 1 < reasons.length; n += 2) add(this.reasons, String(reasons[n]), Number(reasons[n + 1]));
+    for (let n = 0; n + 1 < reasons.length; n += 2) add(this.#reasons, String(reasons[n]), Number(reasons[n + 1]));
     for (let n = 0; n + 1 < refusals.length; n += 2) add(this.refusals, String(refusals[n]), Number(refusals[n + 1]));
     return true;
   }

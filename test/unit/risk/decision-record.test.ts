@@ -4,7 +4,7 @@ import { pack } from '../../../src/kernel/pack.ts';
 import { DECISIONS, SESSION_MODES } from '../../../src/risk/decision.ts';
 import { decodeRecord, encodeRecord, fingerprintOf } from '../../../src/risk/decision-record.ts';
 import { FEATURE_SET, readFeatureRow } from '../../../src/risk/feature-row.ts';
-import { FEATURES, fillFeatures } from '../../../src/risk/features.ts';
+import { FEATURE_NAMES, fillFeatures } from '../../../src/risk/features.ts';
 import { readClass } from '../../../src/risk/record-class.ts';
 import { readAgent } from '../../../src/risk/signals/agent.ts';
 import { readIp } from '../../../src/risk/signals/ip.ts';
@@ -95,15 +95,9 @@ describe('a decision record', () => {
     const parts = { ...PARTS, facts: given, contributions: fired };
     expect(decodeRecord(encodeRecord(parts)).features).toBeNull();
     const { features } = decodeRecord(encodeRecord({ ...parts, withFeatures: true }));
-    const row = features === null ? null : readFeatureRow(features, () => FEATURES.length);
-    const all = new Float32Array(FEATURES.length);
-    fillFeatures(
-      FEATURES.map((_feature, at) => at),
-      given,
-      (code) => code === 'device_headless',
-      all,
-      0,
-    );
+    const row = features === null ? null : readFeatureRow(features, () => FEATURE_NAMES.length);
+    const all = new Float32Array(FEATURE_NAMES.length);
+    fillFeatures([...FEATURE_NAMES.keys()], given, (code) => code === 'device_headless', all, 0);
     expect(row?.set).toBe(FEATURE_SET);
     expect([...all].map((_value, at) => row?.values.get(at) ?? 0)).toEqual([...all]);
     expect(features === null ? null : readFeatureRow(features, () => null)).toBeNull();
@@ -115,10 +109,11 @@ describe('a decision record', () => {
     const given = facts({ ip: readIp('91.10.20.30'), history: history() });
     const record = encodeRecord({ ...PARTS, facts: given, contributions: fired, withFeatures: true });
     const { features, links } = decodeRecord(record);
-    const row = features === null ? null : readFeatureRow(features, () => FEATURES.length);
-    for (const [at, feature] of FEATURES.entries()) {
-      const expected = Math.fround(feature.compute(given, () => true));
-      expect([feature.name, row?.values.get(at) ?? 0]).toEqual([feature.name, expected]);
+    const row = features === null ? null : readFeatureRow(features, () => FEATURE_NAMES.length);
+    const all = new Float32Array(FEATURE_NAMES.length);
+    fillFeatures([...FEATURE_NAMES.keys()], given, () => true, all, 0);
+    for (const [at, name] of FEATURE_NAMES.entries()) {
+      expect([name, row?.values.get(at) ?? 0]).toEqual([name, all[at]]);
     }
     expect(links).toBeNull();
   });
