@@ -218,12 +218,16 @@ export async function newCustomer(
   await opened.store.close();
   const keys = { secretKey: pair.value.secret.text, publicKey: pair.value.public.text };
   const until = Date.now() + 20_000;
+  let answer: unknown;
   // On several nodes each of them has to know the keys, and answers in turn.
   for (let known = 0; known < Math.max(1, NODES_OF_TESTS) && Date.now() < until;) {
     // A wrong signature distinguishes a known key from an unknown one and does not count against the rate limit.
     const { json } = await decide(url, keys.secretKey, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
-    known = json['code'] === 'invalid_signature' ? known + 1 : 0;
+    answer = json['code'];
+    known = answer === 'invalid_signature' ? known + 1 : 0;
     if (known === 0) await new Promise((done) => setTimeout(done, 20));
   }
+  // After a jump of the virtual clock no request of this machine's time is in the window: such tests create their customers before it.
+  if (answer !== 'invalid_signature') throw new Error(`the keys of a new customer are not accepted: ${String(answer)}`);
   return { customerId: customer.value.id, ...keys };
 }
