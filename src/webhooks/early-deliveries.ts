@@ -85,23 +85,6 @@ function updated(
   row: Delivery,
   { attempt, status, error, elapsedMs, completedAtMs, nextAttemptAtMs }: DeliveryUpdate,
 ): Delivery {
-  const { id, customer, endpointId, url, event, requestId, trigger, createdAtMs, body } = row;
   const attempts = attempt === null ? row.attempts : [...row.attempts, attempt];
-  return {
-    id,
-    customer,
-    endpointId,
-    url,
-    event,
-    requestId,
-    status,
-    trigger,
-    attempts,
-    error,
-    elapsedMs,
-    createdAtMs,
-    completedAtMs,
-    nextAttemptAtMs,
-    body,
-  };
+  return { ...row, status, attempts, error, elapsedMs, completedAtMs, nextAttemptAtMs };
 }
