@@ -8,6 +8,7 @@ import { type ExtractStore, openJobTables } from '../state/extract-store.ts';
 import { ask, listOf, textOf } from './feed/feed-store.ts';
 import type { Link } from './link.ts';
 import {
+  chunkContext,
   claimGiving,
   clearTables,
   POLL_MS,
@@ -149,7 +150,7 @@ export class JobSnapshots {
       link,
       KEYS,
       id,
-      encrypt(key, pack([index, name, rows]), contextOf(id, index)),
+      encrypt(key, pack([index, name, rows]), chunkContext(KEYS, id, index)),
       () => this.#isClosed,
     );
   }
@@ -182,7 +183,7 @@ export class JobSnapshots {
   async #write(id: string, index: number, sealed: Buffer): Promise<Taken | null> {
     const { store, key, onFault } = this.#parts;
     const tables = this.#tables;
-    const plain = decrypt(key, sealed, contextOf(id, index));
+    const plain = decrypt(key, sealed, chunkContext(KEYS, id, index));
     if (plain === null) return 'broken';
     const [, name, rows] = unpack(plain);
     const content: readonly unknown[] = Array.isArray(rows) ? rows : [];
@@ -227,8 +228,4 @@ function readWanted(text: string): Wanted | null {
   } catch {
     return null;
   }
-}
-
-function contextOf(id: string, index: number): string {
-  return `${KEYS.chunks(id)}/${index}`;
 }

@@ -33,6 +33,11 @@ const ROWS_PER_CLEAR = 10_000;
 
 export type Transaction = ReturnType<Environment['useReadTransaction']>;
 
+/** Names a chunk, so that it cannot be decrypted in the place of another. */
+export function chunkContext(keys: SnapshotKeys, id: string, index: number): string {
+  return `${keys.chunks(id)}/${index}`;
+}
+
 /** Returns whether this node gives the snapshot. */
 export async function claimGiving(link: Link, keys: SnapshotKeys, node: string, id: string): Promise<boolean> {
   const key = keys.giver(id);

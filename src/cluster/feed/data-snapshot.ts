@@ -10,6 +10,7 @@ import { Slices, type Turns } from '../../state/turns.ts';
 import type { Link } from '../link.ts';
 import { chunksKey, giverKey, WANTED_KEY } from './feed-keys.ts';
 import {
+  chunkContext,
   claimGiving,
   clearTables,
   POLL_MS,
@@ -66,7 +67,7 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: W
         await slices.begin();
         const { rows, last } = readChunk(table, transaction, after);
         if (rows.length > 0) {
-          const sealed = encrypt(key, pack([index, table.name, rows]), contextOf(id, index));
+          const sealed = encrypt(key, pack([index, table.name, rows]), chunkContext(KEYS, id, index));
           if (!(await pushChunk(link, KEYS, id, sealed))) return false;
           index++;
         }
@@ -79,7 +80,7 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: W
       link,
       KEYS,
       id,
-      encrypt(key, pack([index, 'end', [cluster, number, last]]), contextOf(id, index)),
+      encrypt(key, pack([index, 'end', [cluster, number, last]]), chunkContext(KEYS, id, index)),
     );
   } finally {
     transaction.done();
@@ -113,7 +114,7 @@ export async function takeSnapshot(parts: SnapshotParts, node: string, cluster: 
       continue;
     }
     heardMs = performance.now();
-    const plain = decrypt(key, sealed, contextOf(id, index));
+    const plain = decrypt(key, sealed, chunkContext(KEYS, id, index));
     if (plain === null) return fault('cluster_refused', 'a chunk of a snapshot cannot be decrypted');
     const [, name, rows] = unpack(plain);
     const content: readonly unknown[] = Array.isArray(rows) ? rows : [];
@@ -139,8 +140,4 @@ async function finish(
 
 function noGiver(tables: number): string {
   return `no live node gave a snapshot of the data; one must run that has it, in the version of this build's tables (${tables})`;
-}
-
-function contextOf(id: string, index: number): string {
-  return `${chunksKey(id)}/${index}`;
 }
