@@ -309,19 +309,20 @@ describe('contract, 3.1: authentication', () => {
 
 describe('contract, 13.3: results by webhook', () => {
   test('A webhook gets the records with its own secret, independent of the job’s status', async () => {
-    const before = receiver.arrivals.length;
     const { json } = await client.create(books(3, { delivery: { type: 'webhook', url: receiver.url } }));
     const { secret } = json['delivery'] as { secret: string };
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const id = String(json['id']);
     expect((await client.ended(id)).status).toBe('succeeded');
+    // Records may come in several requests, and those of an earlier job may come late.
     const bodies = (): readonly Record<string, unknown>[] =>
-      receiver.arrivals.slice(before).map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
-    // Records may come in several requests.
+      receiver.arrivals
+        .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+        .filter((body) => body['extraction_id'] === id);
     await expect
       .poll(() => bodies().flatMap((body) => (body['records'] as unknown[] | undefined) ?? []).length)
       .toBe(3);
-    expect(bodies()[0]).toMatchObject({ extraction_id: id, request_id: json['request_id'], sequence: 1 });
+    expect(bodies()[0]).toMatchObject({ request_id: json['request_id'], sequence: 1 });
   });
 });
 

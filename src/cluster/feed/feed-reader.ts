@@ -5,7 +5,7 @@ import type { FeedPosition } from '../../state/feed-position.ts';
 import type { Link } from '../link.ts';
 import type { Arrived, ChangeApplier } from './change-applier.ts';
 import { unpackChange } from './change-codec.ts';
-import { found, type Head, readAfter, readHead, restore, type StreamEntry } from './feed-store.ts';
+import { found, type Head, isRemovedAfter, readAfter, readHead, restore, type StreamEntry } from './feed-store.ts';
 
 export type ReadState =
   /** All changes that the store had at the last look are applied. */
@@ -117,10 +117,17 @@ export class FeedReader {
         this.#parts.onState({ kind: 'away', detail: read.detail });
         checkedMs = Number.NEGATIVE_INFINITY;
         await sleep(RETRY_MS);
-      } else if (!this.#collect(read.value)) {
+      } else if (!this.#collect(read.value) || (read.value.length === 0 && (await this.#isBehindStream(newest)))) {
         await this.#replace('the changes after its position are no longer in the stream');
       } else await this.#applyAll();
     }
+  }
+
+  /** Asks whether the changes up to `newest` are gone, after a read that found none. */
+  async #isBehindStream(newest: number): Promise<boolean> {
+    if (this.#number >= newest) return false;
+    const removed = await isRemovedAfter(this.#parts.waiting, ...this.#from());
+    return removed.kind === 'ok' && removed.value;
   }
 
   #from(): [number: number, part: number | null] {

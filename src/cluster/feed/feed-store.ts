@@ -98,6 +98,24 @@ export function firstFrom(link: Link, number: number): Promise<Asked<StreamEntry
   return ask(link, { key: CHANGES_KEY, args }, (reply) => listOf(reply).map(entryOf)[0] ?? null);
 }
 
+/**
+ * Returns whether the store has later parts by its head, but not in its stream: somebody else has removed them. The head is read first, on
+ * the same connection, so a part that is appended meanwhile cannot look removed.
+ */
+export async function isRemovedAfter(link: Link, number: number, part: number | null): Promise<Asked<boolean>> {
+  const [head, first] = await link.send(
+    [
+      { key: HEAD_KEY, args: ['HMGET', HEAD_KEY, 'number'] },
+      { key: CHANGES_KEY, args: ['XRANGE', CHANGES_KEY, `(${number}-${part ?? PART_MAX}`, '+', 'COUNT', '1'] },
+    ],
+    FEED_DEADLINE_MS,
+  );
+  const newest = readSent(head, (reply) => Number(textOf(listOf(reply)[0])));
+  const isEmpty = readSent(first, (reply) => listOf(reply).length === 0);
+  if (newest.kind === 'away') return newest;
+  return isEmpty.kind === 'away' ? isEmpty : { kind: 'ok', value: newest.value > number && isEmpty.value };
+}
+
 export async function ask<T>(
   link: Link,
   command: Command,

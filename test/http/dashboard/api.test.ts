@@ -16,7 +16,6 @@ const QUERIES: Readonly<Record<string, string>> = {
   findLinks: '?kind=ip&value=86.1.1.1',
   readStats: '?from=0&to=3600',
   readRuleCounts: '?from=0&to=3600',
-  readChallenger: '?from=0&to=3600',
   readTop: '?by=ip&from=0&to=3600',
 };
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CHANGE_FORMATS, type ChangeFormats } from '../../../../src/state/change-formats.ts';
 import type { ChangeOf } from '../../../../src/state/changes.ts';
+import { CHANGES_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
 import { newCustomer } from '../../../../src/state/key-changes.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, openNode, rowsOf, until } from '../../../support/feeds.ts';
@@ -71,6 +72,17 @@ describe.runIf(HAS_REDIS)('a node that was away', () => {
     expect(isListed(one, 500)).toBe(true);
     const left = (await redis.command('KEYS', '*chunks*')) as unknown[];
     expect(left).toEqual([]);
+  });
+
+  test('takes a snapshot when somebody has emptied the stream, although nothing is added to it', async () => {
+    const [one, other] = await twoNodes();
+    await other.close();
+    for (let n = 0; n < 5; n++) await value(one.feed.commit(putOf(n), ORIGIN));
+    await redis.command('XTRIM', CHANGES_KEY, 'MAXLEN', '0');
+    const back = await openNode(redis.url, { dataDir: other.dataDir, node: other.id });
+    expect(rowsOf(back.store)).toEqual(rowsOf(one.store));
+    await value(one.feed.commit(putOf(5), ORIGIN));
+    await caughtUp([one, back]);
   });
 
   test('takes the snapshot again when it ended within it', async () => {
