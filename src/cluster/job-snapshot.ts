@@ -1,26 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decrypt, encrypt } from '../kernel/encryption.ts';
 import { ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
-import { pack, unpack } from '../kernel/pack.ts';
 import { committed, type StoreFault } from '../state/durable.ts';
 import { type ExtractStore, openJobTables } from '../state/extract-store.ts';
 import { ask, listOf, textOf } from './feed/feed-store.ts';
 import type { Link } from './link.ts';
 import {
-  chunkContext,
   claimGiving,
-  clearTables,
-  POLL_MS,
-  popChunk,
-  pushChunk,
-  readChunk,
-  SILENT_MS,
+  giveTables,
+  type SnapshotChannel,
   type SnapshotKeys,
-  type Transaction,
-  want,
-  withdraw,
-  writeChunk,
+  type Taken,
+  takeTables,
 } from './snapshot-chunks.ts';
 import { extractionKey } from './store-keys.ts';
 
@@ -49,14 +39,13 @@ const RETRY_MS = 1_000;
 /** Rows are copied as they are, so a node gives them only to nodes of its version. */
 const TABLES = ENVIRONMENT_FORMATS.extract.version;
 
-type Taken = number | 'none' | 'broken';
-
 /**
  * All jobs with their records, from a node that has them to one that was away for longer than the log of jobs reaches back, or is new. The
  * giver reads its tables in one snapshot of LMDB. Its position may be lower than what the tables contain: entries are applied again.
  */
 export class JobSnapshots {
   readonly #parts: JobSnapshotParts;
+  readonly #channel: SnapshotChannel;
   readonly #tables: ReturnType<typeof openJobTables>;
   #timer: NodeJS.Timeout | null = null;
   #giving: Promise<void> | null = null;
@@ -65,6 +54,7 @@ export class JobSnapshots {
 
   constructor(parts: JobSnapshotParts) {
     this.#parts = parts;
+    this.#channel = { link: parts.link, key: parts.key, keys: KEYS, isStopping: () => this.#isClosed };
     this.#tables = openJobTables(parts.store.root);
   }
 
@@ -91,8 +81,9 @@ export class JobSnapshots {
     try {
       for (;;) {
         const taken = await this.#takeOnce(atLeast, onBegin);
-        if (taken !== 'broken') return taken === 'none' ? null : taken;
-        if (this.#isClosed) return null;
+        if (taken.kind === 'ok') return taken.position;
+        if (taken.kind === 'fault') this.#parts.onFault(taken);
+        if (taken.kind === 'none' || this.#isClosed) return null;
         await sleep(RETRY_MS);
       }
     } finally {
@@ -115,89 +106,29 @@ export class JobSnapshots {
   }
 
   async #give(id: string): Promise<void> {
-    const { link, node, store } = this.#parts;
+    const { node, store } = this.#parts;
     const { root, counters } = store;
-    if (!(await claimGiving(link, KEYS, node, id))) return;
+    if (!(await claimGiving(this.#channel, node, id))) return;
     root.resetReadTxn();
-    const numbers = [counters.get('jobLog'), counters.get('jobNumbers')];
+    const last = [counters.get('jobLog'), counters.get('jobNumbers')];
     const transaction = root.useReadTransaction();
     try {
-      const chunks = await this.#pushTables(id, transaction);
-      if (chunks !== null) await this.#push(id, chunks, 'end', numbers);
+      await giveTables(this.#channel, id, { tables: this.#tables, transaction, last });
     } finally {
       transaction.done();
     }
   }
 
-  /** Returns the number of chunks; null if nobody takes them any more. */
-  async #pushTables(id: string, transaction: Transaction): Promise<number | null> {
-    let index = 0;
-    for (const table of this.#tables) {
-      for (let after: Buffer | null = null; ;) {
-        if (this.#isClosed) return null;
-        const { rows, last } = readChunk(table, transaction, after);
-        if (rows.length > 0 && !(await this.#push(id, index++, table.name, rows))) return null;
-        if (last === null) break;
-        after = last;
-      }
-    }
-    return index;
-  }
-
-  #push(id: string, index: number, name: string, rows: readonly unknown[]): Promise<boolean> {
-    const { link, key } = this.#parts;
-    return pushChunk(
-      link,
-      KEYS,
-      id,
-      encrypt(key, pack([index, name, rows]), chunkContext(KEYS, id, index)),
-      () => this.#isClosed,
-    );
-  }
-
-  async #takeOnce(atLeast: number, onBegin: () => void): Promise<Taken> {
-    const { link, node } = this.#parts;
-    const id = randomUUID();
-    const request = { id, atLeast, tables: TABLES };
-    await want(link, KEYS, node, request);
-    try {
-      let heardMs = performance.now();
-      for (let index = 0; !this.#isClosed;) {
-        const sealed = await popChunk(link, KEYS, id);
-        if (sealed !== null) {
-          heardMs = performance.now();
-          if (index === 0) onBegin();
-          const end = await this.#write(id, index++, sealed);
-          if (end !== null) return end;
-        } else if (performance.now() - heardMs > (index === 0 ? SILENT_MS : SILENT_MS * 2)) {
-          return index === 0 ? 'none' : 'broken';
-        } else await sleep(POLL_MS);
-      }
-      return 'broken';
-    } finally {
-      await withdraw(link, KEYS, node, id);
-    }
-  }
-
-  /** Returns null until the last chunk. */
-  async #write(id: string, index: number, sealed: Buffer): Promise<Taken | null> {
-    const { store, key, onFault } = this.#parts;
-    const tables = this.#tables;
-    const plain = decrypt(key, sealed, chunkContext(KEYS, id, index));
-    if (plain === null) return 'broken';
-    const [, name, rows] = unpack(plain);
-    const content: readonly unknown[] = Array.isArray(rows) ? rows : [];
-    let failed: StoreFault | null = null;
-    if (index === 0) failed = (await this.#setNumbers(0, 0)) ?? (await clearTables(store.root, tables));
-    if (failed === null && name === 'end') {
-      const [position, jobs] = content.map(Number);
-      failed = await this.#setNumbers(position ?? 0, jobs ?? 0);
-      if (failed === null) return position ?? 0;
-    }
-    const table = tables.find((one) => one.name === name);
-    failed ??= await writeChunk(store.root, table, content);
-    if (failed !== null) onFault(failed);
-    return failed === null ? null : 'broken';
+  async #takeOnce(atLeast: number, onBegin: () => void): Promise<Exclude<Taken, { kind: 'ok' }> | JobsTaken> {
+    const { node, store } = this.#parts;
+    const into = { root: store.root, tables: this.#tables };
+    const taken = await takeTables(this.#channel, node, { atLeast, tables: TABLES }, into, () => {
+      onBegin();
+      return this.#setNumbers(0, 0);
+    });
+    if (taken.kind !== 'ok') return taken;
+    const [position = 0, jobs = 0] = taken.last.map(Number);
+    return (await this.#setNumbers(position, jobs)) ?? { kind: 'ok', position };
   }
 
   async #setNumbers(position: number, jobs: number): Promise<StoreFault | null> {
@@ -209,6 +140,12 @@ export class JobSnapshots {
     extractions.recount();
     return written.kind === 'fault' ? written : null;
   }
+}
+
+interface JobsTaken {
+  readonly kind: 'ok';
+  /** What the log of jobs contains up to this number is in the tables. */
+  readonly position: number;
 }
 
 interface Wanted {

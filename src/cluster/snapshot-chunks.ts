@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../state/environment.ts';
+import { decrypt, encrypt } from '../kernel/encryption.ts';
+import { pack, unpack } from '../kernel/pack.ts';
 import type { ChangeTable } from '../state/change-tables.ts';
 import { committed, fault, type StoreFault, writtenInSteps } from '../state/durable.ts';
+import type { Environment } from '../state/environment.ts';
 import type { Link } from './link.ts';
 import { ask, listOf } from './feed/feed-store.ts';
 
@@ -20,6 +23,16 @@ export interface SnapshotKeys {
   chunks(id: string): string;
 }
 
+/** The way of one kind of copies through the store. */
+export interface SnapshotChannel {
+  readonly link: Link;
+  /** Encrypts the chunks. */
+  readonly key: Uint8Array;
+  readonly keys: SnapshotKeys;
+  /** Whether this node stops. */
+  readonly isStopping: () => boolean;
+}
+
 export type SnapshotTable = Pick<ChangeTable, 'database' | 'owns'> & { readonly name: string };
 
 /** Choice: rows of one chunk; a row has some 100 bytes, at most some 10 KB. */
@@ -27,27 +40,120 @@ const CHUNK_BYTES = 512 * 1024;
 /** Choice: unread chunks that may lie in the store: 4 MB. */
 const CHUNKS_WAITING_MAX = 8;
 /** Choice: a giver or a taker that is silent for so long is dead. */
-export const SILENT_MS = 5_000;
-export const POLL_MS = 10;
+const SILENT_MS = 5_000;
+const POLL_MS = 10;
+/** Choice: a node that waits for the first chunk asks again so often. */
+const ASK_MS = 100;
+/** Name of the last chunk, which has no rows. */
+const END = 'end';
 const ROWS_PER_CLEAR = 10_000;
 
-export type Transaction = ReturnType<Environment['useReadTransaction']>;
-
-/** Names a chunk, so that it cannot be decrypted in the place of another. */
-export function chunkContext(keys: SnapshotKeys, id: string, index: number): string {
-  return `${keys.chunks(id)}/${index}`;
-}
+type Transaction = ReturnType<Environment['useReadTransaction']>;
 
 /** Returns whether this node gives the snapshot. */
-export async function claimGiving(link: Link, keys: SnapshotKeys, node: string, id: string): Promise<boolean> {
+export async function claimGiving({ link, keys }: SnapshotChannel, node: string, id: string): Promise<boolean> {
   const key = keys.giver(id);
   const mine = ['SET', key, node, 'NX', 'PX', String(SILENT_MS * 12)];
   const claimed = await ask(link, { key, args: mine }, (reply) => reply !== null);
   return claimed.kind === 'ok' && claimed.value;
 }
 
+/**
+ * Writes all rows of the tables as the transaction sees them, and then `last`. `beforeChunk` may wait. Returns false if nobody takes them
+ * any more, or this node stops.
+ */
+export async function giveTables(
+  channel: SnapshotChannel,
+  id: string,
+  { tables, transaction, last }: Given,
+  beforeChunk: () => Promise<void> | void = () => {},
+): Promise<boolean> {
+  let index = 0;
+  for (const table of tables) {
+    for (let after: Buffer | null = null; ;) {
+      await beforeChunk();
+      if (channel.isStopping()) return false;
+      const { rows, last: read } = readChunk(table, transaction, after);
+      if (rows.length > 0 && !(await pushChunk(channel, id, index++, table.name, rows))) return false;
+      if (read === null) break;
+      after = read;
+    }
+  }
+  return pushChunk(channel, id, index, END, last);
+}
+
+/** What a node asks for. */
+export interface Wish {
+  /** Version of the tables that it reads. */
+  readonly tables: number;
+  /** The position that the copy must have reached. */
+  readonly atLeast?: number;
+}
+
+export interface Given {
+  readonly tables: readonly SnapshotTable[];
+  readonly transaction: Transaction;
+  /** Content of the last chunk. */
+  readonly last: readonly unknown[];
+}
+
+export type Taken =
+  /** All rows are written. `last` is the content of the last chunk. */
+  | { readonly kind: 'ok'; readonly last: readonly unknown[] }
+  /** No node gave anything. */
+  | { readonly kind: 'none' }
+  /** The giver ended, or this node stops. */
+  | { readonly kind: 'interrupted' }
+  | StoreFault;
+
+/**
+ * Asks the other nodes for a copy under a new id, and replaces the rows of the tables by it. `onBegin` is called before the first row
+ * changes.
+ */
+export async function takeTables(
+  channel: SnapshotChannel,
+  node: string,
+  request: Wish,
+  { root, tables }: { readonly root: Environment; readonly tables: readonly SnapshotTable[] },
+  onBegin: () => Promise<StoreFault | null> = () => Promise.resolve(null),
+): Promise<Taken> {
+  const id = randomUUID();
+  let heardMs = performance.now();
+  try {
+    for (let index = 0; !channel.isStopping();) {
+      if (index === 0) await want(channel, node, { ...request, id });
+      const sealed = await popChunk(channel, id);
+      if (sealed === null) {
+        const silentMs = performance.now() - heardMs;
+        if (silentMs > (index === 0 ? SILENT_MS : SILENT_MS * 2)) return { kind: index === 0 ? 'none' : 'interrupted' };
+        await sleep(index === 0 ? ASK_MS : POLL_MS);
+        continue;
+      }
+      heardMs = performance.now();
+      const plain = decrypt(channel.key, sealed, chunkContext(channel.keys, id, index));
+      if (plain === null) return fault('cluster_refused', 'a chunk of a snapshot cannot be decrypted');
+      const [, name, rows] = unpack(plain);
+      const content: readonly unknown[] = Array.isArray(rows) ? rows : [];
+      const failed = index++ === 0 ? ((await onBegin()) ?? (await clearTables(root, tables))) : null;
+      if (failed !== null) return failed;
+      if (name === END) return { kind: 'ok', last: content };
+      const table = tables.find((one) => one.name === name);
+      const written = await writeChunk(root, table, content);
+      if (written !== null) return written;
+    }
+    return { kind: 'interrupted' };
+  } finally {
+    await withdraw(channel, node, id);
+  }
+}
+
+/** Names a chunk, so that it cannot be decrypted in the place of another. */
+function chunkContext(keys: SnapshotKeys, id: string, index: number): string {
+  return `${keys.chunks(id)}/${index}`;
+}
+
 /** `last` is null at the end of the table. */
-export function readChunk(
+function readChunk(
   { database, owns }: SnapshotTable,
   transaction: Transaction,
   after: Buffer | null,
@@ -65,13 +171,14 @@ export function readChunk(
 }
 
 /** Waits while the taker has enough to read. Returns false if it takes nothing any more, or this node stops. */
-export async function pushChunk(
-  link: Link,
-  keys: SnapshotKeys,
+async function pushChunk(
+  { link, key: secret, keys, isStopping }: SnapshotChannel,
   id: string,
-  sealed: Buffer,
-  isStopping: () => boolean = () => false,
+  index: number,
+  name: string,
+  rows: readonly unknown[],
 ): Promise<boolean> {
+  const sealed = encrypt(secret, pack([index, name, rows]), chunkContext(keys, id, index));
   const key = keys.chunks(id);
   const deadline = performance.now() + SILENT_MS * 2;
   for (;;) {
@@ -86,7 +193,7 @@ export async function pushChunk(
 }
 
 /** Writes the rows of a chunk: key, value, … Returns the fault, if there is one. */
-export async function writeChunk(
+async function writeChunk(
   root: Environment,
   table: SnapshotTable | undefined,
   rows: readonly unknown[],
@@ -104,29 +211,28 @@ export async function writeChunk(
   return written.kind === 'fault' ? written : null;
 }
 
-export async function want(
-  link: Link,
-  keys: SnapshotKeys,
+async function want(
+  { link, keys }: SnapshotChannel,
   node: string,
-  request: { readonly id: string; readonly tables: number },
+  request: Wish & { readonly id: string },
 ): Promise<void> {
   const record = JSON.stringify({ ...request, atMs: Date.now() });
   await ask(link, { key: keys.wanted, args: ['HSET', keys.wanted, node, record] }, Number);
 }
 
-export async function withdraw(link: Link, keys: SnapshotKeys, node: string, id: string): Promise<void> {
+async function withdraw({ link, keys }: SnapshotChannel, node: string, id: string): Promise<void> {
   await ask(link, { key: keys.wanted, args: ['HDEL', keys.wanted, node] }, Number);
   await ask(link, { key: keys.wanted, args: ['DEL', keys.chunks(id), keys.giver(id)] }, Number);
 }
 
-export async function popChunk(link: Link, keys: SnapshotKeys, id: string): Promise<Buffer | null> {
+async function popChunk({ link, keys }: SnapshotChannel, id: string): Promise<Buffer | null> {
   const key = keys.chunks(id);
   const popped = await ask(link, { key, args: ['LPOP', key, '1'] }, (reply) => listOf(reply)[0] ?? null, SILENT_MS);
   return popped.kind === 'ok' && Buffer.isBuffer(popped.value) ? popped.value : null;
 }
 
 /** Removes all rows that belong to the tables. */
-export async function clearTables(root: Environment, tables: readonly SnapshotTable[]): Promise<StoreFault | null> {
+async function clearTables(root: Environment, tables: readonly SnapshotTable[]): Promise<StoreFault | null> {
   for (const { database, owns } of tables) {
     let after: Buffer | null = null;
     do {
