@@ -117,3 +117,16 @@ describe('deploy/alerts.yaml', () => {
     expect(names.filter((name) => !isKnown(name))).toEqual([]);
   });
 });
+
+describe('the systemd unit in docs/operating.md', () => {
+  const unit = read('docs/operating.md').match(/```ini\n(\[Unit\][^]*?)```/)?.[1] ?? '';
+
+  test('Only the user of the service may read its files', () => {
+    expect(unit.split('\n')).toEqual(expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700']));
+  });
+
+  test('The server replaces no shell and is not restarted with settings that it refused', () => {
+    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node .*dist\/app\/main\.js serve$/m);
+    expect(unit).toMatch(/^RestartPreventExitStatus=78$/m);
+  });
+});
