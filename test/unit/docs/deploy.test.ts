@@ -125,8 +125,13 @@ describe('the systemd unit in docs/operating.md', () => {
     expect(unit.split('\n')).toEqual(expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700']));
   });
 
-  test('The server replaces no shell and is not restarted with settings that it refused', () => {
-    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node .*dist\/app\/main\.js serve$/m);
-    expect(unit).toMatch(/^RestartPreventExitStatus=78$/m);
+  test('It runs the server as npm start does, and does not restart it with settings that it refused', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
+    const [, words = ''] = /exec node (.*)$/.exec(scripts.start) ?? [];
+    expect(words).toMatch(/ dist\/app\/main\.js serve$/);
+    expect(unit.split('\n')).toContain(`ExecStart=/usr/bin/node ${words}`);
+    expect(unit.split('\n')).toContain('RestartPreventExitStatus=78');
+    const image = /^CMD (\[.*\])$/m.exec(read('deploy/Dockerfile'))?.[1] ?? '[]';
+    expect(JSON.parse(image)).toEqual(['node', ...words.split(' ')]);
   });
 });
