@@ -39,6 +39,8 @@ export interface WarmUpListener {
 
 export interface WarmUpResult {
   readonly requests: number;
+  /** Connections over which they were sent; 0 if they bypassed the transport. */
+  readonly connections: number;
   readonly ms: number;
 }
 
@@ -103,7 +105,8 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
     listener?.close();
   }
   await pipeline.drain();
-  return { requests: answered, ms: Math.round(performance.now() - startedAtMs) };
+  const connections = listener === null ? 0 : IN_FLIGHT;
+  return { requests: answered, connections, ms: Math.round(performance.now() - startedAtMs) };
 }
 
 /** Calls the handler directly, without a transport. */

@@ -75,8 +75,9 @@ describe('warmUp', () => {
 
   test('The warm-up sends verified requests of no customer, each marked, and answers all of them', async () => {
     const { admission, pool, observer, clock, seen, outcomes } = setUp();
-    const { requests } = await warmUp({ pool, observer, clock, admission, listen: NOWHERE });
+    const { requests, connections } = await warmUp({ pool, observer, clock, admission, listen: NOWHERE });
     expect(requests).toBeGreaterThan(0);
+    expect(connections).toBe(0);
     expect(outcomes).toEqual({ decided: requests, refused: [], failed: 0 });
     expect(seen).toHaveLength(requests);
     expect(new Set(seen.map(({ customer, flags }) => `${customer} ${flags}`))).toEqual(
@@ -87,7 +88,8 @@ describe('warmUp', () => {
   test('The warm-up sends its requests over connections if it can listen', async () => {
     const { admission, pool, observer, clock, outcomes } = setUp();
     let closed = 0;
-    const { requests } = await warmUp({
+    let arrived = 0;
+    const { requests, connections } = await warmUp({
       admission,
       pool,
       observer,
@@ -98,7 +100,10 @@ describe('warmUp', () => {
           port: 0,
           tls: null,
           trustedProxies: new TrustedProxies([]),
-          onRequest,
+          onRequest: (head, exchange) => {
+            arrived++;
+            onRequest(head, exchange);
+          },
           onCrash: (error) => {
             throw error;
           },
@@ -111,6 +116,8 @@ describe('warmUp', () => {
       },
     });
     expect(requests).toBeGreaterThan(0);
+    expect(arrived).toBeGreaterThanOrEqual(requests);
+    expect(connections).toBeGreaterThan(1);
     // Requests not answered in time are abandoned.
     expect(outcomes).toMatchObject({ refused: [], failed: 0 });
     expect(outcomes.decided).toBeGreaterThanOrEqual(requests);

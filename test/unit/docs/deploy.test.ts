@@ -117,3 +117,21 @@ describe('deploy/alerts.yaml', () => {
     expect(names.filter((name) => !isKnown(name))).toEqual([]);
   });
 });
+
+describe('the systemd unit in docs/operating.md', () => {
+  const unit = read('docs/operating.md').match(/```ini\n(\[Unit\][^]*?)```/)?.[1] ?? '';
+
+  test('Only the user of the service may read its files', () => {
+    expect(unit.split('\n')).toEqual(expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700']));
+  });
+
+  test('It runs the server as npm start does, and does not restart it with settings that it refused', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
+    const [, words = ''] = /exec node (.*)$/.exec(scripts.start) ?? [];
+    expect(words).toMatch(/ dist\/app\/main\.js serve$/);
+    expect(unit.split('\n')).toContain(`ExecStart=/usr/bin/node ${words}`);
+    expect(unit.split('\n')).toContain('RestartPreventExitStatus=78');
+    const image = /^CMD (\[.*\])$/m.exec(read('deploy/Dockerfile'))?.[1] ?? '[]';
+    expect(JSON.parse(image)).toEqual(['node', ...words.split(' ')]);
+  });
+});

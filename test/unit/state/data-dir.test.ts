@@ -1,8 +1,21 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { dataDirFault, makeFolders } from '../../../src/state/data-dir.ts';
+
+/** Folders that this user may not write. Simulated, because root may write everywhere. */
+const denied = vi.hoisted(() => new Set<string>());
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof fs>();
+  const accessSync = (path: string, mode?: number): void => {
+    const wanted = (mode ?? 0) & real.constants.W_OK;
+    if (denied.has(path) && wanted !== 0) throw new Error(`EACCES: permission denied, access '${path}'`);
+    real.accessSync(path, mode);
+  };
+  return { ...real, accessSync };
+});
 
 let folder = '';
 beforeEach(() => {
@@ -35,5 +48,10 @@ describe('dataDirFault', () => {
     expect(dataDirFault(file)).toBe(`${file} is not a folder`);
     expect(dataDirFault(join(file, 'below'))).toContain('below cannot be made: ENOTDIR');
     expect(dataDirFault('/proc/nope')).toContain('/proc/nope cannot be made: ENOENT');
+  });
+
+  test('dataDirFault explains that a folder cannot be written', () => {
+    denied.add(folder);
+    expect(dataDirFault(folder)).toBe(`${folder} cannot be written: EACCES: permission denied, access '${folder}'`);
   });
 });

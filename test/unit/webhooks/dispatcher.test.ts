@@ -3,7 +3,13 @@ import { newId } from '../../../src/kernel/ids.ts';
 import type { DeliveryId } from '../../../src/work/webhook.ts';
 import type { DeliveryMirror } from '../../../src/webhooks/delivery-mirror.ts';
 import { decodeDue } from '../../../src/webhooks/due-delivery.ts';
-import { DELIVERIES_HELD_PER_ENDPOINT_MAX, DELIVERIES_WAITING_MAX } from '../../../src/kernel/limits.ts';
+import {
+  DELIVERIES_HELD_PER_ENDPOINT_MAX,
+  DELIVERIES_PENDING_MAX,
+  DELIVERIES_PENDING_PER_CUSTOMER_MAX,
+  DELIVERIES_PENDING_PER_ENDPOINT_MAX,
+  DELIVERIES_WAITING_MAX,
+} from '../../../src/kernel/limits.ts';
 import { open, tempFolder, tempStore } from '../state/support.ts';
 import { HAND_OVER_GAP_MS } from '../../../src/webhooks/dispatcher.ts';
 import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';
@@ -51,6 +57,38 @@ describe('deliveries of a decision', () => {
     bench.decide('BLOCK', 50);
     await bench.dispatcher.settled();
     expect(bench.rows('pending')).toHaveLength(100);
+  });
+});
+
+describe('the limits of pending deliveries', () => {
+  test.each([
+    ['its endpoint', 'pendingCountOf', DELIVERIES_PENDING_PER_ENDPOINT_MAX],
+    ['its customer', 'pendingCountOfCustomer', DELIVERIES_PENDING_PER_CUSTOMER_MAX],
+    ['all customers', 'pendingCount', DELIVERIES_PENDING_MAX],
+  ] as const)("A decision's delivery is skipped while too many are pending for %s", async (_of, count, most) => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    const pending = vi.spyOn(bench.store.deliveries, count).mockReturnValue(most - 1);
+    bench.decide('BLOCK');
+    await bench.handedOut(1);
+    pending.mockReturnValue(most);
+    bench.decide('BLOCK', 2);
+    await bench.dispatcher.settled();
+    pending.mockRestore();
+    expect([bench.rows('pending').length, bench.rows('skipped').length]).toEqual([1, 2]);
+    expect(bench.dispatcher.fanOut.overflowed).toBe(2);
+  });
+
+  test('A customer may have no more deliveries pending than there is room for in total', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    vi.spyOn(bench.store.deliveries, 'pendingCount').mockReturnValue(DELIVERIES_PENDING_MAX - 100);
+    const own = vi.spyOn(bench.store.deliveries, 'pendingCountOfCustomer').mockReturnValue(100);
+    bench.decide('BLOCK');
+    own.mockReturnValue(0);
+    bench.decide('BLOCK');
+    await bench.handedOut(1);
+    expect(bench.dispatcher.fanOut.overflowed).toBe(1);
   });
 });
 
