@@ -17,13 +17,12 @@ export class KeyedHash {
     this.#k1 = key.readInt32LE(4);
   }
 
-  /** Hashes `scope` (any 32 bits) and `text` into `low` and `high`. */
-  update(scope: number, text: string): void {
+  /** Hashes `scope` (any 32 bits) and the first `length` characters of `text` into `low` and `high`. */
+  update(scope: number, text: string, length = text.length): void {
     let v0 = this.#k0;
     let v1 = this.#k1 ^ 0xee;
     let v2 = 0x6c796765 ^ this.#k0;
     let v3 = 0x74656462 ^ this.#k1;
-    const length = text.length;
     const words = (length + 1) >> 1;
     // Mixes the scope, the text and its length, then runs three final rounds for each of the two halves.
     for (let i = -1; i < words + 7; i++) {

@@ -120,14 +120,14 @@ export class EventKeys {
 
   #readDevice(device: string, scope: number): void {
     const hash = this.#hash;
-    hash.update(scope, device.length > DEVICE_CHARACTERS ? device.slice(0, DEVICE_CHARACTERS) : device);
+    hash.update(scope, device, Math.min(device.length, DEVICE_CHARACTERS));
     this.deviceLow = hash.low | 0;
     this.deviceHigh = hash.high | 0;
   }
 
   #readBrowser(browser: string, scope: number): void {
     const hash = this.#hash;
-    hash.update(scope, browser.slice(0, DEVICE_CHARACTERS));
+    hash.update(scope, browser, Math.min(browser.length, DEVICE_CHARACTERS));
     this.browserLow = hash.low | 0;
     this.browserHigh = hash.high | 0;
     this.device = memberOf(this.browserHigh);
