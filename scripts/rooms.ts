@@ -209,6 +209,7 @@ export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly 
   workers: ['api', 'app', 'cluster', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
   scripts: ['client', 'contract', 'kernel', 'risk'],
   bench: [
+    'api',
     'assets',
     'auth',
     'client',

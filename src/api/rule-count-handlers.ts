@@ -9,7 +9,7 @@ import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import { ChallengerCounter, RuleCounter, type RuleCounts } from '../history/rule-counter.ts';
-import type { Coverage, HistoryStats } from '../ports/decision-history.ts';
+import type { Coverage, HistoryStats, HistoryStatsPoint } from '../ports/decision-history.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { familyOf } from '../risk/explain.ts';
 import type { Labels } from '../state/label-table.ts';
@@ -118,9 +118,10 @@ export function ruleCountHandlers(
     coverage: Coverage,
   ): Promise<ReadonlyMap<string, number>> {
     const hits = new Map<string, number>();
-    for (const { counts } of await stats.read(customer, from, to, HOUR_SECONDS, slices, coverage)) {
+    const add = ({ counts }: HistoryStatsPoint): void => {
       for (const [code, count] of counts.reasons) hits.set(code, (hits.get(code) ?? 0) + count);
-    }
+    };
+    await stats.read(customer, from, to, HOUR_SECONDS, slices, add, coverage);
     return hits;
   }
 

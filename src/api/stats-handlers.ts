@@ -2,11 +2,11 @@ import { STATS_POINTS_MAX } from '../kernel/limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISIONS } from '../risk/decision.ts';
-import type { HistoryStats, HistoryStatsPoint } from '../ports/decision-history.ts';
+import type { HistoryNamedCounts, HistoryStats, HistoryStatsPoint } from '../ports/decision-history.ts';
 import type { Slices } from '../state/turns.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
-import { AnswerPieces } from './kit/response-pieces.ts';
+import { JsonBytes } from './kit/json-bytes.ts';
 import { badQuery, readQuery } from './query.ts';
 
 /** Periods by default, by the length of one. */
@@ -26,13 +26,17 @@ export function statsHandlers(
     const from = read.value.from ?? Math.max(0, to - step * (PERIODS[step] ?? 1));
     if (from >= to) return { kind: 'problem', problem: badQuery('from', REVERSED) };
     if ((to - from) / step > STATS_POINTS_MAX) return { kind: 'problem', problem: badQuery('from', TOO_LONG) };
-    const points = await stats.read(request.caller.customer, from, to, step, request.slices, request.coverage);
-    const pieces = new AnswerPieces(request.slices);
-    await pieces.add(`${JSON.stringify({ from, to, step }).slice(0, -1)},"points":[`);
-    const names = new Map<string, string>();
-    for (const [n, point] of points.entries()) await pieces.add((n === 0 ? '' : ',') + pointText(point, names));
-    await pieces.add(']}');
-    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
+    const out = new JsonBytes();
+    const names = new Map<string, Uint8Array>();
+    let points = 0;
+    out.ascii(`${JSON.stringify({ from, to, step }).slice(0, -1)},"points":[`);
+    const show = (point: HistoryStatsPoint): void => {
+      if (points++ > 0) out.put(COMMA);
+      writePoint(out, point, names);
+    };
+    await stats.read(request.caller.customer, from, to, step, request.slices, show, request.coverage);
+    out.ascii(']}');
+    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: out.done() };
   };
 
   return { readStats: endpoint({}, readStats) };
@@ -41,33 +45,50 @@ export function statsHandlers(
 const REVERSED = 'This must be before to.';
 const TOO_LONG = `There may be at most ${STATS_POINTS_MAX} steps between from and to.`;
 
-/**
- * Returns a period as the endpoint shows it. `names` keeps the names of the response as JSON. Measured: 7 µs for 43 names, 16 µs as an
- * object that is serialized.
- */
-function pointText({ at, counts }: HistoryStatsPoint, names: Map<string, string>): string {
+const COMMA = Buffer.from(',');
+const AT = Buffer.from('{"at":');
+/** What precedes the count of each decision. */
+const BEFORE_DECISIONS = DECISIONS.map((decision, n) =>
+  Buffer.from(`${n === 0 ? ',"decisions":{' : ','}"${decision}":`),
+);
+const BEFORE_TYPES = Buffer.from('},"event_types":{');
+const BEFORE_REASONS = Buffer.from('},"reasons":{');
+const BEFORE_SCORES = Buffer.from('},"scores":[');
+const AFTER_SCORES = '],"latency_ms":';
+const BEFORE_REFUSALS = Buffer.from(',"refusals":{');
+const END = Buffer.from('}}');
+
+/** Writes a period as the endpoint shows it. `names` keeps the names of the response as JSON. */
+function writePoint(out: JsonBytes, { at, counts }: HistoryStatsPoint, names: Map<string, Uint8Array>): void {
   const { decisions, scores } = counts;
-  return [
-    `{"at":${at},"decisions":{`,
-    DECISIONS.map((decision, n) => `"${decision}":${decisions[n] ?? 0}`).join(),
-    '},"event_types":{',
-    countsText(counts.eventTypes, names),
-    '},"reasons":{',
-    countsText(counts.reasons, names),
-    '},"scores":[',
-    Array.prototype.join.call(scores),
-    `],"latency_ms":{"p50":${counts.latencyAt(0.5)},"p99":${counts.latencyAt(0.99)}},"refusals":{`,
-    countsText(counts.refusals, names),
-    '}}',
-  ].join('');
+  out.put(AT);
+  out.count(at);
+  for (const [n, before] of BEFORE_DECISIONS.entries()) {
+    out.put(before);
+    out.count(decisions[n] ?? 0);
+  }
+  out.put(BEFORE_TYPES);
+  writeNamed(out, counts.eventTypes, names);
+  out.put(BEFORE_REASONS);
+  writeNamed(out, counts.reasons, names);
+  out.put(BEFORE_SCORES);
+  for (let n = 0; n < scores.length; n++) {
+    if (n > 0) out.put(COMMA);
+    out.count(scores[n] ?? 0);
+  }
+  out.ascii(`${AFTER_SCORES}{"p50":${counts.latencyAt(0.5)},"p99":${counts.latencyAt(0.99)}}`);
+  out.put(BEFORE_REFUSALS);
+  writeNamed(out, counts.refusals, names);
+  out.put(END);
 }
 
-function countsText(counts: ReadonlyMap<string, number>, names: Map<string, string>): string {
-  const members: string[] = [];
-  for (const [name, count] of counts) {
-    let text = names.get(name);
-    if (text === undefined) names.set(name, (text = `${JSON.stringify(name)}:`));
-    members.push(text + count);
+function writeNamed(out: JsonBytes, { names, counts }: HistoryNamedCounts, known: Map<string, Uint8Array>): void {
+  for (let n = 0; n < names.length; n++) {
+    const name = names[n] ?? '';
+    let shown = known.get(name);
+    if (shown === undefined) known.set(name, (shown = Buffer.from(`${JSON.stringify(name)}:`)));
+    if (n > 0) out.put(COMMA);
+    out.put(shown);
+    out.count(counts[n] ?? 0);
   }
-  return members.join();
 }

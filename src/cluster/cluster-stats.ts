@@ -1,5 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { DecisionStats, StatsPoint } from '../history/stats/decision-stats.ts';
+import { CountsReader } from '../history/stats/counts-reader.ts';
 import { decodeCounts, encodeCounts, type PeriodCounts } from '../history/stats/period-counts.ts';
 import type { Coverage, HistoryStats } from '../ports/decision-history.ts';
 import { Slices, type Turns } from '../state/turns.ts';
@@ -28,19 +29,23 @@ export class ClusterStats implements HistoryStats<Slices> {
     toSeconds: number,
     stepSeconds: number,
     slices: Slices,
+    visit: (point: StatsPoint) => void,
     coverage?: Coverage,
-  ): Promise<readonly StatsPoint[]> {
-    const [own, asked] = await Promise.all([
-      this.#own.read(customer, fromSeconds, toSeconds, stepSeconds, slices),
+  ): Promise<void> {
+    const points = new Map<number, PeriodCounts>();
+    const [, asked] = await Promise.all([
+      this.#own.read(customer, fromSeconds, toSeconds, stepSeconds, slices, ({ at, counts }) => points.set(at, counts)),
       this.#peers.ask(QUESTION, [customer, fromSeconds, toSeconds, stepSeconds]),
     ]);
     let { isPartial } = asked;
-    const points = new Map(own.map(({ at, counts }) => [at, counts]));
     for (const { parts } of asked.answers) {
       isPartial = !(await addAll(points, parts, slices)) || isPartial;
     }
     if (coverage !== undefined && isPartial) coverage.isPartial = true;
-    return [...points].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, counts }));
+    for (const [at, counts] of [...points].sort(([a], [b]) => a - b)) {
+      visit({ at, counts });
+      if (slices.isOver) await slices.begin();
+    }
   }
 }
 
@@ -50,10 +55,11 @@ async function addAll(
   parts: readonly (readonly unknown[])[],
   slices: Slices,
 ): Promise<boolean> {
+  const reader = new CountsReader();
   for (const part of parts) {
     for (let at = 0; at + 1 < part.length; at += 2) {
       const [seconds, bytes] = [part[at], part[at + 1]];
-      const counts = Buffer.isBuffer(bytes) ? decodeCounts(bytes) : null;
+      const counts = Buffer.isBuffer(bytes) ? decodeCounts(bytes, reader) : null;
       if (!isNumber(seconds) || counts === null) return false;
       const known = points.get(seconds);
       if (known === undefined) points.set(seconds, counts);
@@ -73,18 +79,19 @@ async function* answer(
   if (customer === null || !isNumber(from) || !isNumber(to) || !isNumber(step) || step < 60) throw MALFORMED;
   const slices = new Slices(turns, customer);
   await slices.begin();
+  const points: unknown[] = [];
+  await stats.read(customer, from, to, step, slices, ({ at, counts }) => points.push(at, encodeCounts(counts)));
   let part: unknown[] = [];
   let bytes = 0;
-  for (const { at, counts } of await stats.read(customer, from, to, step, slices)) {
-    const encoded = encodeCounts(counts);
-    part.push(at, encoded);
+  for (let n = 0; n < points.length; n += 2) {
+    const encoded = points[n + 1] as Buffer;
+    part.push(points[n], encoded);
     bytes += encoded.length;
     if (bytes > PEER_PART_BYTES) {
       yield part;
       part = [];
       bytes = 0;
     }
-    if (slices.isOver) await slices.begin();
   }
   yield part;
 }

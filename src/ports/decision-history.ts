@@ -87,15 +87,16 @@ export type HistoryPage =
 
 /** Counts of a customer's requests. The single-node adapter is `DecisionStats`. */
 export interface HistoryStats<Slices> {
-  /** Returns the periods of `stepSeconds` in which something happened, oldest first. */
+  /** Visits the periods of `stepSeconds` in which something happened, oldest first. `visit` must be short. */
   read(
     customer: CustomerNumber,
     fromSeconds: number,
     toSeconds: number,
     stepSeconds: number,
     slices: Slices,
+    visit: (point: HistoryStatsPoint) => void,
     coverage?: Coverage,
-  ): Promise<readonly HistoryStatsPoint[]>;
+  ): Promise<void>;
 }
 
 export interface HistoryStatsPoint {
@@ -105,9 +106,15 @@ export interface HistoryStatsPoint {
     /** By the position in `DECISIONS`. */
     readonly decisions: ArrayLike<number>;
     readonly scores: ArrayLike<number>;
-    readonly eventTypes: ReadonlyMap<string, number>;
-    readonly reasons: ReadonlyMap<string, number>;
-    readonly refusals: ReadonlyMap<string, number>;
+    readonly eventTypes: HistoryNamedCounts;
+    readonly reasons: HistoryNamedCounts;
+    readonly refusals: HistoryNamedCounts;
     latencyAt(share: number): number | null;
   };
+}
+
+export interface HistoryNamedCounts extends Iterable<readonly [string, number]> {
+  readonly names: readonly string[];
+  /** By the position in `names`. */
+  readonly counts: readonly number[];
 }

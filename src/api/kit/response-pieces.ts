@@ -4,10 +4,16 @@ import type { Slices } from '../../state/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
 
 /** Choice: room for a text of usual length, with which a piece ends, beyond its size. */
-const POOLED_BYTES = ANSWER_PIECE_BYTES + 8_192;
+export const PIECE_ROOM_BYTES = 8_192;
+const POOLED_BYTES = ANSWER_PIECE_BYTES + PIECE_ROOM_BYTES;
 /** Choice: 4.5 MB at most, some four pages. */
 const POOLED_MAX = 64;
 const POOL = new BufferPool(POOLED_BYTES, POOLED_MAX);
+
+/** Returns memory for a piece and the text that ends it. */
+export function takePiece(): Buffer {
+  return POOL.take();
+}
 
 /** Takes back a piece that was sent, for use by later responses. */
 export function givePiece(piece: Uint8Array): void {
@@ -79,7 +85,7 @@ export class AnswerPieces {
 }
 
 /** Returns a copy; one of usual length is in memory of the pool. */
-function pieceOf(bytes: Uint8Array): Buffer {
+export function pieceOf(bytes: Uint8Array): Buffer {
   if (bytes.length < ANSWER_PIECE_BYTES || bytes.length > POOLED_BYTES) return Buffer.from(bytes);
   const piece = POOL.take();
   piece.set(bytes);

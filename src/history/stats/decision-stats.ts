@@ -3,13 +3,15 @@ import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { HistoryStats } from '../../ports/decision-history.ts';
 import { STATS_CUSTOMERS_MAX, STATS_HOURS_KEPT, STATS_MINUTES_KEPT } from '../../kernel/limits.ts';
 import { lackOfRoom } from '../../state/disk-room.ts';
-import { Slices, Turns } from '../../state/turns.ts';
+import { Slices, Turns, walkInSlices } from '../../state/turns.ts';
 import { u32Key, withoutSum, withSum } from '../../state/value.ts';
+import { CountsReader } from './counts-reader.ts';
 import { decodeCounts, encodeCounts, PeriodCounts } from './period-counts.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const HOUR_MS = MINUTES * MINUTE_MS;
+const HOUR_SECONDS = 3_600;
 /** Kind of row. */
 const MINUTE_ROW = 0;
 const HOUR_ROW = 1;
@@ -88,57 +90,85 @@ export class DecisionStats implements HistoryStats<Slices> {
     await this.#writeEnded(new Slices(this.#turns)).catch(() => {});
   }
 
-  /** Returns the periods of `stepSeconds` from `fromSeconds` on and before `toSeconds` in which something happened, oldest first. */
+  /**
+   * Visits the periods of `stepSeconds` from `fromSeconds` on and before `toSeconds` in which something happened, oldest first. A point is
+   * made when it is visited, so a long range needs no more memory than a short one.
+   */
   async read(
     customer: CustomerNumber,
     fromSeconds: number,
     toSeconds: number,
     stepSeconds: number,
     slices: Slices,
-  ): Promise<readonly StatsPoint[]> {
-    const points = new Map<number, PeriodCounts>();
-    const startOf = (atSeconds: number): number => atSeconds - (atSeconds % stepSeconds);
-    /** Returns false for bytes that are no counts. */
-    const put = (atSeconds: number, stored: Uint8Array): boolean => {
-      const known = points.get(startOf(atSeconds));
-      if (known !== undefined) return known.mergeEncoded(stored);
-      const counts = decodeCounts(stored);
-      if (counts !== null) points.set(startOf(atSeconds), counts);
-      return counts !== null;
-    };
-    const hourFrom = Math.floor(fromSeconds / 3_600);
-    const hourEnd = Math.ceil(toSeconds / 3_600);
-    const summed = new Set<number>();
-    if (stepSeconds >= 3_600) {
-      await this.#visit(customer, HOUR_ROW, hourFrom, hourEnd, slices, isAny, (hour, stored) => {
-        if (put(hour * 3_600, stored)) summed.add(hour);
+    visit: (point: StatsPoint) => void,
+  ): Promise<void> {
+    const reader = new CountsReader();
+    const points = new PointBuilder(stepSeconds, visit);
+    const isByHour = stepSeconds >= HOUR_SECONDS;
+    const hourEnd = Math.ceil(toSeconds / HOUR_SECONDS);
+    const minuteEnd = isByHour ? hourEnd * MINUTES : Math.ceil(toSeconds / 60);
+    let minute = isByHour ? Math.floor(fromSeconds / HOUR_SECONDS) * MINUTES : Math.floor(fromSeconds / 60);
+    if (isByHour) {
+      // Before the first minute that is kept, hours are all there is.
+      const firstHour = Math.min(hourEnd, Math.floor(this.#firstMinute(customer, minute, minuteEnd) / MINUTES));
+      await this.#visit(customer, HOUR_ROW, minute / MINUTES, firstHour, slices, (hour, stored) => {
+        points.addStored(hour * HOUR_SECONDS, stored, reader);
       });
+      minute = Math.max(minute, firstHour * MINUTES);
     }
-    const live = this.#minutesOf(customer);
-    const isUnsummed = (minute: number): boolean => !summed.has(Math.floor(minute / MINUTES));
-    let minuteFrom = stepSeconds >= 3_600 ? hourFrom * MINUTES : Math.floor(fromSeconds / 60);
-    const minuteEnd = stepSeconds >= 3_600 ? hourEnd * MINUTES : Math.ceil(toSeconds / 60);
-    while (minuteFrom < minuteEnd && !isUnsummed(minuteFrom)) minuteFrom += MINUTES - (minuteFrom % MINUTES);
-    await this.#visit(customer, MINUTE_ROW, minuteFrom, minuteEnd, slices, isUnsummed, (minute, stored) => {
-      if (live.get(minute)?.isMerged !== true) put(minute * 60, stored);
-    });
-    for (const [minute, { counts }] of live) {
-      if (minute < minuteFrom || minute >= minuteEnd || !isUnsummed(minute)) continue;
-      const at = startOf(minute * 60);
-      const point = points.get(at) ?? new PeriodCounts();
-      point.merge(counts);
-      points.set(at, point);
+    while (minute < minuteEnd) {
+      const end = isByHour ? minute + MINUTES : minuteEnd;
+      const summed = isByHour ? this.#table.getBinary(rowKey(customer, HOUR_ROW, minute / MINUTES)) : undefined;
+      const isSummed = summed !== undefined && points.addStored(minute * 60, withoutSum(summed), reader);
+      if (!isSummed) await this.#readMinutes(customer, minute, end, slices, points, reader);
+      minute = end;
+      if (slices.isOver) await slices.begin();
     }
-    return [...points].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, counts }));
+    points.end();
   }
 
-  #minutesOf(customer: CustomerNumber): ReadonlyMap<number, Live> {
-    const found = new Map<number, Live>();
+  /** Adds the minutes of a range, stored and in memory. */
+  async #readMinutes(
+    customer: CustomerNumber,
+    from: number,
+    end: number,
+    slices: Slices,
+    points: PointBuilder,
+    reader: CountsReader,
+  ): Promise<void> {
+    const live = this.#minutesOf(customer).filter(({ minute }) => minute >= from && minute < end);
+    const addLiveBefore = (before: number): void => {
+      for (let [first] = live; first !== undefined && first.minute < before; [first] = live) {
+        points.add(first.minute * 60, first.own.counts);
+        live.shift();
+      }
+    };
+    await this.#visit(customer, MINUTE_ROW, from, end, slices, (minute, stored) => {
+      addLiveBefore(minute);
+      const [first] = live;
+      if (first?.minute !== minute || !first.own.isMerged) points.addStored(minute * 60, stored, reader);
+      // In the same turn of the event loop: a later write may add the stored counts to those in memory.
+      addLiveBefore(minute + 1);
+    });
+    addLiveBefore(end);
+  }
+
+  /** Returns the first minute of a range with counts, stored or in memory; Infinity without one. */
+  #firstMinute(customer: CustomerNumber, from: number, end: number): number {
+    const range = { start: rowKey(customer, MINUTE_ROW, from), end: rowKey(customer, MINUTE_ROW, end), limit: 1 };
+    const [key] = this.#table.getKeys(range);
+    const live = this.#minutesOf(customer).flatMap(({ minute }) => (minute >= from && minute < end ? [minute] : []));
+    return Math.min(key === undefined ? Number.POSITIVE_INFINITY : periodOf(key), ...live);
+  }
+
+  /** Returns the minutes that are in memory, oldest first. */
+  #minutesOf(customer: CustomerNumber): { readonly minute: number; readonly own: Live }[] {
+    const found: { minute: number; own: Live }[] = [];
     for (const { minute, live } of [...this.#ended, { minute: this.#minute, live: this.#live }]) {
       const own = live.get(customer);
-      if (own !== undefined) found.set(minute, own);
+      if (own !== undefined) found.push({ minute, own });
     }
-    return found;
+    return found.sort((a, b) => a.minute - b.minute);
   }
 
   #turnTo(minute: number): void {
@@ -191,23 +221,18 @@ export class DecisionStats implements HistoryStats<Slices> {
 
   /** Sums the minutes of each hour of the last day that is over and has no row, and removes expired rows. */
   async #sumHours(hour: number, slices: Slices): Promise<void> {
+    const reader = new CountsReader();
     for (let customer = this.#customerFrom(0); customer !== null; customer = this.#customerFrom(customer + 1)) {
       for (let past = hour - 24; past < hour; past++) {
         const key = rowKey(customer, HOUR_ROW, past);
         if (this.#table.doesExist(key)) continue;
         const sum = new PeriodCounts();
         let minutes = 0;
-        await this.#visit(
-          customer,
-          MINUTE_ROW,
-          past * MINUTES,
-          (past + 1) * MINUTES,
-          slices,
-          isAny,
-          (_minute, stored) => {
-            if (sum.mergeEncoded(stored)) minutes++;
-          },
-        );
+        await this.#visit(customer, MINUTE_ROW, past * MINUTES, (past + 1) * MINUTES, slices, (_minute, stored) => {
+          if (!reader.read(stored)) return;
+          sum.mergeRead(reader);
+          minutes++;
+        });
         if (minutes > 0) await this.#put(key, sum);
       }
       await this.#removeBefore(customer, MINUTE_ROW, hour * MINUTES - STATS_MINUTES_KEPT);
@@ -229,25 +254,19 @@ export class DecisionStats implements HistoryStats<Slices> {
     await Promise.all(keys.map((key) => this.#table.remove(Buffer.from(key)).catch(() => {})));
   }
 
-  async #visit(
+  #visit(
     customer: CustomerNumber,
     kind: number,
     from: number,
     end: number,
     slices: Slices,
-    isWanted: (period: number) => boolean,
     visit: (period: number, stored: Uint8Array) => void,
   ): Promise<void> {
     const range = { start: rowKey(customer, kind, from), end: rowKey(customer, kind, end) };
-    const keys: Buffer[] = [];
-    for (const key of this.#table.getKeys(range)) {
-      if (isWanted(periodOf(key))) keys.push(Buffer.from(key));
-    }
-    for (const key of keys) {
-      const stored = this.#table.getBinaryFast(key);
-      if (stored !== undefined) visit(periodOf(key), withoutSum(stored));
-      if (slices.isOver) await slices.begin();
-    }
+    return walkInSlices(this.#table, range, slices, (key, stored) => {
+      visit(periodOf(key), withoutSum(stored));
+      return 'on';
+    });
   }
 
   #read(key: Buffer): PeriodCounts | null {
@@ -261,8 +280,38 @@ export class DecisionStats implements HistoryStats<Slices> {
   }
 }
 
-function isAny(): boolean {
-  return true;
+/** Sums counts, which come in the order of time, into points. */
+class PointBuilder {
+  readonly #stepSeconds: number;
+  readonly #visit: (point: StatsPoint) => void;
+  #at = 0;
+  #counts: PeriodCounts | null = null;
+
+  constructor(stepSeconds: number, visit: (point: StatsPoint) => void) {
+    this.#stepSeconds = stepSeconds;
+    this.#visit = visit;
+  }
+
+  add(atSeconds: number, counts: PeriodCounts): void {
+    this.#of(atSeconds).merge(counts);
+  }
+
+  /** Returns false for bytes that are no counts. */
+  addStored(atSeconds: number, stored: Uint8Array, reader: CountsReader): boolean {
+    return reader.read(stored) && (this.#of(atSeconds).mergeRead(reader), true);
+  }
+
+  end(): void {
+    if (this.#counts !== null) this.#visit({ at: this.#at, counts: this.#counts });
+    this.#counts = null;
+  }
+
+  #of(atSeconds: number): PeriodCounts {
+    const at = atSeconds - (atSeconds % this.#stepSeconds);
+    if (at !== this.#at) this.end();
+    this.#at = at;
+    return (this.#counts ??= new PeriodCounts());
+  }
 }
 
 function periodOf(key: Uint8Array): number {

@@ -1,6 +1,8 @@
-import { pack, unpack } from '../../kernel/pack.ts';
+import { pack } from '../../kernel/pack.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import { RULES } from '../../risk/rules/rule-table.ts';
+import { CountsReader } from './counts-reader.ts';
+import { NamedCounts } from './named-counts.ts';
 
 export const SCORE_BUCKETS = 20;
 /** Four for each doubling, from 1/16 ms to 4 s: a percentile is off by at most a tenth. */
@@ -17,16 +19,16 @@ const OTHER = 'other';
 
 /** What happened to a customer's requests in a minute or an hour. */
 export class PeriodCounts {
-  readonly decisions = new Uint32Array(DECISIONS.length);
+  readonly decisions = zeros(DECISIONS.length);
   /** Five points each; the last one has 95 to 100. */
-  readonly scores = new Uint32Array(SCORE_BUCKETS);
-  readonly latency = new Uint32Array(LATENCY_BUCKETS);
-  readonly eventTypes = new Map<string, number>();
-  readonly #reasons = new Map<string, number>();
+  readonly scores = zeros(SCORE_BUCKETS);
+  readonly latency = zeros(LATENCY_BUCKETS);
+  readonly eventTypes = new NamedCounts();
+  readonly #reasons = new NamedCounts();
   /** By the position in `RULES`: rules that fired and are not in `#reasons` yet; null if there are none. */
   #fired: Uint32Array | null = null;
   /** By problem code. */
-  readonly refusals = new Map<string, number>();
+  readonly refusals = new NamedCounts();
 
   /** Counts a decision, without its reasons. */
   decided(decision: number, score: number, latencyMs: number, eventType: string): void {
@@ -36,16 +38,16 @@ export class PeriodCounts {
     this.#addType(eventType, 1);
   }
 
-  get reasons(): ReadonlyMap<string, number> {
+  get reasons(): NamedCounts {
     const fired = this.#fired;
     this.#fired = null;
     for (const [rule, count] of fired?.entries() ?? [])
-      if (count > 0) add(this.#reasons, RULES[rule]?.code ?? '', count);
+      if (count > 0) this.#reasons.add(RULES[rule]?.code ?? '', count);
     return this.#reasons;
   }
 
   reason(code: string): void {
-    add(this.#reasons, code, 1);
+    this.#reasons.add(code, 1);
   }
 
   /** Counts the rules of a decision by their bits. On the hot path: names are looked up only when the counts are read. */
@@ -57,7 +59,7 @@ export class PeriodCounts {
   }
 
   refused(code: string): void {
-    add(this.refusals, code, 1);
+    this.refusals.add(code, 1);
   }
 
   merge(other: PeriodCounts): void {
@@ -65,24 +67,22 @@ export class PeriodCounts {
     sum(this.scores, other.scores);
     sum(this.latency, other.latency);
     for (const [name, count] of other.eventTypes) this.#addType(name, count);
-    for (const [code, count] of other.reasons) add(this.#reasons, code, count);
-    for (const [code, count] of other.refusals) add(this.refusals, code, count);
+    this.#reasons.addAll(other.reasons);
+    this.refusals.addAll(other.refusals);
   }
 
-  /** Adds what `encodeCounts` returned; false, without a change, for bytes of another form. */
-  mergeEncoded(bytes: Uint8Array): boolean {
-    const lists = listsIn(bytes);
-    if (lists === null) return false;
-    const [decisions, scores, latency, eventTypes, reasons, refusals] = lists;
-    for (let at = 0; at < Math.min(decisions.length, DECISIONS.length); at++) {
-      this.decisions[at] = (this.decisions[at] ?? 0) + Number(decisions[at]);
+  /** Adds the row that the reader has read. */
+  mergeRead({ numbers, names, ends }: CountsReader): void {
+    const [decisions = 0, scores = 0, latency = 0, types = 0, reasons = 0, refusals = 0] = ends;
+    for (let at = 0; at < Math.min(decisions, DECISIONS.length); at++) {
+      this.decisions[at] = (this.decisions[at] ?? 0) + (numbers[at] ?? 0);
     }
-    fill(this.scores, scores);
-    fill(this.latency, latency);
-    for (let n = 0; n + 1 < eventTypes.length; n += 2) this.#addType(String(eventTypes[n]), Number(eventTypes[n + 1]));
-    for (let n = 0; n + 1 < reasons.length; n += 2) add(this.#reasons, String(reasons[n]), Number(reasons[n + 1]));
-    for (let n = 0; n + 1 < refusals.length; n += 2) add(this.refusals, String(refusals[n]), Number(refusals[n + 1]));
-    return true;
+    addPairs(this.scores, numbers, decisions, scores);
+    addPairs(this.latency, numbers, scores, latency);
+    if (this.eventTypes.size === 0) fillFrom(this.eventTypes, names, numbers, latency, types, latency);
+    else for (let at = latency; at < types; at++) this.#addType(names[at - latency] ?? '', numbers[at] ?? 0);
+    addNamed(this.#reasons, names, numbers, types, reasons, latency);
+    addNamed(this.refusals, names, numbers, reasons, refusals, latency);
   }
 
   /** Returns the latency that this share of the decisions did not exceed, ms; null without a decision. */
@@ -99,14 +99,14 @@ export class PeriodCounts {
   }
 
   #addType(name: string, count: number): void {
-    const isRoom = this.eventTypes.size < EVENT_TYPES_MAX || this.eventTypes.has(name);
-    add(this.eventTypes, isRoom ? name : OTHER, count);
+    const isRoom = this.eventTypes.size < EVENT_TYPES_MAX || this.eventTypes.get(name) !== undefined;
+    this.eventTypes.add(isRoom ? name : OTHER, count);
   }
 }
 
 export function encodeCounts(counts: PeriodCounts): Buffer {
   return pack([
-    [...counts.decisions],
+    counts.decisions,
     sparse(counts.scores),
     sparse(counts.latency),
     flat(counts.eventTypes),
@@ -115,28 +115,12 @@ export function encodeCounts(counts: PeriodCounts): Buffer {
   ]);
 }
 
-/** Returns null for bytes of another form. */
-export function decodeCounts(bytes: Uint8Array): PeriodCounts | null {
+/** Returns null for bytes of another form. A reader of many rows is given. */
+export function decodeCounts(bytes: Uint8Array, reader = new CountsReader()): PeriodCounts | null {
+  if (!reader.read(bytes)) return null;
   const counts = new PeriodCounts();
-  return counts.mergeEncoded(bytes) ? counts : null;
-}
-
-type List = readonly unknown[];
-
-function listsIn(bytes: Uint8Array): [List, List, List, List, List, List] | null {
-  try {
-    const [decisions, scores, latency, eventTypes, reasons, refusals] = unpack(bytes);
-    return [decisions, scores, latency, eventTypes, reasons, refusals].map(listOf) as [
-      List,
-      List,
-      List,
-      List,
-      List,
-      List,
-    ];
-  } catch {
-    return null;
-  }
+  counts.mergeRead(reader);
+  return counts;
 }
 
 function latencyBucket(latencyMs: number): number {
@@ -144,34 +128,56 @@ function latencyBucket(latencyMs: number): number {
   return Math.min(LATENCY_BUCKETS - 1, bucket);
 }
 
-function sum(into: Uint32Array, from: Uint32Array): void {
+/** Not a typed array: its memory is outside of V8's heap, which costs more than the rest of a row. */
+function zeros(length: number): number[] {
+  return new Array<number>(length).fill(0);
+}
+
+function sum(into: number[], from: readonly number[]): void {
   for (let at = 0; at < into.length; at++) into[at] = (into[at] ?? 0) + (from[at] ?? 0);
 }
 
-function bump(counts: Uint32Array, at: number): void {
+function bump(counts: number[] | Uint32Array, at: number): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 
-function add(counts: Map<string, number>, name: string, count: number): void {
-  counts.set(name, (counts.get(name) ?? 0) + count);
+function sparse(counts: readonly number[]): number[] {
+  return counts.flatMap((count, at) => (count === 0 ? [] : [at, count]));
 }
 
-function sparse(counts: Uint32Array): number[] {
-  return [...counts.entries()].flatMap(([at, count]) => (count === 0 ? [] : [at, count]));
-}
-
-function fill(counts: Uint32Array, list: readonly unknown[]): void {
-  for (let n = 0; n + 1 < list.length; n += 2) {
-    const at = Number(list[n]);
-    if (at < counts.length) counts[at] = (counts[at] ?? 0) + Number(list[n + 1]);
+/** Adds pairs of a position and a count. */
+function addPairs(counts: number[], pairs: readonly number[], from: number, end: number): void {
+  for (let n = from; n + 1 < end; n += 2) {
+    const at = pairs[n] ?? 0;
+    if (at < counts.length) counts[at] = (counts[at] ?? 0) + (pairs[n + 1] ?? 0);
   }
 }
 
-function flat(counts: ReadonlyMap<string, number>): (string | number)[] {
-  return [...counts.entries()].flat();
+/** Adds the counts of a range of a row, whose names begin `before` earlier. */
+function addNamed(
+  into: NamedCounts,
+  names: readonly string[],
+  counts: readonly number[],
+  from: number,
+  end: number,
+  before: number,
+): void {
+  if (into.size === 0) fillFrom(into, names, counts, from, end, before);
+  else for (let at = from; at < end; at++) into.add(names[at - before] ?? '', counts[at] ?? 0);
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error('these bytes are not the counts of a period');
-  return value;
+/** A row has each name once. */
+function fillFrom(
+  into: NamedCounts,
+  names: readonly string[],
+  counts: readonly number[],
+  from: number,
+  end: number,
+  before: number,
+): void {
+  into.fill(names.slice(from - before, end - before), counts.slice(from, end));
+}
+
+function flat({ names, counts }: NamedCounts): (string | number)[] {
+  return names.flatMap((name, at) => [name, counts[at] ?? 0]);
 }

@@ -64,7 +64,13 @@ export function describeHistoryStats(adapter: string, open: () => Promise<Histor
     to = NOW + 24 * HOUR_MS,
   ): Promise<readonly HistoryStatsPoint[]> {
     await settled();
-    const all = await Promise.all(nodes.map(({ stats }) => stats.read(of, from / 1_000, to / 1_000, step, slices())));
+    const all = await Promise.all(
+      nodes.map(async ({ stats }) => {
+        const points: HistoryStatsPoint[] = [];
+        await stats.read(of, from / 1_000, to / 1_000, step, slices(), (point) => points.push(point));
+        return points;
+      }),
+    );
     const [first = []] = all;
     for (const points of all) expect(points.map(shown)).toEqual(first.map(shown));
     return first;

@@ -4,7 +4,7 @@ import { decodeMessage, encodeMessage, questionFormat } from '../../../src/clust
 import { comparePositions, mergePages, queryAt, sourceOf } from '../../../src/cluster/source-order.ts';
 import { nodeKey } from '../../../src/cluster/store-keys.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
-import type { Coverage, Position } from '../../../src/ports/decision-history.ts';
+import type { Coverage, HistoryStatsPoint, Position } from '../../../src/ports/decision-history.ts';
 import { Slices, Turns } from '../../../src/state/turns.ts';
 import { recordOf } from '../state/decision-log-support.ts';
 import { countIn } from '../../conformance/ports/count-event.ts';
@@ -213,19 +213,24 @@ describe('the decisions of three nodes', () => {
       if (alone !== undefined) countIn(alone.stats, event);
     }
     const range = [ONE, NOW / 1_000, NOW / 1_000 + 600, 60] as const;
-    const expected = await alone?.allStats.read(...range, slices());
-    for (const { allStats } of nodes) {
-      const points = await allStats.read(...range, slices());
-      expect(points.map(({ at: atSeconds }) => atSeconds)).toEqual(expected?.map(({ at: atSeconds }) => atSeconds));
+    const pointsOf = async (node: TestNode | undefined): Promise<readonly HistoryStatsPoint[]> => {
+      const points: HistoryStatsPoint[] = [];
+      await node?.allStats.read(...range, slices(), (point) => points.push(point));
+      return points;
+    };
+    const expected = await pointsOf(alone);
+    for (const node of nodes) {
+      const points = await pointsOf(node);
+      expect(points.map(({ at: atSeconds }) => atSeconds)).toEqual(expected.map(({ at: atSeconds }) => atSeconds));
       for (const [n, { counts }] of points.entries()) {
-        const other = expected?.[n]?.counts;
-        expect([...counts.decisions]).toEqual([...(other?.decisions ?? [])]);
+        const other = expected[n]?.counts;
+        expect(Array.from(counts.decisions)).toEqual(Array.from(other?.decisions ?? []));
         for (const share of [0.5, 0.99]) expect(counts.latencyAt(share)).toBe(other?.latencyAt(share));
       }
     }
     at(nodes, second).link.isCut = true;
     const coverage = { isPartial: false };
-    await at(nodes, first).allStats.read(...range, slices(), coverage);
+    await at(nodes, first).allStats.read(...range, slices(), () => {}, coverage);
     expect(coverage.isPartial).toBe(true);
   });
 });

@@ -36,8 +36,16 @@ function decide(stats: DecisionStats, atMs: number, times = 1, of = ONE): void {
   }
 }
 
-function read(stats: DecisionStats, from: number, to: number, step: number, of = ONE): Promise<readonly StatsPoint[]> {
-  return stats.read(of, from / 1000, to / 1000, step, new Slices(new Turns()));
+async function read(
+  stats: DecisionStats,
+  from: number,
+  to: number,
+  step: number,
+  of = ONE,
+): Promise<readonly StatsPoint[]> {
+  const points: StatsPoint[] = [];
+  await stats.read(of, from / 1000, to / 1000, step, new Slices(new Turns()), (point) => points.push(point));
+  return points;
 }
 
 const blocksOf = (points: readonly StatsPoint[]): unknown[] =>
