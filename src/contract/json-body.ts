@@ -37,8 +37,8 @@ function parseJson(bytes: Buffer): Parsed {
   if (shape.depth > JSON_DEPTH_MAX)
     return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
   let text: string;
-  if (isAscii(bytes)) text = bytes.toString('latin1');
-  else if (isUtf8(bytes)) text = bytes.toString('utf8');
+  if (isAscii(bytes)) text = bytes.latin1Slice();
+  else if (isUtf8(bytes)) text = bytes.utf8Slice();
   else return fault('malformed_json', 'The body is not valid UTF-8.');
   try {
     return { kind: 'parsed', value: JSON.parse(text), topLevelNames: shape.topLevelNames };

@@ -23,8 +23,9 @@ export const deviceAgentContradiction: Rule = {
     if (agent === null || agent.form === 'other') return null;
     const signals = token.kind === 'collector' ? token.signals : null;
     if (signals !== null && asksForDesktopSite(agent, signals)) return null;
-    const found =
-      (isWebView(userAgent, signals) ? null : findInHints(facts, agent, signals)) ?? findInSignals(agent, signals);
+    const hint = findInHints(facts, agent, signals);
+    // In this order, because most requests have no such hint, and finding out whether it is a web view costs more.
+    const found = (hint === null || isWebView(userAgent, signals) ? null : hint) ?? findInSignals(agent, signals);
     return found === null ? null : hit(found.slice(0, EVIDENCE_CHARACTERS_MAX));
   },
 };

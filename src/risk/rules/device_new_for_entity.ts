@@ -21,13 +21,14 @@ export const deviceNewForEntity = withThresholds({
     "the entity's first day; no collector fingerprint; a common one without an id of the browser; with an id, the entity came with the same fingerprint in 24 h, and it is not common; a fingerprint has less weight from the 11th network on",
   evaluate({ history }, _policy, { knownHoursMin }) {
     const device = history?.device ?? null;
-    const hasId = device !== null && device.browser !== null;
-    const share = hasId || device === null ? 1 : shareOfOne(device);
+    if (history === null || device === null) return null;
+    const hasId = device.browser !== null;
+    const share = hasId ? 1 : shareOfOne(device);
     if (share === 0) return null;
-    const known = history?.entities.find(
+    const known = history.entities.find(
       (one) => one.deviceIsNew && one.knownForSeconds > knownHoursMin * 3_600 && (one.networkIsNew || !hasId),
     );
-    if (device === null || known === undefined) return null;
+    if (known === undefined) return null;
     const evidence = `${entityName(known)}: a new device after ${Math.floor(known.knownForSeconds / 3_600)} h`;
     return scaledHit(evidence, share, describeShare(device));
   },

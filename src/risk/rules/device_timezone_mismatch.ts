@@ -21,7 +21,7 @@ export const deviceTimezoneMismatch: Rule = {
     if (token.kind !== 'collector' || token.signals.timeZone === null) return null;
     const country = geo?.country ?? null;
     if (country === null || isRelay(facts, policy)) return null;
-    const zone = TIME_ZONES.get(token.signals.timeZone.toLowerCase());
+    const zone = findZone(token.signals.timeZone);
     const local = ZONES_BY_COUNTRY.get(country);
     if (zone === undefined || local === undefined || zone.countries.includes(country)) return null;
     if (local.some((other) => showsSameTime(zone, other))) return null;
@@ -31,6 +31,18 @@ export const deviceTimezoneMismatch: Rule = {
 
 /** Choice: keeps evidence short, because the zone is the client's text. */
 const EVIDENCE_CHARACTERS_MAX = 200;
+
+let lastName = '';
+let lastZone: TimeZone | undefined;
+
+/** Most tokens name the same few zones, so the last one is kept. */
+function findZone(name: string): TimeZone | undefined {
+  if (name !== lastName) {
+    lastZone = TIME_ZONES.get(name.toLowerCase());
+    lastName = name;
+  }
+  return lastZone;
+}
 
 const ZONES_BY_COUNTRY = groupByCountry();
 

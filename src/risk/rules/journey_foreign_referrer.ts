@@ -19,8 +19,9 @@ export const journeyForeignReferrer: Rule = {
   hint: 'the referring page belongs to another site',
   quietedBy: 'payment, login and mail providers; domains that differ only in the suffix',
   evaluate({ eventType, url, referrer }) {
-    if (!LATE_STEPS.has(eventType) || !isWeb(url) || !isWeb(referrer)) return null;
-    // Handles the usual case without the public suffix list.
+    if (!LATE_STEPS.has(eventType) || url === null || referrer === null || haveSameStart(url, referrer)) return null;
+    if (!isWeb(url) || !isWeb(referrer)) return null;
+    // Handles other spellings of the same host without the public suffix list.
     if (hostText(url) === hostText(referrer)) return null;
     const here = parseDomain(url);
     const there = parseDomain(referrer);
@@ -29,8 +30,26 @@ export const journeyForeignReferrer: Rule = {
   },
 };
 
-function isWeb(text: string | null): text is string {
-  return text !== null && /^\s*https?:\/\//i.test(text);
+const HTTPS = 'https://';
+
+/** Recognises the usual case, both with `https://` and the same host, without regular expressions. */
+function haveSameStart(url: string, referrer: string): boolean {
+  if (!url.startsWith(HTTPS) || !referrer.startsWith(HTTPS)) return false;
+  for (let at = HTTPS.length; ; at++) {
+    const isEnd = endsHost(url, at);
+    if (isEnd || endsHost(referrer, at)) return isEnd && endsHost(referrer, at);
+    if (url.charCodeAt(at) !== referrer.charCodeAt(at)) return false;
+  }
+}
+
+function endsHost(text: string, at: number): boolean {
+  if (at >= text.length) return true;
+  const character = text[at];
+  return character === '/' || character === '?' || character === '#' || character === '\\';
+}
+
+function isWeb(text: string): boolean {
+  return /^\s*https?:\/\//i.test(text);
 }
 
 /** Returns the text up to the first character that ends a host. Two equal texts are one site, even if they are malformed. */

@@ -59,18 +59,23 @@ interface Travel {
 
 /** Returns null if no entity came from over `kmMin` away, or if its location is unknown. */
 export function findTravel({ geo, history }: Facts, policy: Policy, kmMin: number): Travel | null {
-  if (geo === null || history === null) return null;
+  // Most entities have no other location.
+  if (geo === null || history === null || !history.entities.some(hasLeft)) return null;
   const here = placeOf(geo, policy);
   if (here === null || ownerScale(history) === 0) return null;
   const isKnownNetwork = history.context?.network === 'known';
   let fastest: Travel | null = null;
   for (const entity of history.entities) {
-    if (entity.placeIsFamiliar) continue;
+    if (!hasLeft(entity)) continue;
     const leg = fastestLeg(here, entity.places, kmMin);
     if (leg !== null && !(isKnownNetwork && leg.from.isFamiliar) && (fastest === null || leg.kmh > fastest.leg.kmh))
       fastest = { entity, leg, geo };
   }
   return fastest;
+}
+
+function hasLeft({ placeIsFamiliar, places }: EntityHistory): boolean {
+  return !placeIsFamiliar && places.length > 0;
 }
 
 /** Returns `user_id: from DE 52.5,13.4 to US 40.7,-74.0, 6290 km beyond both radii in 2 h`. */

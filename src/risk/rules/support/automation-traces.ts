@@ -32,6 +32,7 @@ export interface AutomationTraces {
 export function automationTraces(token: TokenFacts): AutomationTraces | null {
   if (token.kind !== 'collector') return null;
   const { automation, webView } = token.signals;
+  if (automation === null || automation.length === 0) return null;
   const known = [...new Set(automation)].filter(
     (code) => (DRIVERS.has(code) || Object.hasOwn(CAUSES, code)) && (webView === null || IN_WEB_VIEWS.has(code)),
   );
