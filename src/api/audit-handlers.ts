@@ -19,15 +19,19 @@ export function auditHandlers(endpoint: EndpointFactory, { store, cursors }: Aud
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.listAudit);
     if (read.kind === 'problem') return read;
-    const { kind = null, since } = read.values;
+    const { kind = null, since, until } = read.values;
     const { after, limit } = read;
-    const sinceMs = since === undefined ? null : since * 1000;
+    const times = { sinceMs: toMs(since), untilMs: toMs(until) };
     const { customer } = request.caller;
-    const found = await store.audit.page(customer, { after, limit, kind, sinceMs }, request.slices);
+    const found = await store.audit.page(customer, { after, limit, kind, ...times }, request.slices);
     const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
     return pageAnswer(request.slices, found.entries, show, next);
   };
   return { listAudit: endpoint({}, page) };
+}
+
+function toMs(seconds: number | undefined): number | null {
+  return seconds === undefined ? null : seconds * 1000;
 }
 
 function show({ atMs, by, kind, target, before, after }: AuditEntry): Record<string, unknown> {

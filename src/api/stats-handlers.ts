@@ -27,7 +27,7 @@ export function statsHandlers(
     if (from >= to) return { kind: 'problem', problem: badQuery('from', REVERSED) };
     if ((to - from) / step > STATS_POINTS_MAX) return { kind: 'problem', problem: badQuery('from', TOO_LONG) };
     const out = new JsonBytes();
-    const names = new Map<string, Uint8Array>();
+    const names = new ShownNames();
     let points = 0;
     out.ascii(`${JSON.stringify({ from, to, step }).slice(0, -1)},"points":[`);
     const show = (point: HistoryStatsPoint): void => {
@@ -58,8 +58,8 @@ const AFTER_SCORES = '],"latency_ms":';
 const BEFORE_REFUSALS = Buffer.from(',"refusals":{');
 const END = Buffer.from('}}');
 
-/** Writes a period as the endpoint shows it. `names` keeps the names of the response as JSON. */
-function writePoint(out: JsonBytes, { at, counts }: HistoryStatsPoint, names: Map<string, Uint8Array>): void {
+/** Writes a period as the endpoint shows it. */
+function writePoint(out: JsonBytes, { at, counts }: HistoryStatsPoint, names: ShownNames): void {
   const { decisions, scores } = counts;
   out.put(AT);
   out.count(at);
@@ -82,13 +82,39 @@ function writePoint(out: JsonBytes, { at, counts }: HistoryStatsPoint, names: Ma
   out.put(END);
 }
 
-function writeNamed(out: JsonBytes, { names, counts }: HistoryNamedCounts, known: Map<string, Uint8Array>): void {
+function writeNamed(out: JsonBytes, { names, counts }: HistoryNamedCounts, shown: ShownNames): void {
   for (let n = 0; n < names.length; n++) {
-    const name = names[n] ?? '';
-    let shown = known.get(name);
-    if (shown === undefined) known.set(name, (shown = Buffer.from(`${JSON.stringify(name)}:`)));
-    if (n > 0) out.put(COMMA);
-    out.put(shown);
+    out.put(shown.bytesOf(names[n] ?? ''), n === 0 ? 1 : 0);
     out.count(counts[n] ?? 0);
+  }
+}
+
+interface ShownName {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** The name that followed it the last time. */
+  after: ShownName | null;
+}
+
+/** The names of a response as they are written: a comma, the name as JSON, a colon. Periods mostly have the same names in the same order. */
+class ShownNames {
+  readonly #names = new Map<string, ShownName>();
+  #last: ShownName = { name: '', bytes: COMMA, after: null };
+
+  bytesOf(name: string): Uint8Array {
+    const last = this.#last;
+    let shown = last.after;
+    if (shown?.name !== name) last.after = shown = this.#named(name);
+    this.#last = shown;
+    return shown.bytes;
+  }
+
+  #named(name: string): ShownName {
+    let shown = this.#names.get(name);
+    if (shown === undefined) {
+      shown = { name, bytes: Buffer.from(`,${JSON.stringify(name)}:`), after: null };
+      this.#names.set(name, shown);
+    }
+    return shown;
   }
 }

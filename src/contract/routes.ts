@@ -341,6 +341,9 @@ export const QUERIES = {
     since: wholeNumber(0, 253_402_300_799, 'This must be a number of Unix seconds.')
       .optional()
       .meta({ description: 'Only entries from then on, Unix seconds' }),
+    until: wholeNumber(0, 253_402_300_799, 'This must be a number of Unix seconds.')
+      .optional()
+      .meta({ description: 'Only entries before then, Unix seconds' }),
   },
 } satisfies Readonly<Partial<Record<EndpointId, Shape>>>;
 

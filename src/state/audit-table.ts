@@ -27,6 +27,8 @@ export interface AuditQuery {
   readonly kind: AuditKind | null;
   /** Entries from then on; null for all. */
   readonly sinceMs: number | null;
+  /** Entries before that time; null for all. */
+  readonly untilMs: number | null;
 }
 
 export interface AuditPage {
@@ -129,8 +131,12 @@ export class Audit {
     let next: string | null = null;
     let scanned = 0;
     let last: Buffer | null = null;
+    const { after, untilMs } = query;
+    const end =
+      untilMs === null ? endOfCustomer(customer) : KEY.encode({ customer, atMs: untilMs, number: 0, isAccount: false });
+    const position = positionKey(customer, after);
     const range = {
-      start: positionKey(customer, query.after) ?? endOfCustomer(customer),
+      start: position === null || Buffer.compare(end, position) < 0 ? end : position,
       exclusiveStart: true,
       end: KEY.encode({ customer, atMs: query.sinceMs ?? 0, number: 0, isAccount: false }),
       reverse: true,

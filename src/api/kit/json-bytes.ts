@@ -17,17 +17,15 @@ export class JsonBytes {
   #piece: Buffer = takePiece();
   #length = 0;
 
-  /** Writes at most `PIECE_ROOM_BYTES`. */
-  put(bytes: Uint8Array): void {
-    const { length } = bytes;
+  /** Writes the bytes from `from` on, at most `PIECE_ROOM_BYTES`. */
+  put(bytes: Uint8Array, from = 0): void {
     if (this.#length >= ANSWER_PIECE_BYTES) this.#next();
-    if (length > LOOP_BYTES_MAX) {
-      if (length > PIECE_ROOM_BYTES) throw new RangeError(`a part of ${length} bytes`);
-      this.#piece.set(bytes, this.#length);
-    } else {
-      const piece = this.#piece;
-      for (let from = 0, to = this.#length; from < length; from++, to++) piece[to] = bytes[from] ?? 0;
-    }
+    const length = bytes.length - from;
+    if (length > PIECE_ROOM_BYTES) throw new RangeError(`a part of ${length} bytes`);
+    const piece = this.#piece;
+    let to = this.#length;
+    if (length > LOOP_BYTES_MAX) piece.set(bytes.subarray(from), to);
+    else for (let at = from; at < bytes.length; at++, to++) piece[to] = bytes[at] ?? 0;
     this.#length += length;
   }
 

@@ -13,6 +13,7 @@ interface AuditOptions {
   readonly customer?: string;
   readonly kind?: AuditKind;
   readonly since?: number;
+  readonly until?: number;
   readonly limit: number;
 }
 
@@ -26,7 +27,8 @@ export function addAudit(cli: Cli): void {
     .description('who changed what, newest first: of all customers, and what concerns none of them')
     .option('--customer <id>', "only this customer's entries, cus_…")
     .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(AUDIT_KINDS))
-    .option('--since <time>', 'only entries from then on: Unix seconds, or a date such as 2026-11-01', parseSince)
+    .option('--since <time>', 'only entries from then on: Unix seconds, or a date such as 2026-11-01', parseTime)
+    .option('--until <time>', 'only entries before then: Unix seconds, or a date', parseTime)
     .option('--limit <entries>', `at most this many, up to ${ENTRIES_MAX}`, parseLimit, ENTRIES_DEFAULT)
     .action((options: AuditOptions) =>
       cli.run(async () => withStore(cli.globals().dataDir, (store) => showAudit(store, options))),
@@ -35,12 +37,12 @@ export function addAudit(cli: Cli): void {
 
 type Shown = AuditEntry & { readonly customer: Customer | null };
 
-async function showAudit(store: Store, { customer: id, kind, since, limit }: AuditOptions): Promise<Outcome> {
+async function showAudit(store: Store, { customer: id, kind, since, until, limit }: AuditOptions): Promise<Outcome> {
   const only = id === undefined ? null : store.customers.findById(id);
   if (id !== undefined && only === null) return failure('unknown_customer', `there is no customer ${id}`);
   let newest: readonly Shown[] = [];
   for (const customer of only === null ? [null, ...store.customers.all()] : [only]) {
-    const query = { limit, kind: kind ?? null, sinceMs: since === undefined ? null : since * 1000 };
+    const query = { limit, kind: kind ?? null, sinceMs: toMs(since), untilMs: toMs(until) };
     let after: string | null = null;
     const own: Shown[] = [];
     do {
@@ -70,7 +72,11 @@ function factsText(facts: object | null): string {
   return facts === null ? '' : JSON.stringify(facts);
 }
 
-function parseSince(text: string): number {
+function toMs(seconds: number | undefined): number | null {
+  return seconds === undefined ? null : seconds * 1000;
+}
+
+function parseTime(text: string): number {
   const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Math.floor(Date.parse(text) / 1000);
   if (!Number.isSafeInteger(seconds) || seconds < 0) throw new InvalidArgumentError('Unix seconds, or a date');
   return seconds;

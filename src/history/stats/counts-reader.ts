@@ -1,5 +1,6 @@
 /** Lists in the bytes of a period, in this order. */
 export const LISTS = ['decisions', 'scores', 'latency', 'eventTypes', 'reasons', 'refusals'] as const;
+const EMPTY = new Uint8Array(0);
 const NAMED_FROM = LISTS.indexOf('eventTypes');
 
 /**
@@ -10,6 +11,7 @@ const NAMED_FROM = LISTS.indexOf('eventTypes');
  */
 export class CountsReader {
   readonly #names = new Map<number, KnownName>();
+  #last: KnownName = { name: '', bytes: EMPTY, next: null, after: null };
   #bytes: Uint8Array = EMPTY;
   #at = 0;
   #isForm = true;
@@ -19,6 +21,10 @@ export class CountsReader {
   readonly names: string[] = [];
   /** Where each list ends in `numbers`, by the position in `LISTS`. */
   readonly ends: number[] = LISTS.map(() => 0);
+
+  get namesKept(): number {
+    return this.#names.size;
+  }
 
   /** Reads one row; false for bytes of another form. What it found is valid until the next row. */
   read(bytes: Uint8Array): boolean {
@@ -83,15 +89,22 @@ export class CountsReader {
     const from = this.#at;
     this.#at += length;
     if (this.#at > this.#bytes.length) return '';
+    const last = this.#last;
+    const likely = last.after;
+    if (likely !== null && isAt(likely.bytes, this.#bytes, from, length)) return (this.#last = likely).name;
+    return (this.#last = last.after = this.#known(from, length)).name;
+  }
+
+  #known(from: number, length: number): KnownName {
     const hash = hashAt(this.#bytes, from, length);
     const first = this.#names.get(hash) ?? null;
     for (let known = first; known !== null; known = known.next) {
-      if (isAt(known.bytes, this.#bytes, from, length)) return known.name;
+      if (isAt(known.bytes, this.#bytes, from, length)) return known;
     }
-    const bytes = new Uint8Array(this.#bytes.subarray(from, this.#at));
-    const name = Buffer.from(bytes.buffer).toString();
-    this.#names.set(hash, { name, bytes, next: first });
-    return name;
+    const bytes = new Uint8Array(this.#bytes.subarray(from, from + length));
+    const known = { name: Buffer.from(bytes.buffer).toString(), bytes, next: first, after: null };
+    this.#names.set(hash, known);
+    return known;
   }
 }
 
@@ -100,9 +113,9 @@ interface KnownName {
   readonly bytes: Uint8Array;
   /** Another name with the same hash. */
   readonly next: KnownName | null;
+  /** The name that followed it the last time. */
+  after: KnownName | null;
 }
-
-const EMPTY = new Uint8Array(0);
 
 /** Takes five bytes of the name only: the whole name is compared in any case. */
 function hashAt(bytes: Uint8Array, from: number, length: number): number {

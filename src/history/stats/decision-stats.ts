@@ -6,7 +6,7 @@ import { lackOfRoom } from '../../state/disk-room.ts';
 import { Slices, Turns, walkInSlices } from '../../state/turns.ts';
 import { u32Key, withoutSum, withSum } from '../../state/value.ts';
 import { CountsReader } from './counts-reader.ts';
-import { decodeCounts, encodeCounts, PeriodCounts } from './period-counts.ts';
+import { decodeCounts, encodeCounts, encodeSorted, PeriodCounts } from './period-counts.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -213,7 +213,7 @@ export class DecisionStats implements HistoryStats<Slices> {
         live.isMerged = true;
       }
       live.isDirty = false;
-      writes.push(this.#put(key, live.counts));
+      writes.push(this.#put(key, encodeCounts(live.counts)));
       if (slices.isOver) await slices.begin();
     }
     await Promise.all(writes);
@@ -233,7 +233,7 @@ export class DecisionStats implements HistoryStats<Slices> {
           sum.mergeRead(reader);
           minutes++;
         });
-        if (minutes > 0) await this.#put(key, sum);
+        if (minutes > 0) await this.#put(key, encodeSorted(sum));
       }
       await this.#removeBefore(customer, MINUTE_ROW, hour * MINUTES - STATS_MINUTES_KEPT);
       await this.#removeBefore(customer, HOUR_ROW, hour - STATS_HOURS_KEPT);
@@ -275,8 +275,8 @@ export class DecisionStats implements HistoryStats<Slices> {
   }
 
   /** Never rejects: the next write of this minute tries again, and an hour is summed again at the next start. */
-  #put(key: Buffer, counts: PeriodCounts): Promise<unknown> {
-    return this.#table.put(key, withSum(key, encodeCounts(counts))).catch(() => {});
+  #put(key: Buffer, encoded: Buffer): Promise<unknown> {
+    return this.#table.put(key, withSum(key, encoded)).catch(() => {});
   }
 }
 

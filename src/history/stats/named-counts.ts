@@ -40,6 +40,11 @@ export class NamedCounts {
     this.#positions = null;
   }
 
+  /** Returns the pairs of a name and its count, sorted by name. */
+  sorted(): (readonly [string, number])[] {
+    return [...this].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
   addAll({ names, counts }: NamedCounts): void {
     for (let at = 0; at < names.length; at++) this.add(names[at] ?? '', counts[at] ?? 0);
   }

@@ -104,16 +104,24 @@ export class PeriodCounts {
   }
 }
 
-export function encodeCounts(counts: PeriodCounts): Buffer {
+export function encodeCounts(counts: PeriodCounts, listed: (named: NamedCounts) => Listed = flat): Buffer {
   return pack([
     counts.decisions,
     sparse(counts.scores),
     sparse(counts.latency),
-    flat(counts.eventTypes),
-    flat(counts.reasons),
-    flat(counts.refusals),
+    listed(counts.eventTypes),
+    listed(counts.reasons),
+    listed(counts.refusals),
   ]);
 }
+
+/** Returns what `encodeCounts` does, with sorted names: rows that are read together then name the same things in the same order. */
+export function encodeSorted(counts: PeriodCounts): Buffer {
+  return encodeCounts(counts, (named) => named.sorted().flat());
+}
+
+/** Names, each followed by its count. */
+type Listed = (string | number)[];
 
 /** Returns null for bytes of another form. A reader of many rows is given. */
 export function decodeCounts(bytes: Uint8Array, reader = new CountsReader()): PeriodCounts | null {
@@ -128,9 +136,11 @@ function latencyBucket(latencyMs: number): number {
   return Math.min(LATENCY_BUCKETS - 1, bucket);
 }
 
-/** Not a typed array: its memory is outside of V8's heap, which costs more than the rest of a row. */
+const ZEROS = Array.from({ length: LATENCY_BUCKETS }, () => 0);
+
+/** Returns at most `LATENCY_BUCKETS` zeros. Not a typed array: its memory is outside of V8's heap, which costs more than the rest of a row. */
 function zeros(length: number): number[] {
-  return new Array<number>(length).fill(0);
+  return ZEROS.slice(0, length);
 }
 
 function sum(into: number[], from: readonly number[]): void {
@@ -178,6 +188,6 @@ function fillFrom(
   into.fill(names.slice(from - before, end - before), counts.slice(from, end));
 }
 
-function flat({ names, counts }: NamedCounts): (string | number)[] {
+function flat({ names, counts }: NamedCounts): Listed {
   return names.flatMap((name, at) => [name, counts[at] ?? 0]);
 }

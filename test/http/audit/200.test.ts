@@ -38,6 +38,10 @@ describe('GET /v1/audit answers 200', () => {
     const more = await entries(secretKey, `?limit=1&kind=list.put&cursor=${String(next)}`);
     expect(more.data[0]?.['target']).toBe(nthHash(1));
     expect(kinds((await entries(secretKey, `?since=${before + 3_600}`)).data)).toEqual([]);
+    expect(kinds((await entries(secretKey, `?until=${before - 3_600}`)).data)).toEqual([]);
+    expect(kinds((await entries(secretKey, `?until=${before + 3_600}`)).data)).toEqual(
+      kinds((await entries(secretKey)).data),
+    );
     expect(kinds((await entries(other.secretKey)).data)).not.toContain('list.put');
   });
 
@@ -51,6 +55,8 @@ describe('GET /v1/audit answers 200', () => {
     });
     const all = JSON.parse((await command(words)).out) as { entries: readonly Entry[] };
     expect(all.entries).toContainEqual(expect.objectContaining({ customer_id: customerId, kind: 'list.put' }));
+    const old = await command([...words, '--until', '2026-01-01']);
+    expect(JSON.parse(old.out)).toEqual({ entries: [] });
     expect((await command([...words, '--customer', 'cus_x'])).code).toBe(1);
     expect((await command([...words, '--kind', 'nothing'])).code).toBe(2);
   });
@@ -60,8 +66,8 @@ describe('GET /v1/audit answers 200', () => {
     const status = async (key: string, query: string): Promise<unknown> =>
       (await bearer(server.url, key, 'GET', `/v1/audit${query}`)).status;
     expect(await status(publicKey, '')).toBe(403);
-    const queries = ['?kind=x', '?since=-1', '?cursor=abc', '?limit=0'];
+    const queries = ['?kind=x', '?since=-1', '?until=x', '?cursor=abc', '?limit=0'];
     const statuses = await Promise.all(queries.map((query) => status(secretKey, query)));
-    expect(statuses).toEqual([400, 400, 400, 400]);
+    expect(statuses).toEqual([400, 400, 400, 400, 400]);
   });
 });

@@ -117,6 +117,25 @@ describe('the statistics of decisions', () => {
     ]);
   });
 
+  test('Hours are in order where some are summed and some are not', async () => {
+    const { stats, reopen } = tempStats();
+    // Decisions of hour 1 come after hours 0 and 2 were summed, as they do when the clock is set back.
+    for (const hour of [0, 2])
+      for (let minute = 0; minute < 60; minute++) decide(stats, NOW + hour * HOUR_MS + minute * MINUTE_MS);
+    await stats.tend(NOW + 3 * HOUR_MS);
+    await stats.close();
+    const again = await reopen();
+    for (const hour of [1, 3]) decide(again, NOW + hour * HOUR_MS, 5);
+    const expected = [60, 5, 60, 5].map((count, hour) => [NOW / 1000 + hour * 3_600, count]);
+    expect(blocksOf(await read(again, NOW, NOW + 4 * HOUR_MS, 3_600))).toEqual(expected);
+    const minutes = (await read(again, NOW + HOUR_MS, NOW + 4 * HOUR_MS, 60)).map(({ at }) => at);
+    expect(minutes).toEqual(minutes.toSorted((a, b) => a - b));
+    expect(minutes.length).toBe(62);
+    await again.tend(NOW + 3 * HOUR_MS + MINUTE_MS);
+    expect(blocksOf(await read(again, NOW, NOW + 4 * HOUR_MS, 3_600))).toEqual(expected);
+    expect(blocksOf(await read(again, NOW, NOW + 4 * HOUR_MS, DAY_SECONDS))).toEqual([[NOW / 1000, 130]]);
+  });
+
   test('Minutes leave after a day and hours after 30 days, and hours of an earlier process are summed', async () => {
     const { stats, reopen, rows } = tempStats();
     for (let minute = 0; minute < 120; minute++) decide(stats, NOW + minute * MINUTE_MS);

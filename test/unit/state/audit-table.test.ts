@@ -16,7 +16,7 @@ import { customer, hashOf, open, tempFolder, tempStore, value } from './support.
 
 const NOW = 1_790_000_000_000;
 const SECONDS = NOW / 1000;
-const ALL: AuditQuery = { after: null, limit: 1000, kind: null, sinceMs: null };
+const ALL: AuditQuery = { after: null, limit: 1000, kind: null, sinceMs: null, untilMs: null };
 const put = (seed: number) =>
   ({ fingerprintHash: hashOf(seed), action: 'block', note: 'my secret note', expiresAtSeconds: null }) as const;
 
@@ -156,6 +156,8 @@ describe('the audit log', () => {
     expect(targets).toHaveLength(9);
     expect(await entriesOf(store, 1, { kind: 'key.created' })).toHaveLength(2);
     expect(await entriesOf(store, 1, { sinceMs: NOW + 5_000 })).toHaveLength(2);
+    expect(await entriesOf(store, 1, { untilMs: NOW + 5_000 })).toHaveLength(7);
+    expect(await entriesOf(store, 1, { sinceMs: NOW + 5_000, untilMs: NOW + 6_000 })).toHaveLength(1);
     expect(await entriesOf(store, 3)).toEqual([]);
     expect((await store.audit.page(customer(1), { ...ALL, after: 'x' }, freeSlices())).entries).toHaveLength(9);
   });
