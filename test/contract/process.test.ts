@@ -68,6 +68,17 @@ describe('settings', () => {
     taken.close();
   });
 
+  test('A taken port of the dashboard ends the start before anything is created, and the message names its setting', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const result = serve({ GATEHOUSE_PORT: '0', GATEHOUSE_DASHBOARD_PORT: String(port) });
+    expect(result.status).toBe(1);
+    expect(result.stderr).toContain(`GATEHOUSE_DASHBOARD_PORT: port ${port} of 127.0.0.1 is taken`);
+    expect(readdirSync(dataDir)).toEqual([]);
+    taken.close();
+  });
+
   test('The demo keys are printed even when a later step of the first start fails', () => {
     mkdirSync(join(dataDir, 'hot'));
     // The journal's folder cannot be created.
