@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+const MODULE = new URL('../../../dist/src/kernel/garbage-collection.js', import.meta.url).href;
+
+/** Survivors of each young collection, enough of them to be divided among threads. */
+const COPY_MUCH = `
+  let live = Array.from({ length: 50_000 }, (_, i) => ({ i }));
+  for (let n = 0; n < 60; n++) live = live.map(({ i }) => ({ i: i + 1 }));`;
+
+/** Returns the milliseconds that helper threads spent in each young collection of a process that runs this code. */
+function helpersMs(code: string): readonly number[] {
+  const words = ['--trace-gc-nvp', '--max-semi-space-size=8', '--input-type=module', '--eval', code];
+  const said = execFileSync(process.execPath, words, { encoding: 'latin1', maxBuffer: 16_777_216 });
+  return [...said.matchAll(/background\.scavenge\.parallel=([\d.]+)/g)].map(([, ms]) => Number(ms));
+}
+
+test('Young collections wait for no other thread once collections are done alone', () => {
+  const usual = helpersMs(COPY_MUCH);
+  const alone = helpersMs(`
+    const { collectGarbageAlone } = await import(${JSON.stringify(MODULE)});
+    collectGarbageAlone();
+    ${COPY_MUCH}`);
+  expect(Math.max(...usual)).toBeGreaterThan(0);
+  expect(alone.length).toBeGreaterThan(5);
+  expect(Math.max(...alone)).toBe(0);
+});
