@@ -46,15 +46,20 @@ describe('settings', () => {
     }
   });
 
-  test('Unusable TLS files are named together with other invalid settings', () => {
-    const result = serve({
+  test('Unusable TLS files and a data directory that cannot be created are named immediately, together with other invalid settings', () => {
+    const env = {
       GATEHOUSE_PORT: 'x',
+      GATEHOUSE_WORKERS: '0',
+      GATEHOUSE_DATA_DIR: '/proc/nope',
       GATEHOUSE_TLS_CERT: join(dataDir, 'none.pem'),
       GATEHOUSE_TLS_KEY: join(dataDir, 'none.key'),
-    });
+    };
+    const result = serve(env, 20_000);
     expect(result.status).toBe(78);
     expect(result.stderr).toContain('GATEHOUSE_PORT');
+    expect(result.stderr).toContain('GATEHOUSE_WORKERS');
     expect(result.stderr).toContain('GATEHOUSE_TLS_CERT');
+    expect(result.stderr).toMatch(/GATEHOUSE_DATA_DIR cannot be used: \/proc\/nope cannot be made/);
   });
 
   test.each(TRANSPORTS)('A taken port ends the start over %s before anything is created', async (transport) => {
@@ -87,42 +92,23 @@ describe('settings', () => {
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(/secret key {2}sk_live_/);
   });
-
-  test('A data directory that cannot be created is named immediately, together with other invalid settings', () => {
-    const result = serve({ GATEHOUSE_DATA_DIR: '/proc/nope', GATEHOUSE_WORKERS: '0' }, 20_000);
-    expect(result.status).toBe(78);
-    expect(result.stderr).toMatch(/GATEHOUSE_DATA_DIR cannot be used: \/proc\/nope cannot be made/);
-    expect(result.stderr).toContain('GATEHOUSE_WORKERS');
-  });
-
-  test('A wrong or missing master key is rejected, and pending deliveries are not lost', async () => {
-    const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8', GATEHOUSE_MASTER_KEY: 'a'.repeat(64) };
-    const first = await startServer({ dataDir, env });
-    const key = first.secretKey;
-    await webhookClient(first.url, key).create('http://127.0.0.1:9/hook', 'SOFT_CHALLENGE');
-    await decideTo(first.url, key, 'SOFT_CHALLENGE');
-    await first.stop('SIGKILL');
-    const other = startServer({ dataDir, env: { ...env, GATEHOUSE_MASTER_KEY: 'b'.repeat(64) } });
-    await expect(other).rejects.toThrow(/exit code 78[^]*GATEHOUSE_MASTER_KEY is not the key/);
-    const none = startServer({ dataDir, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
-    await expect(none).rejects.toThrow(/exit code 1[^]*master\.key is missing/);
-    const again = await startServer({ dataDir, env });
-    const [row] = await webhookClient(again.url, key).deliveries();
-    expect(['pending', 'failed']).toContain(row?.status);
-    await again.stop();
-  });
 });
 
 /** Each test continues with the server of the previous one. */
 describe('one data directory', () => {
   const METRICS_TOKEN = 'a-token-of-some-length';
+  const env = {
+    GATEHOUSE_METRICS_TOKEN: METRICS_TOKEN,
+    GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
+    GATEHOUSE_MASTER_KEY: 'a'.repeat(64),
+  };
   const ids = Array.from({ length: 200 }, () => randomUUID());
   let kept: string;
   let server: RunningServer;
   let secretKey: string;
   beforeAll(async () => {
     kept = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
-    server = await startServer({ dataDir: kept, env: { GATEHOUSE_METRICS_TOKEN: METRICS_TOKEN } });
+    server = await startServer({ dataDir: kept, env });
     ({ secretKey } = server);
   });
   afterAll(async () => {
@@ -159,11 +145,22 @@ describe('one data directory', () => {
     expect((await get(server.url, '/metrics', { authorization: `Bearer ${METRICS_TOKEN}` })).status).toBe(200);
   });
 
-  test('After a SIGKILL the server rejects the request ids that it accepted before, and prints no keys', async () => {
+  test('After a SIGKILL a wrong or missing master key is rejected, and no delivery is lost', async () => {
     const answers = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
+    await webhookClient(server.url, secretKey).create('http://127.0.0.1:9/hook', 'SOFT_CHALLENGE');
+    await decideTo(server.url, secretKey, 'SOFT_CHALLENGE');
     await server.stop('SIGKILL');
-    server = await startServer({ dataDir: kept });
+    const other = startServer({ dataDir: kept, env: { ...env, GATEHOUSE_MASTER_KEY: 'b'.repeat(64) } });
+    await expect(other).rejects.toThrow(/exit code 78[^]*GATEHOUSE_MASTER_KEY is not the key/);
+    const none = startServer({ dataDir: kept, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    await expect(none).rejects.toThrow(/exit code 1[^]*master\.key is missing/);
+    server = await startServer({ dataDir: kept, env });
+    const [row] = await webhookClient(server.url, secretKey).deliveries();
+    expect(['pending', 'failed']).toContain(row?.status);
+  });
+
+  test('After a SIGKILL the server rejects the request ids that it accepted before, and prints no keys', async () => {
     expect(server.stderr()).not.toContain('sk_live_');
     const again = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
     expect(again.map(({ json }) => json['code'])).toEqual(ids.map(() => 'replayed_request'));

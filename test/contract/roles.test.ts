@@ -23,11 +23,13 @@ const LAYERS: Readonly<Record<NodeRole, readonly string[]>> = {
   extract: ['extraction'],
 };
 const PAIRS = NODE_ROLES.flatMap((one, at) => NODE_ROLES.slice(at + 1).map((other) => [one, other]));
-/** Every role alone and, at full length, every pair. The test of the setting has one role and a pair, for the endpoint that needs two. */
-const COMBINATIONS: readonly (readonly NodeRole[])[] = [
-  ...NODE_ROLES.filter((role) => role !== 'deliver').map((role) => [role]),
-  ...(IS_FULL ? PAIRS : []),
-];
+/**
+ * What the servers of the other tests do not have: those have every other role alone, and a pair, for the endpoint that needs two. At full
+ * length every role and every pair.
+ */
+const COMBINATIONS: readonly (readonly NodeRole[])[] = IS_FULL
+  ? [...NODE_ROLES.map((role) => [role]), ...PAIRS]
+  : [['decide']];
 
 let dataDir: string;
 let source: SourceServer;
@@ -36,12 +38,13 @@ let secretKey: string;
 let publicKey: string;
 let server: RunningServer | null = null;
 
-async function start(...roles: readonly NodeRole[]): Promise<RunningServer> {
+async function start(roles: readonly NodeRole[] = [], setting = ''): Promise<RunningServer> {
   await stop();
   server = await startServer({
     dataDir,
     words: roles.length === 0 ? [] : ['--roles', roles.join(',')],
     env: {
+      ...(setting !== '' && { GATEHOUSE_ROLES: setting }),
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
       GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: source.url,
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
@@ -103,25 +106,16 @@ describe('what a server serves', () => {
   test('Without roles a server has all of them', async () => {
     if (server === null) throw new Error('there is no server');
     await expectRoles(server, NODE_ROLES);
-    expect(server.stdout()).not.toContain('with the role');
   });
 
   test.each(COMBINATIONS.map((roles) => ({ roles, name: roles.join(',') })))('--roles $name', async ({ roles }) => {
-    const started = await start(...roles);
-    await expectRoles(started, roles);
-    // The log names the work that waits for a server of another role.
-    const hasAllWork = roles.includes('deliver') && roles.includes('extract');
-    expect(started.stdout().includes('with the role')).toBe(!hasAllWork);
+    await expectRoles(await start(roles), roles);
   });
 
-  test('The setting names the roles too, in any order, and the option comes before it', async () => {
-    const env = { GATEHOUSE_ROLES: 'deliver, api' };
-    server = await startServer({ dataDir, env });
-    await expectRoles(server, ['api', 'deliver']);
-    await stop();
-    server = await startServer({ dataDir, env, words: ['--roles', 'deliver'] });
-    const { url } = server;
-    await expectRoles(server, ['deliver']);
+  test('The setting names the roles too, in any order', async () => {
+    const started = await start([], 'deliver, api');
+    const { url } = started;
+    await expectRoles(started, ['api', 'deliver']);
 
     // A refused request with a body ends its connection, because nobody reads the body.
     const answer = await raw(
@@ -136,7 +130,11 @@ describe('what a server serves', () => {
 });
 
 /** A server serves the endpoints of its roles, refuses all others, and reports no other part as ready. */
-async function expectRoles({ url }: RunningServer, roles: readonly NodeRole[]): Promise<void> {
+async function expectRoles(started: RunningServer, roles: readonly NodeRole[]): Promise<void> {
+  const { url } = started;
+  // The log names the work that waits for a server of another role.
+  const hasAllWork = roles.includes('deliver') && roles.includes('extract');
+  expect(started.stdout().includes('with the role')).toBe(!hasAllWork);
   for (const { name, needs, status, ask } of PROBES) {
     const answer = await ask(url);
     const isServed = needs.every((role) => roles.includes(role));
@@ -167,8 +165,9 @@ describe('faulty roles', () => {
 });
 
 describe('work of a role that a server does not have', () => {
-  test('Deliveries are stored, the start warns in one line, and a server that delivers sends them', async () => {
-    const first = await start('decide', 'api');
+  test('Deliveries and jobs are accepted and wait, the start warns of each, and servers of these roles do them', async () => {
+    const first = await start(['decide', 'api']);
+    await expectRoles(first, ['decide', 'api']);
     const lines = first
       .stdout()
       .split('\n')
@@ -181,51 +180,44 @@ describe('work of a role that a server does not have', () => {
       return rows.length > 0 ? rows : null;
     });
     expect(pending.map(({ request_id }) => request_id)).toEqual([json['request_id']]);
-    await stop();
-    expect(receiver.arrivals).toEqual([]);
-
-    await start('deliver');
-    const [arrival] = await receiver.arrived(1);
-    expect(JSON.parse(String(arrival?.body))).toMatchObject({ request_id: json['request_id'] });
-    await stop();
-    const third = await start('api');
-    expect(await webhookClient(third.url, secretKey).deliveries('?status=succeeded')).toHaveLength(1);
-  });
-
-  test('Jobs are accepted and stay queued, and a server that extracts runs them', async () => {
-    const first = await start('api');
     const client = extractionClient(first.url, secretKey);
     const id = await client.started(books(30));
     const dropped = await client.started(books(20));
     expect((await client.ask('POST', `/v1/extractions/${dropped}/cancel`)).status).toBe(200);
     expect((await client.job(id, '?wait=1')).status).toBe('queued');
-    expect(source.targets).toEqual([]);
     await stop();
+    expect([receiver.arrivals, source.targets]).toEqual([[], []]);
+    const snapshot = velocityFiles();
+    expect(snapshot.length).toBeGreaterThan(0);
 
-    const second = await start('extract');
+    // The option comes before the setting.
+    await expectRoles(await start(['deliver'], 'deliver, api'), ['deliver']);
+    const [arrival] = await receiver.arrived(1);
+    expect(JSON.parse(String(arrival?.body))).toMatchObject({ request_id: json['request_id'] });
+    await stop();
+    expect(source.targets).toEqual([]);
+
+    const second = await start(['extract']);
+    await expectRoles(second, ['extract']);
     await eventually('the end of the job in the metrics', async () => {
       const { text } = await get(second.url, '/metrics');
       return /^gatehouse_extract\w*jobs\w*\{[^}]*succeeded[^}]*\} 1$/m.test(text) ? true : null;
     });
     await stop();
-    const third = await start('api');
+    // Servers without the velocity store leave its snapshot as it is.
+    expect(velocityFiles()).toEqual(snapshot);
+
+    const third = await start(['api']);
+    await expectRoles(third, ['api']);
+    expect(await webhookClient(third.url, secretKey).deliveries('?status=succeeded')).toHaveLength(1);
     const after = extractionClient(third.url, secretKey);
     expect(await after.job(id)).toMatchObject({ status: 'succeeded', counts: { collected: 30 } });
     expect(await after.job(dropped)).toMatchObject({ status: 'failed', failure: { reason: 'cancelled' } });
     expect(await after.allRecords(id)).toHaveLength(30);
   });
-
-  test('A server without the velocity store leaves its snapshot as it is', async () => {
-    const { url } = await start('decide');
-    await decide(url, secretKey, newcomer());
-    await stop();
-    const folder = join(dataDir, 'hot', 'velocity');
-    const files = (): readonly (readonly [string, Buffer])[] =>
-      readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))] as const);
-    const before = files();
-    expect(before.length).toBeGreaterThan(0);
-    await start('deliver', 'extract');
-    await stop();
-    expect(files()).toEqual(before);
-  });
 });
+
+function velocityFiles(): readonly (readonly [string, Buffer])[] {
+  const folder = join(dataDir, 'hot', 'velocity');
+  return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))] as const);
+}

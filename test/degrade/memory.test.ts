@@ -83,8 +83,8 @@ async function leaveTraces(): Promise<string[]> {
   ];
 }
 
-describe('a graceful stop and a start', () => {
-  test('A graceful stop and a start keep lists, registry, log, labels and reviews unchanged', async () => {
+describe('lists, registry, log, labels and reviews', () => {
+  test('A graceful stop keeps them unchanged, and a SIGKILL all but the last 250 ms of the decision log', async () => {
     server = await startSamplingServer(dataDir);
     ({ secretKey } = server);
     const paths = await leaveTraces();
@@ -95,33 +95,16 @@ describe('a graceful stop and a start', () => {
     expect(await server.stop()).toBe(0);
     server = await startSamplingServer(dataDir);
     expect(await readAll(paths)).toEqual(before);
-  });
 
-  test('A count of velocity continues after each of several restarts, also with a smaller and with a larger table', async () => {
-    await start({ GATEHOUSE_VELOCITY_MB: '32' });
-    await quietLogins(4);
-    const person = stranger('81.2.70.1', 'search');
-    await visit(server.url, secretKey, person);
-    await server.stop();
-    await start({ GATEHOUSE_VELOCITY_MB: '16' });
-    expect(server.stdout()).toContain('velocity snapshot loaded');
-    await quietLogins(6);
-    await server.stop();
-    await start({ GATEHOUSE_VELOCITY_MB: '64' });
-    expect(await nextLogin()).toMatch(/^11 cold logins/);
-    expect(server.stdout()).toMatch(/"skipped":0,.*"msg":"velocity snapshot loaded"/);
-    // The session and its agent are kept too.
-    const moved = await visit(server.url, secretKey, { ...person, user_agent: 'curl/8.5.0', event_type: 'payment' });
-    expect(moved.reasons).not.toContain('journey_single_event');
-  });
-});
-
-describe('a server that was killed', () => {
-  test('A killed server keeps answered lists and labels, and the decision log except for its last 250 ms', async () => {
-    server = await startSamplingServer(dataDir);
-    ({ secretKey } = server);
-    const paths = await leaveTraces();
-    const before = await readAll(paths);
+    const more = stranger(IP, 'search');
+    await bearer(server.url, secretKey, 'POST', '/v1/lists', {
+      fingerprint_hash: fingerprintOf(more.session_token),
+      action: 'watch',
+    });
+    await visit(server.url, secretKey, more);
+    const lists = (await get('/v1/lists')).json;
+    const logged = (await get('/v1/decisions')).json['data'] as unknown[];
+    expect(logged).toHaveLength((before[3] as { data: unknown[] }).data.length + 1);
     // Longer than twice the time after which decisions are on the disk, with a margin for the disk.
     await sleep(700);
     const late = stranger(IP, 'search');
@@ -132,42 +115,57 @@ describe('a server that was killed', () => {
     await server.stop('SIGKILL');
 
     server = await startSamplingServer(dataDir);
-    const after = await readAll(paths.filter((path) => path !== '/v1/decisions' && path !== '/v1/shadow-reviews'));
-    expect(after).toEqual([before[0], before[1], before[2], before[4]]);
+    const [entry, , candidates, , labelled] = before;
+    expect(await readAll([paths[0] ?? '', '/v1/lists', '/v1/lists/candidates', paths[4] ?? ''])).toEqual([
+      entry,
+      lists,
+      candidates,
+      labelled,
+    ]);
     const rows = (await get('/v1/decisions')).json['data'] as { request_id: string }[];
-    const kept = (before[3] as { data: unknown[] }).data;
-    expect(rows.filter((row) => row.request_id !== requestId)).toEqual(kept);
+    expect(rows.filter((row) => row.request_id !== requestId)).toEqual(logged);
     const relabelled = await bearer(server.url, secretKey, 'POST', '/v1/labels', label);
     expect(relabelled.status).toBe(201);
   });
+});
 
-  test('After a SIGKILL velocity starts from the last snapshot, or empty and without a log message if there is none', async () => {
-    await start();
+/** Damage at other places is a matter of `test/unit/velocity/snapshot.test.ts`. */
+describe('velocity', () => {
+  test('Velocity continues after graceful stops, with a smaller and a larger table too; after a SIGKILL from the last snapshot; after damage empty', async () => {
+    // Without a snapshot a killed server starts empty, and logs nothing about it.
+    const large = { GATEHOUSE_VELOCITY_MB: '32' };
+    await start(large);
     await quietLogins(10);
     await server.stop('SIGKILL');
-    await start();
+    await start(large);
     expect(server.stdout()).not.toMatch(/snapshot/);
-    await quietLogins(7);
+    await quietLogins(4);
+    const person = stranger('81.2.70.1', 'search');
+    await visit(server.url, secretKey, person);
     await server.stop();
-    await start();
+
+    await start({ GATEHOUSE_VELOCITY_MB: '16' });
+    expect(server.stdout()).toMatch(/"skipped":0,.*"msg":"velocity snapshot loaded"/);
+    await quietLogins(3);
+    await server.stop();
+
+    const largest = { GATEHOUSE_VELOCITY_MB: '64' };
+    await start(largest);
+    expect(server.stdout()).toMatch(/"skipped":0,.*"msg":"velocity snapshot loaded"/);
+    // The session and its agent are kept too.
+    const moved = await visit(server.url, secretKey, { ...person, user_agent: 'curl/8.5.0', event_type: 'payment' });
+    expect(moved.reasons).not.toContain('journey_single_event');
     await quietLogins(3);
     await server.stop('SIGKILL');
     // The state left by a process that is killed while it saves.
     writeFileSync(`${snapshotFile()}.part`, 'half of a snapshot');
-    await start();
+    await start(largest);
     expect(server.stdout()).toContain('velocity snapshot loaded');
-    // The first 10 and the 3 logins are forgotten: 7 + 3 are 10.
+    // The first 10 and the last 3 logins are forgotten: 4 + 3 + 3 are 10.
     await quietLogins(3);
     expect(await nextLogin()).toMatch(/^11 cold logins/);
-  });
-});
-
-/** `test/unit/velocity/snapshot.test.ts` tests damage at other places. */
-describe('a damaged velocity snapshot', () => {
-  test('A damaged velocity snapshot is quarantined and reported, and the server starts without it and serves', async () => {
-    await start();
-    await quietLogins(10);
     await server.stop();
+
     const damaged = readFileSync(snapshotFile());
     const at = Math.floor(damaged.length / 2);
     damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeCertificate } from '../../support/certificate.ts';
 import { command } from '../../support/command-line.ts';
 import { askAs, cookieOf, setCookieOf, signIn } from '../../support/dashboard.ts';
-import { gatehouse, newCustomer, TRANSPORTS } from '../../support/requests.ts';
+import { decide, gatehouse, newcomer, newCustomer, TRANSPORTS } from '../../support/requests.ts';
 import { type RunningServer, startServer } from '../../support/server.ts';
 
 async function serve(env: Readonly<Record<string, string>>): Promise<RunningServer> {
@@ -80,10 +80,15 @@ describe('the settings of the dashboard', () => {
     expect(cookie).toMatch(/^__Host-gh=[\w-]{43}; HttpOnly; Secure; SameSite=Strict; Path=\/; Max-Age=43200$/);
   });
 
-  test('Read only, every write is refused with a code of its own, and reading is not', async () => {
-    const server = await serve({ GATEHOUSE_DASHBOARD_READ_ONLY: '1' });
+  test('Read only, every write is refused with a code of its own, and reading is not; sessions keep real time', async () => {
+    const server = await serve({ GATEHOUSE_DASHBOARD_READ_ONLY: '1', GATEHOUSE_SIMULATED_TIME: '1' });
+    // Traffic moves the simulated clock by days; a session outlives it.
     const person = await signIn(server.url, { key: server.secretKey });
-    expect((await person.ask('GET', '/dashboard/api/session')).json['read_only']).toBe(true);
+    const timestampSeconds = Math.floor(Date.now() / 1000) + 3 * 86_400;
+    expect((await decide(server.url, server.secretKey, newcomer(), { timestampSeconds })).status).toBe(200);
+    const session = (await person.ask('GET', '/dashboard/api/session')).json;
+    expect(session['read_only']).toBe(true);
+    expect(Math.abs(Number(session['created_at']) - Date.now() / 1000)).toBeLessThan(60);
     const entry = { fingerprint_hash: 'ab'.repeat(32), action: 'block' };
     const writes = [
       person.call('POST', '/v1/lists', entry),
@@ -127,8 +132,11 @@ describe('the settings of the dashboard', () => {
     expect((await askAs(server.url, planted, 'GET', '/dashboard/api/session')).status).toBe(401);
   });
 
-  test('The link of the first start signs in once, and the command line makes others', async () => {
-    const server = await serve({});
+  test('The link of the first start signs in once, and the command line makes others; a restart ends all sessions', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-link-'));
+    onTestFinished(() => rmSync(dataDir, { recursive: true }));
+    const server = await startServer({ dataDir });
+    onTestFinished(async () => void (await server.stop('SIGKILL')));
     const [, code = ''] = CODE.exec(server.stderr()) ?? [];
     const person = await signIn(server.url, { code });
     expect((await person.ask('GET', '/dashboard/api/session')).json).toMatchObject({
@@ -167,35 +175,20 @@ describe('the settings of the dashboard', () => {
       customer.customerId,
     ]);
     expect([none.code, JSON.parse(none.out)]).toMatchObject([1, { error: { code: 'no_key' } }]);
+    const unknown = await command(['--json', '--data-dir', dataDir, 'dashboard', 'link', '--customer', 'cus_x']);
+    expect(JSON.parse(unknown.out)).toMatchObject({ error: { code: 'unknown_customer' } });
+
+    // Without a server the command line has no link.
+    const { cookie } = await signIn(server.url, { key: server.secretKey });
+    const { status, json } = await askAs(server.url, cookie, 'GET', '/dashboard/api/session');
+    expect(status).toBe(200);
+    await server.stop();
+    const ofDemo = ['--json', '--data-dir', dataDir, 'dashboard', 'link', '--customer', String(json['customer_id'])];
+    const stopped = await command(ofDemo);
+    expect([stopped.code, JSON.parse(stopped.out)]).toMatchObject([1, { error: { code: 'no_server' } }]);
+    const second = await startServer({ dataDir });
+    onTestFinished(async () => void (await second.stop('SIGKILL')));
+    expect((await askAs(second.url, cookie, 'GET', '/dashboard/api/session')).status).toBe(401);
+    expect(second.stderr()).not.toContain('#code=');
   });
-});
-
-test('Without a server the command line has no link, and an unknown customer none either', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-link-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
-  const server = await startServer({ dataDir });
-  const unknown = await command(['--json', '--data-dir', dataDir, 'dashboard', 'link', '--customer', 'cus_x']);
-  expect(JSON.parse(unknown.out)).toMatchObject({ error: { code: 'unknown_customer' } });
-  await server.stop();
-  const { code, out } = await command(['--json', '--data-dir', dataDir, 'dashboard', 'link']);
-  expect([code, JSON.parse(out)]).toMatchObject([1, { error: { code: 'no_server' } }]);
-});
-
-test('A restart ends all sessions', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-sessions-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
-  const first = await startServer({ dataDir });
-  const { cookie } = await signIn(first.url, { key: first.secretKey });
-  await first.stop();
-  const second = await startServer({ dataDir });
-  onTestFinished(async () => void (await second.stop()));
-  expect((await askAs(second.url, cookie, 'GET', '/dashboard/api/session')).status).toBe(401);
-  expect(second.stderr()).not.toContain('#code=');
-});
-
-test('In simulated time a session outlives days of traffic', async () => {
-  const server = await serve({ GATEHOUSE_SIMULATED_TIME: '1' });
-  const person = await signIn(server.url, { key: server.secretKey });
-  const { json } = await person.ask('GET', '/dashboard/api/session');
-  expect(Math.abs(Number(json['created_at']) - Date.now() / 1000)).toBeLessThan(60);
 });

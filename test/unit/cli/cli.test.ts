@@ -424,7 +424,12 @@ describe('decide', () => {
   });
 });
 
+let someId = '';
+
+/** Returns the id of the first customer, which no test removes: each command checks the store in a process. */
 async function someCustomer(): Promise<string> {
+  if (someId !== '') return someId;
   const { value } = await json(['customers', 'list']);
-  return (value['customers'] as { customer_id: string }[])[0]?.customer_id ?? '';
+  someId = (value['customers'] as { customer_id: string }[])[0]?.customer_id ?? '';
+  return someId;
 }

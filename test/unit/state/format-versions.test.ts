@@ -1,6 +1,7 @@
-import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENVIRONMENT_FORMATS, FILE_FORMATS } from '../../../src/kernel/formats.ts';
 import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts';
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
@@ -35,17 +36,25 @@ function codes(usable: Usable): string[] {
   return usable.kind === 'fault' ? [usable.code] : usable.notices.map(({ code }) => code);
 }
 
-/** Returns a started data directory with a block-list entry, a revoked key and a backup. */
-async function started(): Promise<string> {
-  const dataDir = tempFolder();
-  await ensure(dataDir);
-  const store = open(dataDir);
+/** A started data directory with a block-list entry, a revoked key and a backup, which is only copied. */
+let template: string;
+beforeAll(async () => {
+  template = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+  await ensure(template);
+  const store = open(template);
   const entry = { fingerprintHash: hashOf(1), action: 'block', note: null, expiresAtSeconds: null } as const;
   await value(writesOf(store).lists.put(customer(1), entry, 1));
   const { secret } = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
   await value(writesOf(store).apiKeys.revoke(secret.key.hash, 5));
-  await rotateBackups(store, dataDir, 3, NOW_MS);
+  await rotateBackups(store, template, 3, NOW_MS);
   await store.close();
+});
+afterAll(() => rmSync(template, { recursive: true, force: true }));
+
+/** Returns a copy of the template. */
+function started(): string {
+  const dataDir = tempFolder();
+  cpSync(template, dataDir, { recursive: true });
   return dataDir;
 }
 
@@ -65,7 +74,7 @@ describe('a data directory of a newer build', () => {
   test.each(['directory', 'revocations', ...ENVIRONMENT_NAMES] as const)(
     'The version 99 of %s is refused with its path, and nothing is changed',
     async (what) => {
-      const dataDir = await started();
+      const dataDir = started();
       const path = await setVersion(dataDir, what, 99);
       const before = contentOf(dataDir);
       const usable = await ensure(dataDir);
@@ -79,13 +88,13 @@ describe('a data directory of a newer build', () => {
   );
 
   test('A marker whose other fields changed is newer, not damaged', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":4,"clock":"real"}');
     expect(codes(await ensure(dataDir))).toEqual(['data_dir_newer']);
   });
 
   test('A newer environment beside a damaged one is refused before the damaged one is quarantined', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     await setVersion(dataDir, 'state', 99);
     writeFileSync(join(dataDir, 'hot', 'data.mdb'), 'torn');
     const before = contentOf(dataDir);
@@ -94,7 +103,7 @@ describe('a data directory of a newer build', () => {
   });
 
   test('A damaged state is not replaced by a backup of a newer build', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     await setVersion(listBackups(dataDir)[0] ?? '', 'state', 99);
     writeFileSync(join(dataDir, 'state', 'data.mdb'), 'torn');
     const before = contentOf(dataDir);
@@ -105,7 +114,7 @@ describe('a data directory of a newer build', () => {
   test.each([['customers', 'list'], ['keys', 'list'], ['backup']])(
     'The command %s refuses the directory of a newer build with exit code 78',
     async (...words) => {
-      const dataDir = await started();
+      const dataDir = started();
       await setVersion(dataDir, 'hot', 99);
       const target = words[0] === 'backup' ? [join(tempFolder(), 'copy')] : [];
       const ran = await command(['--data-dir', dataDir, ...words, ...target]);
@@ -117,7 +126,7 @@ describe('a data directory of a newer build', () => {
 
 describe('a data directory of an older build', () => {
   test('A directory without versions is migrated once and keeps its data', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     await forgetVersions(dataDir);
     const usable = await ensure(dataDir);
     expect(codes(usable)).toEqual(['migrated']);
@@ -134,7 +143,7 @@ describe('a data directory of an older build', () => {
   test.each([0, 1, 2, 3])(
     'A migration that was killed after %i environments is completed by the next start',
     async (done) => {
-      const dataDir = await started();
+      const dataDir = started();
       for (const name of ENVIRONMENT_NAMES.slice(done)) await setEnvironmentVersion(dataDir, name, null);
       expect(codes(await ensure(dataDir))).toEqual(done === 3 ? [] : ['migrated']);
       expect(await environmentVersions(dataDir)).toEqual(CURRENT);
@@ -143,7 +152,7 @@ describe('a data directory of an older build', () => {
   );
 
   test('A command neither uses nor migrates the directory of an older build, whose server may be running', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     await setVersion(dataDir, 'directory', 1);
     const before = contentOf(dataDir);
     const ran = await command(['--data-dir', dataDir, 'customers', 'list']);
@@ -162,14 +171,14 @@ describe('a data directory of an older build', () => {
   });
 
   test('An environment that is recreated empty records its version', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     writeFileSync(join(dataDir, 'hot', 'data.mdb'), 'torn');
     expect(codes(await ensure(dataDir))).toEqual(['hot_begun_anew']);
     expect(await environmentVersions(dataDir)).toEqual(CURRENT);
   });
 
   test('A backup of an older build is migrated when it replaces a damaged state', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     await setEnvironmentVersion(listBackups(dataDir)[0] ?? '', 'state', null);
     writeFileSync(join(dataDir, 'state', 'data.mdb'), 'torn');
     expect(codes(await ensure(dataDir))).toEqual(['state_restored']);
@@ -178,7 +187,7 @@ describe('a data directory of an older build', () => {
   });
 
   test('A directory copied from a backup of an older build is migrated', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     const store = open(dataDir);
     const copy = join(tempFolder(), 'copy');
     expect(await backup(store, dataDir, copy)).toMatchObject({ kind: 'ok' });
@@ -209,7 +218,7 @@ describe('the version of the file of revoked keys', () => {
   });
 
   test('A file without a version gets one at the next start and keeps its keys', async () => {
-    const dataDir = await started();
+    const dataDir = started();
     const path = join(dataDir, NAME);
     const text = readFileSync(path, 'utf8').replace(/^format.*\n/m, '');
     writeFileSync(path, text);

@@ -27,6 +27,7 @@ import { RevocationFile } from '../../../src/state/revocations.ts';
 import { acquireServerLock } from '../../../src/state/server-lock.ts';
 import { command, commandAsProcess, MAIN } from '../../support/command-line.ts';
 import { contentOf, environmentVersions, setVersion } from '../../support/format-versions.ts';
+import { IS_FULL } from '../../support/long.ts';
 import { writesOf } from '../../support/writes.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
 
@@ -83,11 +84,15 @@ function copyOfBackup(): string {
   return copy;
 }
 
-async function expectWhole(dataDir: string): Promise<void> {
+/**
+ * Starts the directory and checks that nothing is lost. `looksAgain` starts it once more: each start is a process, and the second one
+ * depends only on what the first one left.
+ */
+async function expectWhole(dataDir: string, looksAgain = IS_FULL): Promise<void> {
   const usable = await ensure(dataDir);
   expect(codes(usable)).toEqual(['backup_restored']);
   expect(usable.kind === 'ok' && usable.firstStart).toBe(false);
-  expect(codes(await ensure(dataDir))).toEqual([]);
+  if (looksAgain) expect(codes(await ensure(dataDir))).toEqual([]);
   const store = open(dataDir);
   expect(store.registry.count()).toBe(ROWS);
   expect(store.customers.all().map(({ name }) => name)).toEqual(['Acme']);
@@ -110,7 +115,7 @@ describe('a restore into an empty data directory', () => {
     expect(restored.bytes).toBe(
       ['state', 'hot'].reduce((sum, name) => sum + statSync(join(whole, name, 'data.mdb')).size, 0),
     );
-    await expectWhole(dataDir);
+    await expectWhole(dataDir, true);
   });
 
   test('The files that an operator supplies before a restore are kept, and everything that is written is private', async () => {
