@@ -28,7 +28,7 @@ const plan = options.smoke ? SMOKE : options.quick ? QUICK : FULL;
 const ours = { name: 'this build', root: options.build };
 const builds = buildsOf(await reference());
 if (options.writeNoise) await measureNoise();
-else await check();
+else if (!options.prepare) await check();
 
 function reference(): Reference | Promise<Reference> {
   if (options.reference !== undefined) return openBuild({ name: 'the reference', root: options.reference });

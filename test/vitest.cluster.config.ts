@@ -1,10 +1,9 @@
 import { defineConfig } from 'vitest/config';
-import { OF_SEVERAL_NODES } from './test-files.ts';
+import { CONTRACT, STORE } from './projects.ts';
 
 /**
- * Tests of several nodes over one store, `npm run test:cluster`; they need `redis-server`. The project `store` has tests of nodes together.
- * The project `contract` has those of a single server, unchanged: `startServer` starts several nodes, and each request of a test goes to
- * the next one. `GATEHOUSE_TEST_NODES` sets their number.
+ * Tests of several nodes over one store, `npm run test:cluster`; they need `redis-server`. The project `store` has tests of nodes together,
+ * the project `contract` those of a single server over several nodes.
  */
 export default defineConfig({
   test: {
@@ -17,17 +16,8 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     deps: { interopDefault: false },
     projects: [
-      { extends: true, test: { name: 'store', include: [...OF_SEVERAL_NODES], isolate: false } },
-      {
-        extends: true,
-        test: {
-          name: 'contract',
-          include: ['lists', 'risk-decisions', 'webhooks', 'extractions'].map(
-            (name) => `test/contract/${name}.test.ts`,
-          ),
-          env: { GATEHOUSE_TEST_NODES: process.env['GATEHOUSE_TEST_NODES'] ?? '3' },
-        },
-      },
+      { extends: true, test: STORE },
+      { extends: true, test: CONTRACT },
     ],
   },
 });

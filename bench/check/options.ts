@@ -6,6 +6,8 @@ export interface CheckOptions {
   readonly stages: readonly string[];
   readonly quick: boolean;
   readonly smoke: boolean;
+  /** Builds the reference and measures nothing. */
+  readonly prepare: boolean;
   /** Built project folder to measure. */
   readonly build: string;
   /** Built project folder to compare with, instead of the named commit. */
@@ -34,6 +36,7 @@ export function readOptions(argv: readonly string[]): CheckOptions {
       false,
     )
     .option('--smoke', 'a few units of each stage against the same build and no verdict: a functional test', false)
+    .option('--prepare', 'only build the reference, for a later check', false)
     .option('--build <folder>', 'built project folder to measure', ROOT)
     .option('--reference <folder>', 'built project folder to compare with, instead of the named commit')
     .option('--write-noise', 'compare the build with itself --runs times and write the noise of these stages', false)

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { createClient, type DecisionBody } from '../../src/client/client.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
-import { sharedChromium } from './support/chromium.ts';
+import { sharedShell } from './support/chromium.ts';
 import { decodeToken, openPage, openPages, tokenOf, type CollectorPages } from './support/collector-pages.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
@@ -21,7 +21,7 @@ let context: BrowserContext;
 
 beforeAll(async () => {
   [browser, shop, blog, stranger, server] = await Promise.all([
-    sharedChromium(),
+    sharedShell(),
     openPages(),
     openPages(),
     openPages(),

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { sharedChromium } from './support/chromium.ts';
+import { sharedShell } from './support/chromium.ts';
 import { decodeToken, openPage, openPages, tokenOf, WITH_KEY, type CollectorPages } from './support/collector-pages.ts';
 
 let browser: Browser;
@@ -10,7 +10,7 @@ let pages: CollectorPages;
 let context: BrowserContext;
 
 beforeAll(async () => {
-  [browser, pages] = await Promise.all([sharedChromium(), openPages()]);
+  [browser, pages] = await Promise.all([sharedShell(), openPages()]);
 });
 afterAll(() => pages.close());
 beforeEach(async () => {

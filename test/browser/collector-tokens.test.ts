@@ -2,7 +2,7 @@ import type * as Built from '../../src/web/collector/browser.ts';
 import type * as Declared from '../../src/web/collector/module-types.d.mts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { sharedChromium } from './support/chromium.ts';
+import { sharedShell } from './support/chromium.ts';
 import {
   decodeToken,
   fullTokenOf,
@@ -19,7 +19,7 @@ let pages: CollectorPages;
 let context: BrowserContext;
 
 beforeAll(async () => {
-  [browser, pages] = await Promise.all([sharedChromium(), openPages()]);
+  [browser, pages] = await Promise.all([sharedShell(), openPages()]);
 });
 afterAll(() => pages.close());
 beforeEach(async () => {

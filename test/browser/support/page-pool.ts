@@ -1,6 +1,6 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { sharedChromium } from './chromium.ts';
+import { sharedShell } from './chromium.ts';
 
 /**
  * Pages of one context, which tests use one after the other: a new context costs as much time as most tests, and pages that stay open keep
@@ -38,7 +38,7 @@ let pooled: Promise<BrowserContext> | null = null;
 const idle: PooledPage[] = [];
 
 async function newContext(): Promise<BrowserContext> {
-  return (await sharedChromium()).newContext(CONTEXT);
+  return (await sharedShell()).newContext(CONTEXT);
 }
 
 interface Cookie {

@@ -1,0 +1,64 @@
+import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { CONTRACT, longTests, STORE } from './projects.ts';
+
+/**
+ * The tests of several nodes and the long tests in their short form, all at once, as in `.ci/run`: they wait most of the time, for
+ * deadlines, failovers and restarts.
+ */
+
+const ROOT = new URL('..', import.meta.url).pathname;
+
+/** The longest files: they start first, so that none of them runs alone at the end. */
+const LONGEST = [
+  'test/contract/demo.long',
+  'test/degrade/cluster-history.long',
+  'test/contract/webhooks',
+  'test/contract/extractions',
+  'test/degrade/store-silent.long',
+  'test/degrade/failover-window.long',
+  'test/degrade/shared-store',
+  'test/degrade/node-killed',
+  'test/conformance/ports/change-feed.cluster',
+  'test/unit/cluster/feed/faults',
+  'test/degrade/all-nodes',
+  'test/unit/cluster/redis-link-cluster',
+  'test/unit/scripts/redis',
+  'test/unit/cluster/feed/joining',
+  'test/unit/cluster/shared-extraction',
+  'test/contract/cluster-changes',
+  'test/contract/cluster-velocity',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
+/** Files of `store` share processes, and each other file between them would end one. */
+function placeOf({ moduleId, project }: TestSpecification): number {
+  const path = moduleId.slice(ROOT.length);
+  const place = LONGEST.findIndex((start) => path.startsWith(start));
+  return (project.name === STORE.name ? 1_000 : 0) + (place < 0 ? LONGEST.length : place);
+}
+
+export default defineConfig({
+  test: {
+    root: ROOT,
+    pool: 'forks',
+    // Choice: two of them would leave a core unused half of the time.
+    maxWorkers: 3,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
+    deps: { interopDefault: false },
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: STORE },
+      { extends: true, test: CONTRACT },
+      { extends: true, test: longTests('short') },
+    ],
+  },
+});
