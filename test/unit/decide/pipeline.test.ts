@@ -15,6 +15,7 @@ import { ReplayGuard } from '../../../src/local/replay-guard.ts';
 import type { Admission, AdmittedId } from '../../../src/ports/admission.ts';
 import {
   BATCH_REQUESTS_MAX,
+  DECIDE_ACTIVE_MS,
   DECIDE_BODY_BYTES_MAX,
   QUEUE_REQUESTS_MAX,
   RATE_FAILED_AUTHENTICATIONS,
@@ -484,6 +485,25 @@ describe('request ids in the pipeline', () => {
     const answers = Array.from({ length: 3 }, () => service.good());
     await turn();
     expect(answers[2]?.answer).toMatchObject({ status: 429, json: { code: 'overloaded' } });
+  });
+});
+
+describe('the load that other work yields to', () => {
+  test('The load is active for 50 ms after a request, and behind while more than a batch waits for a worker', async () => {
+    const service = setUp();
+    const { pipeline } = service;
+    const later = (): number => performance.now() + DECIDE_ACTIVE_MS;
+    expect(pipeline.load(performance.now())).toBe('idle');
+    const beforeMs = performance.now();
+    service.good();
+    expect([pipeline.load(beforeMs), pipeline.load(later())]).toEqual(['active', 'idle']);
+    service.pool.holding = true;
+    for (let n = 0; n < QUEUE_REQUESTS_MAX / 2; n++) service.good();
+    await turn();
+    expect(pipeline.load(later())).toBe('behind');
+    service.release();
+    await pipeline.drain();
+    expect(pipeline.load(later())).toBe('idle');
   });
 });
 

@@ -11,6 +11,8 @@ import type { Admission, AdmittedId } from '../../../../src/ports/admission.ts';
 import {
   DECIDE_BODY_BYTES_MAX,
   MANAGED_BODY_INLINE_BYTES_MAX,
+  MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX,
+  MANAGEMENT_WAITING_PER_CUSTOMER_MAX,
   RATE_FAILED_AUTHENTICATIONS,
   RATE_MANAGEMENT,
   RATE_WINDOW_SECONDS,
@@ -595,6 +597,21 @@ describe('calls of one customer over its limits', () => {
     ends.at(-1)?.();
     await endpoint.drain();
     expect(again().status).toBe(200);
+  });
+
+  test('Without other bounds a customer has 8 calls in work and 256 waiting, and further ones get 429', async () => {
+    const { endpoint } = setUp();
+    let end = (): void => {};
+    const ended = new Promise<EndpointResponse>((done) => (end = () => done(OK)));
+    const handler = endpoint({}, () => ended);
+    const most = MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX + MANAGEMENT_WAITING_PER_CUSTOMER_MAX;
+    const calls = Array.from({ length: most }, () => sendTo(handler, { ...HEAD, ...BEARER, contentLength: -1 }, ''));
+    expect([endpoint.work.inWork, endpoint.work.waiting]).toEqual([8, 256]);
+    const refused = sendTo(handler, { ...HEAD, ...BEARER, contentLength: -1 }, '');
+    expect(refused().json).toMatchObject({ status: 429, code: 'overloaded' });
+    end();
+    await endpoint.drain();
+    expect(calls.every((sent) => sent().status === 200)).toBe(true);
   });
 
   test('A call that waits for something else frees its slot for other calls', async () => {
