@@ -18,12 +18,14 @@ export function createSources(
   geo: Pick<GeoIp, 'lookup' | 'epoch'>,
 ): WorkerSources {
   let failed = false;
+  const lists = new EmptyTable(store.lists);
+  const registry = new EmptyTable(store.registry);
   return {
     sources: {
       // Choice: repeats the try block, because a closure created for each read costs more than the read itself.
       findList(customer, fingerprint, now) {
         try {
-          return store.lists.find(customer, fingerprint, now);
+          return lists.isEmpty() ? null : store.lists.find(customer, fingerprint, now);
         } catch {
           failed = true;
           return null;
@@ -31,7 +33,7 @@ export function createSources(
       },
       findRegistry(fingerprint, now) {
         try {
-          return store.registry.find(fingerprint, now);
+          return registry.isEmpty() ? null : store.registry.find(fingerprint, now);
         } catch {
           failed = true;
           return null;
@@ -41,6 +43,8 @@ export function createSources(
       geoEpoch: () => geo.epoch(),
     },
     begin() {
+      lists.begin();
+      registry.begin();
       try {
         store.resetRead();
       } catch {
@@ -53,4 +57,42 @@ export function createSources(
       return had;
     },
   };
+}
+
+/** Choice: batches for which a table is taken to be filled after it was found so. */
+const FILLED_BATCHES = 256;
+
+/**
+ * Knows that a table is empty, so that a batch skips its look-ups in it. Asks the table once a batch, before the second look-up: a batch of
+ * one request would gain nothing. An empty table is asked again in each batch, so that a first entry counts for the next request.
+ */
+class EmptyTable {
+  readonly #table: { isEmpty(): boolean };
+  #isEmpty = false;
+  #lookUps = 0;
+  #filledBatches = 0;
+
+  constructor(table: { isEmpty(): boolean }) {
+    this.#table = table;
+  }
+
+  begin(): void {
+    this.#isEmpty = false;
+    this.#lookUps = 0;
+  }
+
+  /** Called before each look-up. False does not mean that there is an entry. */
+  isEmpty(): boolean {
+    if (++this.#lookUps === 2) this.#ask();
+    return this.#isEmpty;
+  }
+
+  #ask(): void {
+    if (this.#filledBatches > 0) {
+      this.#filledBatches--;
+      return;
+    }
+    this.#isEmpty = this.#table.isEmpty();
+    if (!this.#isEmpty) this.#filledBatches = FILLED_BATCHES;
+  }
 }

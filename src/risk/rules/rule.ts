@@ -83,7 +83,7 @@ export function withThresholds<Name extends string>(rule: ThresholdRule<Name>): 
   let completed = own;
   return {
     ...rule,
-    evaluateComplete: (facts, policy, given) => rule.evaluate(facts, policy, given),
+    evaluateComplete: rule.evaluate,
     evaluate(facts, policy, given) {
       if (given !== last) {
         completed = complete(given);

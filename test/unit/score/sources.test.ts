@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { createSources } from '../../../src/score/sources.ts';
+import { customer, hashOf, open, tempFolder } from '../state/support.ts';
+import { listsOf, writesOf } from '../../support/writes.ts';
+
+const GEO = { lookup: () => null, epoch: () => 0 };
+
+describe('the sources of a worker', () => {
+  test('A first entry counts from the next batch on, for every look-up', async () => {
+    const folder = tempFolder();
+    const writer = open(folder);
+    const reader = open(folder, true);
+    const { sources, begin, takeStoreFailure } = createSources(reader, GEO);
+    const found = (): readonly unknown[] => {
+      begin();
+      return Array.from({ length: 3 }, () => [
+        sources.findList(customer(1), hashOf(1), 1)?.toString() ?? null,
+        sources.findRegistry(hashOf(1), 1)?.customers ?? null,
+      ]);
+    };
+    for (let batch = 0; batch < 3; batch++) expect(found()).toEqual(Array(3).fill([null, null]));
+    const change = { fingerprintHash: hashOf(1), action: 'block', note: null, expiresAtSeconds: null } as const;
+    await listsOf(writer).put(customer(1), change, 1);
+    expect(found()).toEqual(Array(3).fill(['block', null]));
+    const entry = { fingerprintHash: hashOf(1), risk: 80, customers: 3, firstSeenSeconds: 1, lastSeenSeconds: 1 };
+    await writesOf(writer).registry.put(entry);
+    expect(found()).toEqual(Array(3).fill(['block', 3]));
+    await listsOf(writer).remove(customer(1), hashOf(1), 1);
+    for (let batch = 0; batch < 300; batch++) expect(found()).toEqual(Array(3).fill([null, 3]));
+    await listsOf(writer).put(customer(1), change, 1);
+    expect(found()).toEqual(Array(3).fill(['block', 3]));
+    expect(takeStoreFailure()).toBe(false);
+    await reader.close();
+    await writer.close();
+  });
+});
