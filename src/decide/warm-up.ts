@@ -197,6 +197,8 @@ class WarmUpExchange implements Exchange {
     return '127.0.0.1';
   }
 
+  pauseUntil(): void {}
+
   readBody(_bytesMax: number, done: (body: Uint8Array | null) => void): void {
     done(this.#body);
   }

@@ -54,13 +54,17 @@ export interface Exchange {
   /**
    * Calls back once with the complete body, or with null if it is longer than `bytesMax`. Never calls back after an abort. The bytes are
    * valid only until the callback returns, unless they are owned: then the handler may keep and change them. With `pace`, nothing more is
-   * read from the connection after a piece of a body until the promise has resolved, if there is one.
+   * read from the connection after a piece of a body until the promise has resolved, if there is one. `onGone` is called instead of `done`
+   * when the client has disconnected or the transport has refused the body.
    */
   readBody(
     bytesMax: number,
     done: (body: Uint8Array | null, isOwned?: boolean) => void,
     pace?: (pieceBytes: number) => Promise<void> | null,
+    onGone?: () => void,
   ): void;
+  /** Reads nothing more from the connection until the promise has resolved, or a response that does not close it is sent. */
+  pauseUntil(next: Promise<void>): void;
   /** Adds lines to the header of the response, whichever it will be. Each line begins with CRLF and contains only text of our own. */
   addFields(lines: string): void;
   /**

@@ -194,6 +194,7 @@ class NodeExchange implements Exchange {
     bytesMax: number,
     done: (body: Uint8Array | null, isOwned?: boolean) => void,
     pace?: (pieceBytes: number) => Promise<void> | null,
+    onGone?: () => void,
   ): void {
     if (this.contentLength > bytesMax) {
       done(null);
@@ -213,6 +214,10 @@ class NodeExchange implements Exchange {
       }
       return held.take(bytes);
     };
+    if (onGone !== undefined)
+      this.#res.once('close', () => {
+        if (!finished) onGone();
+      });
     this.#req.on('data', (chunk: Buffer) => {
       if (finished) return;
       if ((earlier?.length ?? first?.length ?? 0) + chunk.length > bytesMax) {
@@ -224,6 +229,7 @@ class NodeExchange implements Exchange {
         held?.release();
         first = null;
         earlier = null;
+        onGone?.();
         this.#guarded(() => refuseHeldBody(this));
       } else if (first === null) first = chunk;
       else {
@@ -235,9 +241,7 @@ class NodeExchange implements Exchange {
         earlier.add(chunk);
       }
       const next = finished ? null : (pace?.(chunk.length) ?? null);
-      if (next === null) return;
-      this.#req.pause();
-      void next.finally(() => this.#req.resume());
+      if (next !== null) this.pauseUntil(next);
     });
     this.#req.on('end', () => {
       if (finished || this.aborted) return;
@@ -245,6 +249,12 @@ class NodeExchange implements Exchange {
       held?.release();
       this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY, earlier !== null));
     });
+  }
+
+  /** A request is read only once somebody listens, so there is nothing to pause before `readBody`. */
+  pauseUntil(next: Promise<void>): void {
+    this.#req.pause();
+    void next.finally(() => this.#req.resume());
   }
 
   #guarded(work: () => void): void {

@@ -138,6 +138,7 @@ class UwsExchange implements Exchange {
     bytesMax: number,
     done: (body: Uint8Array | null, isOwned?: boolean) => void,
     pace?: (pieceBytes: number) => Promise<void> | null,
+    onGone?: () => void,
   ): void {
     if (this.contentLength > bytesMax) {
       done(null);
@@ -146,6 +147,10 @@ class UwsExchange implements Exchange {
     let earlier: BodyPieces | null = null;
     let held: HeldBody | null = null;
     let finished = false;
+    this.#onAborted = () => {
+      held?.release();
+      if (!finished) onGone?.();
+    };
     this.#res.onData((chunk, isLast) => {
       if (finished) return;
       if (isLast) this.#resume();
@@ -158,15 +163,12 @@ class UwsExchange implements Exchange {
         finished = true;
         this.#guarded(() => done(bytes));
       } else {
-        if (held === null) {
-          const body = holdBody(this.#state, this);
-          this.#onAborted = () => body.release();
-          held = body;
-        }
+        held ??= holdBody(this.#state, this);
         if (!held.take(bytes.length)) {
           finished = true;
           held.release();
           earlier = null;
+          onGone?.();
           this.#guarded(() => refuseHeldBody(this));
           return;
         }
@@ -175,7 +177,7 @@ class UwsExchange implements Exchange {
         pieces.add(bytes);
         if (!isLast) {
           const next = pace?.(bytes.length) ?? null;
-          if (next !== null) this.#pauseUntil(next);
+          if (next !== null) this.pauseUntil(next);
           return;
         }
         finished = true;
@@ -186,7 +188,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Pieces that the library had read already may still arrive during a pause, and extend it. */
-  #pauseUntil(next: Promise<void>): void {
+  pauseUntil(next: Promise<void>): void {
     if (!this.#isPaused) this.#res.pause();
     this.#isPaused = true;
     const pause = ++this.#pauses;
@@ -195,7 +197,7 @@ class UwsExchange implements Exchange {
     });
   }
 
-  /** Must be called before the response: a connection that stays paused would never be read again. */
+  /** Must be called before a response that keeps the connection open: a connection that stays paused would never be read again. */
   #resume(): void {
     if (this.#isPaused && !this.aborted) this.#res.resume();
     this.#isPaused = false;
@@ -215,8 +217,9 @@ class UwsExchange implements Exchange {
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted || this.#answered) return;
     this.#answered = true;
-    this.#resume();
     const close = closeAfter || this.#state.draining;
+    // Otherwise up to 512 KB of a body that nobody needs would be read before the connection is closed.
+    if (!close) this.#resume();
     if (!close && this.#state.turn.mayRespond()) {
       this.#write(status, fields, body, false);
       this.aborted = true;

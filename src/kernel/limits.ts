@@ -200,6 +200,11 @@ export const MANAGEMENT_SLICE_MS = 0.3;
 export const MANAGEMENT_PAUSE_MS_MAX = 10;
 /** Choice: the longest pause of the thread that reads large bodies, so that ten a second are read under any load. */
 export const THREAD_REST_MS_MAX = 100;
+/**
+ * Choice: how long a connection whose large body is refused unread waits for its response while decisions arrive; less than the second that
+ * the response asks the client to wait.
+ */
+export const REFUSED_BODY_PAUSE_MS = 250;
 /** Choice: calls in progress at once, of all customers and of one; they share the thread, so more would only use more memory. */
 export const MANAGEMENT_IN_WORK_MAX = 32;
 export const MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX = 8;

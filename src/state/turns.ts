@@ -1,7 +1,12 @@
 import type { Database, RangeOptions } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
-import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS, THREAD_REST_MS_MAX } from '../kernel/limits.ts';
+import {
+  MANAGEMENT_PAUSE_MS_MAX,
+  MANAGEMENT_SLICE_MS,
+  REFUSED_BODY_PAUSE_MS,
+  THREAD_REST_MS_MAX,
+} from '../kernel/limits.ts';
 
 /** Load of the decide path, which has priority: `active` while requests arrive, `behind` while some wait for a worker. */
 export type DecideLoad = 'idle' | 'active' | 'behind';
@@ -65,6 +70,12 @@ export class Turns {
   rest(workMs: number): Promise<void> {
     const restMs = Math.min(THREAD_REST_MS_MAX, Math.round(workMs * REST_FACTORS[this.#decideLoad()]));
     return restMs < TIMER_MS_MIN ? Promise.resolve() : new Promise((resolve) => void setTimeout(resolve, restMs));
+  }
+
+  /** Resolves after the pause with which a sender of refused bodies is slowed down; null while no decisions arrive. */
+  refusalPause(): Promise<void> | null {
+    if (this.#decideLoad() === 'idle') return null;
+    return new Promise((resolve) => void setTimeout(resolve, REFUSED_BODY_PAUSE_MS));
   }
 
   /**

@@ -102,22 +102,54 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
       else {
         const early = authenticateHeader(head, keyCache, clock);
         // The body of an unauthenticated request is not read. It precedes the next request, so the connection is closed.
-        if (early?.kind === 'refused') refuseUnverified(exchange, early.problem, head.contentLength > 0);
-        else if (early === null && !hasRoom(head)) {
-          refuse(exchange, overloaded('Too many calls are waiting.'), sourceRate(exchange), true);
+        if (early?.kind === 'refused') {
+          const isUnread = head.contentLength > 0;
+          refuseUnread(head, exchange, () => refuseUnverified(exchange, early.problem, isUnread));
+        } else if (early === null && !hasRoom(head, exchange)) {
+          const fault = overloaded(TOO_MANY_WAIT);
+          refuseUnread(head, exchange, () => refuse(exchange, fault, sourceRate(exchange), true));
         } else readAndVerify(head, exchange, early, bytesMax, { reader, isFrequent }, handler);
       }
     };
   }
 
   /**
-   * A large signed body is neither received nor hashed if the queue of the key that it names is full. Who names the key of another customer
-   * is refused as well, and changes nothing for that customer.
+   * A large signed body is neither received nor hashed if the queue of the key that it names is full, or will be with the bodies that the
+   * same source is sending for this key. Who names the key of another customer is refused as well, and changes nothing for that customer.
    */
-  function hasRoom({ contentLength, svcKey }: RequestHead): boolean {
+  function hasRoom({ contentLength, svcKey }: RequestHead, exchange: Exchange): boolean {
     if (contentLength <= UNPACED_BODY_BYTES_MAX) return true;
     const { known, key } = keyCache.find(svcKey);
-    return !known || !work.isFull(key.customer, contentLength);
+    return !known || work.mayReceive(key.customer, contentLength, exchange.remoteAddress());
+  }
+
+  /**
+   * Sends a refusal that closes the connection. While decisions arrive, the sender of a large body waits for it on a connection that is not
+   * read: at once, it would send the next body as soon.
+   */
+  function refuseUnread({ contentLength }: RequestHead, exchange: Exchange, send: () => void): void {
+    const pause = contentLength > UNPACED_BODY_BYTES_MAX ? turns.refusalPause() : null;
+    if (pause === null) {
+      send();
+      return;
+    }
+    exchange.pauseUntil(pause);
+    track(
+      pause.then(() => {
+        if (!exchange.aborted) send();
+      }),
+    );
+  }
+
+  /** Reserves room in the queue for a large body while it is received. Returns what ends that. */
+  function reserve(
+    { contentLength, svcKey }: RequestHead,
+    early: Authenticated | null,
+    exchange: Exchange,
+  ): () => void {
+    if (contentLength <= UNPACED_BODY_BYTES_MAX) return () => {};
+    if (early?.kind === 'verified') return work.reserve(early.key.customer, contentLength);
+    return work.reserve(keyCache.find(svcKey).key.customer, contentLength, exchange.remoteAddress());
   }
 
   function readAndVerify<Body>(
@@ -132,11 +164,16 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     if (early?.kind === 'verified' && head.contentLength > 0) {
       // The body of a caller that would be refused whatever it sends is not read either.
       taken = gate.admit(head, early, head.contentLength, options.isFrequent);
-      if (taken instanceof Promise) void taken.then((verdict) => refuseEarly(exchange, verdict, head.contentLength));
-      else if (refuseEarly(exchange, taken, head.contentLength)) return;
+      if (taken instanceof Promise)
+        void taken.then((verdict) => {
+          if (refuseEarly(head, exchange, verdict)) endReservation();
+        });
+      else if (refuseEarly(head, exchange, taken)) return;
     }
+    const endReservation = reserve(head, early, exchange);
     const isLarge = head.contentLength > UNPACED_BODY_BYTES_MAX;
     const take = (body: Uint8Array | null, isOwned = false): void => {
+      endReservation();
       if (body === null) {
         refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
         return;
@@ -150,7 +187,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
         proceed(head, { bytes: body, isOwned }, verdict, exchange, options, handler);
       }
     };
-    exchange.readBody(bytesMax, take, isLarge ? paceOf(early, exchange) : undefined);
+    exchange.readBody(bytesMax, take, isLarge ? paceOf(early, exchange) : undefined, endReservation);
   }
 
   /** Reads a large body in the turns of its customer. A signature is verified only after its body was read, so its source has turns too. */
@@ -168,11 +205,14 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   }
 
   /** Refuses a call before its body was read, and closes its connection. Returns whether it did. */
-  function refuseEarly(exchange: Exchange, verdict: CallVerdict, bodyBytes: number): boolean {
-    const fault = gate.faultOf(verdict, bodyBytes);
+  function refuseEarly(head: RequestHead, exchange: Exchange, verdict: CallVerdict): boolean {
+    const { contentLength } = head;
+    const { customer } = verdict.request.key;
+    const isFull = contentLength > UNPACED_BODY_BYTES_MAX && !work.mayReceive(customer, contentLength);
+    const fault = gate.faultOf(verdict, contentLength) ?? (isFull ? overloaded(TOO_MANY_WAIT) : null);
     if (fault !== null) {
       parts.keyUsage?.refused(verdict.request.key.number, fault.code, nowSeconds());
-      refuse(exchange, fault, rateOf(verdict, exchange), true);
+      refuseUnread(head, exchange, () => refuse(exchange, fault, rateOf(verdict, exchange), true));
     }
     return fault !== null;
   }
@@ -333,6 +373,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   });
 }
 
+const TOO_MANY_WAIT = 'Too many calls are waiting.';
 /** Choice: as large as the largest body of a decision, which is never paced. */
 const UNPACED_BODY_BYTES_MAX = DECIDE_BODY_BYTES_MAX;
 /** Measured: reading 1 MiB from the socket and copying it takes 0.5 ms of processor time. */

@@ -39,6 +39,7 @@ interface CustomerWork {
 export class WorkQueue {
   readonly #bounds: WorkBounds;
   readonly #customers = new Map<CustomerNumber, CustomerWork>();
+  readonly #arriving = new Map<string, { calls: number; bytes: number }>();
   /** What begins each waiting call; the weight is the bytes of its body. */
   readonly #waiting: FairQueue<CustomerNumber, () => void>;
   readonly #mayServe = (customer: CustomerNumber): boolean => this.#mayBegin(this.#customers.get(customer));
@@ -65,6 +66,43 @@ export class WorkQueue {
   /** Returns true if another call of the customer, with a body of `bytes`, can neither begin nor wait. */
   isFull(customer: CustomerNumber, bytes: number): boolean {
     return !this.#mayServe(customer) && !this.#waiting.hasRoom(customer, bytes);
+  }
+
+  /**
+   * Returns whether there will be room for a call when its body has arrived, after the calls that have reserved room. `source`: see
+   * `reserve`.
+   */
+  mayReceive(customer: CustomerNumber, bytes: number, source = ''): boolean {
+    const verified = this.#arriving.get(laneOf(customer, '')) ?? NONE;
+    const unverified = source === '' ? NONE : (this.#arriving.get(laneOf(customer, source)) ?? NONE);
+    const calls = verified.calls + unverified.calls;
+    const free = this.#freeSlots(this.#customers.get(customer));
+    if (calls < free) return true;
+    // The others begin at once.
+    const waiting = calls - free;
+    const waitingBytes = calls === 0 ? 0 : ((verified.bytes + unverified.bytes) * waiting) / calls;
+    return this.#waiting.hasRoom(customer, bytes + waitingBytes, { own: waiting, all: waiting });
+  }
+
+  /**
+   * Reserves room for a call while its large body is received, so that a body that could not wait is refused unread. Only `mayReceive`
+   * counts reservations. The caller of a `source` is not verified yet: its reservations count only against calls from there. Returns what
+   * ends the reservation, which is idempotent.
+   */
+  reserve(customer: CustomerNumber, bytes: number, source = ''): () => void {
+    const lane = laneOf(customer, source);
+    const arriving = this.#arriving.get(lane) ?? { calls: 0, bytes: 0 };
+    this.#arriving.set(lane, arriving);
+    arriving.calls++;
+    arriving.bytes += bytes;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      arriving.calls--;
+      arriving.bytes -= bytes;
+      if (arriving.calls === 0) this.#arriving.delete(lane);
+    };
   }
 
   /** Resolves when the call may begin. The caller must have checked `isFull` in the same turn of the event loop. */
@@ -138,9 +176,14 @@ export class WorkQueue {
   }
 
   #mayBegin(own: CustomerWork | undefined): boolean {
-    if (this.#inWork >= this.#bounds.inWorkMax) return false;
-    if (own === undefined) return true;
-    return own.inWork < this.#bounds.inWorkPerCustomerMax && own.unsentBytes < this.#bounds.unsentBytesMax;
+    return this.#freeSlots(own) > 0;
+  }
+
+  /** Returns how many more calls of the customer may begin. */
+  #freeSlots(own: CustomerWork | undefined): number {
+    const { inWorkMax, inWorkPerCustomerMax, unsentBytesMax } = this.#bounds;
+    if (own !== undefined && own.unsentBytes >= unsentBytesMax) return 0;
+    return Math.max(0, Math.min(inWorkMax - this.#inWork, inWorkPerCustomerMax - (own?.inWork ?? 0)));
   }
 
   #obtain(customer: CustomerNumber): CustomerWork {
@@ -155,4 +198,10 @@ export class WorkQueue {
     if (own.inWork > 0 || own.out > 0 || own.unsentBytes > 0 || this.#waiting.sizeOf(own.customer) > 0) return;
     if (this.#customers.get(own.customer) === own) this.#customers.delete(own.customer);
   }
+}
+
+const NONE = { calls: 0, bytes: 0 } as const;
+
+function laneOf(customer: CustomerNumber, source: string): string {
+  return `${customer} ${source}`;
 }

@@ -190,6 +190,7 @@ export function setUp() {
     const exchange: Exchange = {
       aborted: false,
       remoteAddress: () => '192.0.2.1',
+      pauseUntil: () => {},
       readBody: (_max, done) => done(Buffer.from(text)),
       send(status, fields, sent) {
         const json = sent.length === 0 ? {} : (JSON.parse(String(sent)) as Record<string, unknown>);

@@ -58,6 +58,8 @@ class FakeExchange implements Exchange {
     return this.#address;
   }
 
+  pauseUntil(): void {}
+
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
     this.bodyRead = true;
     done(this.#body.length > bytesMax ? null : this.#body);

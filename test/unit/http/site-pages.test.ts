@@ -41,6 +41,7 @@ function ask(
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '',
+    pauseUntil: () => {},
     readBody: () => {},
     addFields: (lines) => void (more += lines),
     send: (status, fields, body, close = false) =>

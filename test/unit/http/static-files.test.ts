@@ -21,6 +21,7 @@ function ask(file: StaticFile, headers: Readonly<Record<string, string>> = {}, m
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '',
+    pauseUntil: () => {},
     readBody: () => {},
     addFields: () => {},
     send: (status, fields, body) => void (seen = { status, fields, body: String(body), isStreamed: false }),

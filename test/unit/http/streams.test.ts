@@ -158,6 +158,51 @@ describe.each(TRANSPORTS)('streamed bodies over %s', (name) => {
     client.socket.destroy();
   });
 
+  test('A body whose client disconnects is reported as gone, and a complete one is not', async () => {
+    const seen: string[] = [];
+    paces = (exchange) =>
+      exchange.readBody(
+        100_000,
+        () => {
+          seen.push('read');
+          exchange.send(200, FIELDS, 'read');
+        },
+        undefined,
+        () => seen.push('gone'),
+      );
+    const client = server.open();
+    client.socket.write(`POST /paced HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`);
+    client.socket.write(patterned(100_000));
+    await client.response();
+    client.socket.destroy();
+    const leaving = server.open();
+    leaving.socket.write(`POST /paced HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`);
+    leaving.socket.write(patterned(50_000));
+    // Not before the handler was called.
+    await new Promise((done) => setTimeout(done, 50));
+    leaving.socket.destroy();
+    await vi.waitFor(() => expect(seen).toEqual(['read', 'gone']));
+  });
+
+  test('A paused request is refused without the rest of its body, and the connection is closed', async () => {
+    const paused = { asked: 0, go: (): void => {} };
+    const free = new Promise<void>((resolve) => (paused.go = resolve));
+    paces = (exchange) => {
+      paused.asked++;
+      exchange.pauseUntil(free);
+      void free.then(() => exchange.send(429, FIELDS, 'refused', true));
+    };
+    const client = server.open();
+    client.socket.on('error', () => {});
+    client.socket.write(`POST /paced HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`);
+    client.socket.write(patterned(50_000));
+    await vi.waitFor(() => expect(paused.asked).toBe(1));
+    const closed = new Promise((done) => client.socket.once('close', done));
+    paused.go();
+    expect(String((await client.response()).body)).toBe('refused');
+    await closed;
+  });
+
   test.each([
     ['unknown', null],
     ['known', 8 * 1_048_576],

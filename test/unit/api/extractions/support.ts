@@ -361,6 +361,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
           return options.exchange?.aborted ?? false;
         },
         remoteAddress: () => '192.0.2.1',
+        pauseUntil: () => {},
         readBody: (_max, done) => done(Buffer.from(text)),
         send(status, fields, sent) {
           if (++answers > 1) throw new Error('there were two answers');

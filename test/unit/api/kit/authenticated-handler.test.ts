@@ -27,6 +27,7 @@ import type {
   EndpointRequest,
 } from '../../../../src/api/kit/endpoint-types.ts';
 import { createLog } from '../../../../src/observe/log.ts';
+import { Turns } from '../../../../src/state/turns.ts';
 import { LaterAdmission } from '../../../support/later-admission.ts';
 import { sendWhole } from '../../../support/slices.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../../decide/support.ts';
@@ -53,6 +54,7 @@ function setUp(
   work: Partial<WorkBounds> = {},
   bodies?: RemoteBodies,
   wrap: (local: LocalAdmission) => Admission = (local) => local,
+  turns?: Turns,
 ) {
   const clock = fakeClock();
   const keyCache = new KeyCache();
@@ -89,6 +91,7 @@ function setUp(
     onStoreStuck: () => void stuck++,
     work,
     ...(bodies && { bodies }),
+    ...(turns && { turns }),
   });
 
   async function ask(
@@ -119,6 +122,7 @@ function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '192.0.2.1',
+    pauseUntil: () => {},
     readBody: (_max, done) => done(Buffer.from(body)),
     send(status, fields, text) {
       expect(sent).toBeNull();
@@ -141,6 +145,7 @@ function exchangeOf() {
     aborted: false,
     sent,
     remoteAddress: () => '192.0.2.1',
+    pauseUntil: () => {},
     readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.alloc(0)),
     send: (status: number, fields: string, body: string | Uint8Array) => void sent.push([status, fields, String(body)]),
     addFields: () => {},
@@ -260,6 +265,7 @@ test('An unknown Bearer key is refused at the header: its body is never read and
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '192.0.2.1',
+    pauseUntil: () => {},
     readBody: () => seen.push('read'),
     send: (status, _fields, _body, close) => seen.push([status, close]),
     addFields: () => {},
@@ -275,12 +281,16 @@ test('An unknown Bearer key is refused at the header: its body is never read and
 
 describe('refusals before the body is read', () => {
   /** Returns what happens to a call with a large body that never arrives. */
-  function begin(handler: Handler, head: Partial<RequestHead>): unknown[] {
+  function begin(handler: Handler, head: Partial<RequestHead>, from = '192.0.2.1', onGone = (_call: () => void) => {}) {
     const seen: unknown[] = [];
     const exchange: Exchange = {
       aborted: false,
-      remoteAddress: () => '192.0.2.1',
-      readBody: () => seen.push('read'),
+      remoteAddress: () => from,
+      pauseUntil: () => seen.push('paused'),
+      readBody(_max, _done, _pace, gone = () => {}) {
+        seen.push('read');
+        onGone(gone);
+      },
       send: (status, _fields, body, close) =>
         seen.push(status, (JSON.parse(String(body)) as { code: string }).code, close),
       addFields: () => {},
@@ -306,8 +316,9 @@ describe('refusals before the body is read', () => {
 
   test('A Bearer caller over its rate is refused before its body is read', () => {
     const handler = setUp().endpoint({ body: AS_IT_IS }, () => OK);
-    for (let n = 0; n < RATE_MANAGEMENT; n++) expect(begin(handler, BEARER)).toEqual(['read']);
-    expect(begin(handler, BEARER)).toEqual([429, 'rate_limited', true]);
+    const call = { ...BEARER, contentLength: DECIDE_BODY_BYTES_MAX };
+    for (let n = 0; n < RATE_MANAGEMENT; n++) expect(begin(handler, call)).toEqual(['read']);
+    expect(begin(handler, call)).toEqual([429, 'rate_limited', true]);
   });
 
   test('A Bearer caller with too many waiting calls is refused before its body is read, and so is a public key', () => {
@@ -326,6 +337,49 @@ describe('refusals before the body is read', () => {
     expect(begin(handler, { ...large, contentLength: DECIDE_BODY_BYTES_MAX })).toEqual(['read']);
     const free = setUp().endpoint({ body: AS_IT_IS }, () => OK);
     expect(begin(free, large)).toEqual(['read']);
+  });
+
+  test.each([
+    ['signed', { ...signed({ method: 'POST' }), contentLength: 1_000_000 }],
+    ['Bearer', { ...BEARER, contentLength: 1_000_000 }],
+  ])('A large %s body is refused unread when those still arriving will fill the queue', (_name, large) => {
+    const { endpoint } = setUp(undefined, { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 1 });
+    const handler = endpoint({ body: AS_IT_IS }, () => OK);
+    const gone: (() => void)[] = [];
+    for (let n = 0; n < 2; n++) expect(begin(handler, large, undefined, (call) => gone.push(call))).toEqual(['read']);
+    expect(begin(handler, large)).toEqual([429, 'overloaded', true]);
+    // Small ones need no reservation.
+    expect(begin(handler, { ...large, contentLength: 100 })).toEqual(['read']);
+    for (let n = 0; n < 2; n++) gone[0]?.();
+    expect(begin(handler, large)).toEqual(['read']);
+    expect(begin(handler, large)).toEqual([429, 'overloaded', true]);
+  });
+
+  test('Large bodies signed by somebody who names the key of another customer take no room from that customer', () => {
+    const { endpoint } = setUp(undefined, { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 0 });
+    const handler = endpoint({ body: AS_IT_IS }, () => OK);
+    const large = { ...signed({ method: 'POST' }), contentLength: 1_000_000 };
+    expect(begin(handler, large)).toEqual(['read']);
+    expect(begin(handler, large)).toEqual([429, 'overloaded', true]);
+    expect(begin(handler, large, '192.0.2.2')).toEqual(['read']);
+    expect(begin(handler, { ...BEARER, contentLength: 1_000_000 })).toEqual(['read']);
+  });
+
+  test('While decisions arrive, the sender of a large body that is refused unread waits for the refusal', async () => {
+    const turns = new Turns();
+    const bounds = { inWorkMax: 0, waitingMax: 0 };
+    const { endpoint } = setUp(undefined, bounds, undefined, undefined, turns);
+    const handler = endpoint({ body: AS_IT_IS }, () => OK);
+    const large = { ...signed({ method: 'POST' }), contentLength: 1_000_000 };
+    turns.giveWayTo(() => 'active');
+    const seen = begin(handler, large);
+    const unknown = begin(handler, { ...large, svcKey: 'sk_live_unknown' });
+    expect(seen).toEqual(['paused']);
+    await endpoint.drain();
+    expect(seen).toEqual(['paused', 429, 'overloaded', true]);
+    expect(unknown).toEqual(['paused', 401, 'unknown_key', true]);
+    turns.giveWayTo(() => 'idle');
+    expect(begin(handler, large)).toEqual([429, 'overloaded', true]);
   });
 });
 
@@ -704,12 +758,13 @@ describe('an admission that answers later', () => {
       const exchange: Exchange = {
         aborted: false,
         remoteAddress: () => '192.0.2.1',
+        pauseUntil: () => {},
         readBody: () => seen.push('read'),
         send: (status, _fields, _body, close) => seen.push([status, close]),
         addFields: () => {},
         sendStream: () => Promise.resolve(),
       };
-      handler({ ...HEAD, ...BEARER, contentLength: 1_000_000 }, exchange);
+      handler({ ...HEAD, ...BEARER, contentLength: DECIDE_BODY_BYTES_MAX }, exchange);
     };
     for (let n = 0; n < RATE_MANAGEMENT; n++) begin();
     later.go();
