@@ -17,7 +17,7 @@ import {
   startSource,
 } from '../support/extractions.ts';
 import { type S3Server, type S3ServerOptions, startS3Server } from '../support/s3-server.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import type { RunningServer } from '../support/server.ts';
 import {
   type Arrival,
   eventually,
@@ -35,23 +35,33 @@ const LARGE_COUNT = 2_100;
 const LARGE = { collect: { mode: 'limit', limit: LARGE_COUNT } };
 
 let source: SourceServer;
+let dataDir: string;
 let server: RunningServer;
+let secretKey = '';
 let receiver: Receiver;
 let client: ReturnType<typeof extractionClient>;
 
 beforeAll(async () => {
   source = await startSource();
-  server = await startExtractingServer(source);
-  client = extractionClient(server.url, server.secretKey);
+  dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-delivery-'));
+  await start();
 });
 beforeEach(async () => {
   receiver = await startReceiver();
 });
 afterEach(() => receiver.close());
 afterAll(async () => {
-  await server.stop();
+  await server.stop('SIGKILL');
   await source.close();
+  rmSync(dataDir, { recursive: true, force: true });
 });
+
+/** Starts the server, at first and after its end. */
+async function start(): Promise<void> {
+  server = await startExtractingServer(source, {}, dataDir);
+  if (server.secretKey !== '') ({ secretKey } = server);
+  client = extractionClient(server.url, secretKey);
+}
 
 interface Payload {
   readonly event: string;
@@ -73,9 +83,9 @@ function toWebhook(more: object = {}): object {
 }
 
 /** Waits until the delivery of the job has ended, and returns the job. */
-function delivered(id: string, of = client): Promise<Job> {
+function delivered(id: string): Promise<Job> {
   return eventually(`the delivery of ${id}`, async () => {
-    const job = await of.job(id);
+    const job = await client.job(id);
     return job.delivery.status === 'pending' ? null : job;
   });
 }
@@ -132,7 +142,7 @@ describe('to a webhook', () => {
 
   test('Deliveries of a job are in the log without a webhook, and cannot be retried', async () => {
     const job = await delivered(await client.started(books(3, toWebhook())));
-    const { deliveries, ask } = webhookClient(server.url, server.secretKey);
+    const { deliveries, ask } = webhookClient(server.url, secretKey);
     const rows = await deliveries(`?request_id=${job.request_id}`);
     expect(rows.map(({ event, webhook_id, status, trigger }) => [event, webhook_id, status, trigger])).toEqual([
       ['extraction.completed', null, 'succeeded', 'extraction'],
@@ -169,7 +179,7 @@ describe('to a webhook', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(4_990);
     expect(third && payloadOf(third)).toMatchObject({ event: 'extraction.completed', sequence: 2 });
-    const rows = await webhookClient(server.url, server.secretKey).deliveries(`?request_id=${requestId}`);
+    const rows = await webhookClient(server.url, secretKey).deliveries(`?request_id=${requestId}`);
     expect(rows.map(({ attempt_count }) => attempt_count)).toEqual([1, 2]);
   });
 
@@ -212,12 +222,6 @@ describe('to a webhook', () => {
 });
 
 describe('a process that ends', () => {
-  let dataDir: string;
-  beforeEach(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-delivery-'));
-  });
-  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
-
   test.each(['SIGKILL', 'SIGTERM'] as const)(
     'After %s between two batches and during an upload, all deliveries continue after the next start, without gaps or abandoned parts',
     async (signal) => {
@@ -225,24 +229,19 @@ describe('a process that ends', () => {
       const [s3, request] = await startStorage(({ what }) =>
         isDown && what.startsWith('part') ? { kind: 'refuse', status: 503, code: 'SlowDown' } : null,
       );
-      const first = await startOn(dataDir);
-      const { secretKey } = first;
-      const { started } = extractionClient(first.url, secretKey);
-      const uploaded = await started(books(LARGE_COUNT, { ...LARGE, ...request }, 'wide'));
+      const uploaded = await client.started(books(LARGE_COUNT, { ...LARGE, ...request }, 'wide'));
       await eventually('a part on its way', () =>
         Promise.resolve(s3.requests.some(({ what }) => what === 'part 1') ? true : null),
       );
       receiver.answers(200, 503, 200);
-      const posted = await started(books(250, { ...ALL, ...toWebhook({ batch_size: 100 }) }));
+      const posted = await client.started(books(250, { ...ALL, ...toWebhook({ batch_size: 100 }) }));
       await receiver.arrived(2);
-      expect(await first.stop(signal)).toBe(signal === 'SIGKILL' ? null : 0);
+      expect(await server.stop(signal)).toBe(signal === 'SIGKILL' ? null : 0);
       isDown = false;
       expect(s3.uploads.size).toBe(1);
 
-      const second = await startOn(dataDir);
-      onTestFinished(() => void second.stop());
-      const again = extractionClient(second.url, secretKey);
-      for (const id of [posted, uploaded]) expect((await delivered(id, again)).delivery.status).toBe('delivered');
+      await start();
+      for (const id of [posted, uploaded]) expect((await delivered(id)).delivery.status).toBe('delivered');
       const payloads = receiver.arrivals.map(payloadOf);
       const bySequence = new Map(payloads.map((payload) => [payload.sequence, payload]));
       expect(new Set(bySequence.keys())).toEqual(new Set([1, 2, 3, 4]));
@@ -252,23 +251,10 @@ describe('a process that ends', () => {
       expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
       expect(s3.uploads.size).toBe(0);
       expect(seqsOf(storedLines(s3, uploaded))).toEqual(oneTo(LARGE_COUNT));
-      await second.stop();
     },
     180_000,
   );
 });
-
-/** Starts a server on a folder that outlives it. */
-function startOn(dataDir: string): Promise<RunningServer> {
-  return startServer({
-    dataDir,
-    env: {
-      GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
-      GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: source.url,
-      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
-    },
-  });
-}
 
 const STORAGE = {
   bucket: 'results',

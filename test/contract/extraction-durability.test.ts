@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { extractionClient, type Job } from '../support/extractions.ts';
 import { IS_FULL } from '../support/long.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
@@ -84,18 +84,21 @@ let site: Site;
 let server: RunningServer;
 let secretKey: string;
 let client: ReturnType<typeof extractionClient>;
-beforeEach(async () => {
+/** Each test continues with the server of the previous one. */
+beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-durability-'));
-  site = await startSite(PAGES);
   await start();
   ({ secretKey } = server);
   client = extractionClient(server.url, secretKey);
 });
-afterEach(async () => {
-  await server.stop();
-  await site.close();
+afterAll(async () => {
+  await server.stop('SIGKILL');
   rmSync(dataDir, { recursive: true, force: true });
 });
+beforeEach(async () => {
+  site = await startSite(PAGES);
+});
+afterEach(() => site.close());
 
 /** Starts the server. Resolves to the ms from the start of the process until it serves. */
 async function start(): Promise<number> {

@@ -2,10 +2,10 @@ import { Agent } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startHostile } from '../support/hostile-server.ts';
 import { IS_FULL } from '../support/long.ts';
-import { decide, newcomer } from '../support/requests.ts';
+import { decide, newcomer, newCustomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { sharedServer } from '../support/shared-server.ts';
 import {
@@ -31,24 +31,28 @@ function arrivedIds(arrivals: readonly Arrival[]): Set<string> {
   return new Set(arrivals.map(requestIdOf));
 }
 
+/** Each test continues with the server of the previous one, with a new customer. */
 describe('a server that ends and starts again', () => {
   let dataDir: string;
   let receiver: Receiver;
   let server: RunningServer;
-  beforeEach(async () => {
+  let secretKey: string;
+  beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-durability-'));
-    receiver = await startReceiver();
     server = await startServer({ dataDir, env: ALLOWED });
   });
-  afterEach(async () => {
-    await server.stop();
-    await receiver.close();
+  afterAll(async () => {
+    await server.stop('SIGKILL');
     rmSync(dataDir, { recursive: true, force: true });
   });
+  beforeEach(async () => {
+    receiver = await startReceiver();
+    ({ secretKey } = await newCustomer(server.url, dataDir));
+  });
+  afterEach(() => receiver.close());
 
   describe('SIGKILL under load', () => {
     test(`Every answered decision reaches the receiver, over ${KILLS} kills`, async () => {
-      const { secretKey } = server;
       await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW', 'SOFT_CHALLENGE');
       const answered: string[] = [];
       for (let kill = 0; kill < KILLS; kill++) {
@@ -85,7 +89,6 @@ describe('a server that ends and starts again', () => {
     }, 180_000);
 
     test('A delivery that waits for its retry continues after a SIGKILL, and has four attempts at most', async () => {
-      const { secretKey } = server;
       await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW');
       receiver.answers(500);
       const { json } = await decideTo(server.url, secretKey, 'ALLOW');
@@ -110,7 +113,6 @@ describe('a server that ends and starts again', () => {
 
   describe('SIGTERM', () => {
     test('SIGTERM with deliveries in flight and waiting ends in time with code 0, and all of them continue after the next start', async () => {
-      const { secretKey } = server;
       const hanging = await startHostile('never_answers');
       const { create } = webhookClient(server.url, secretKey);
       await create(`${hanging.url}/hook`, 'ALLOW');

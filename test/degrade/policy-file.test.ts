@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../support/layer-folders.ts';
-import { decide, get, newcomer } from '../support/requests.ts';
+import { decide, gatehouse, get, newcomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /** The whole server with a policy file that changes while it runs. */
@@ -98,12 +98,8 @@ describe('a policy file', () => {
   });
 
   test('A policy file changes only one customer', async () => {
-    const cli = async (...args: string[]): Promise<Record<string, string>> => {
-      const { stdout } = await run(process.execPath, [MAIN, '--json', '--data-dir', server.dataDir, ...args]);
-      return JSON.parse(stdout) as Record<string, string>;
-    };
-    const { customer_id: id = '' } = await cli('customers', 'create', 'Second');
-    const { secret_key: key = '' } = await cli('keys', 'create', '--customer', id);
+    const id = String((await gatehouse(server.dataDir, 'customers', 'create', 'Second'))['customer_id']);
+    const key = String((await gatehouse(server.dataDir, 'keys', 'create', '--customer', id))['secret_key']);
     await put({ customers: { [id]: { bands: { soft_challenge: 40, review: 50, block: 60 } } } });
     // A new key is accepted within a second.
     await until(async () => (await bot('login', key))['decision'] === 'BLOCK');

@@ -88,8 +88,10 @@ function newHold(): Hold {
 export function startExtractingServer(
   source: Pick<SourceServer, 'url'>,
   env: Readonly<Record<string, string>> = {},
+  dataDir?: string,
 ): Promise<RunningServer> {
   return startServer({
+    ...(dataDir !== undefined && { dataDir }),
     env: {
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
       GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: source.url,

@@ -70,14 +70,22 @@ export async function startReceiver(): Promise<Receiver> {
   };
 }
 
-/** Polls until there is a result. */
+/** Shortest and longest time between two polls. */
+const POLL_MS = 20;
+const POLL_MS_MAX = 250;
+
+/**
+ * Polls until there is a result. The time between two polls grows to a tenth of the time waited so far: most polls are requests, which
+ * would otherwise be a large part of the processor time of long waits.
+ */
 export async function eventually<T>(what: string, ask: () => Promise<T | null>, msMax = 60_000): Promise<T> {
-  const until = performance.now() + msMax;
+  const sinceMs = performance.now();
   for (;;) {
     const found = await ask();
     if (found !== null) return found;
-    if (performance.now() > until) throw new Error(`timed out after ${msMax} ms waiting for ${what}`);
-    await new Promise((done) => setTimeout(done, 20));
+    const waitedMs = performance.now() - sinceMs;
+    if (waitedMs > msMax) throw new Error(`timed out after ${msMax} ms waiting for ${what}`);
+    await new Promise((done) => setTimeout(done, Math.min(Math.max(POLL_MS, waitedMs / 10), POLL_MS_MAX)));
   }
 }
 

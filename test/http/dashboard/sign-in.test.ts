@@ -72,23 +72,27 @@ describe.each(TRANSPORTS)('POST /dashboard/session over %s', (transport) => {
     expect([answer.status, answer.json['code'], setCookieOf(answer)]).toEqual([status, code, '']);
   });
 
-  test('One key signs in 120 times a minute; its newest session and other keys go on', async () => {
-    const { secretKey: key } = await newCustomer(server.url, server.dataDir);
-    // One more than two windows allow, so that the end of a window in between changes nothing.
-    const answers: Answer[] = [];
-    for (let n = 0; n < 241; n++) answers.push(await post({ key }));
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
-    expect(answers.filter(({ status }) => status === 204).length).toBeGreaterThanOrEqual(120);
-    for (const { json, headers } of refused) {
-      expect([json['code'], setCookieOf({ headers })]).toEqual(['rate_limited', '']);
-      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    }
-    const newest = answers.findLast(({ status }) => status === 204);
-    if (newest === undefined) throw new Error('no sign-in succeeded');
-    expect((await askAs(server.url, cookieOf(newest), 'GET', '/dashboard/api/v1/me')).status).toBe(200);
-    expect((await post({ key: server.secretKey })).status).toBe(204);
-  });
+  // The transport does not count sign-ins.
+  test.runIf(transport === 'uws')(
+    'One key signs in 120 times a minute; its newest session and other keys go on',
+    async () => {
+      const { secretKey: key } = await newCustomer(server.url, server.dataDir);
+      // One more than two windows allow, so that the end of a window in between changes nothing.
+      const answers: Answer[] = [];
+      for (let n = 0; n < 241; n++) answers.push(await post({ key }));
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(answers.filter(({ status }) => status === 204).length).toBeGreaterThanOrEqual(120);
+      for (const { json, headers } of refused) {
+        expect([json['code'], setCookieOf({ headers })]).toEqual(['rate_limited', '']);
+        expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      }
+      const newest = answers.findLast(({ status }) => status === 204);
+      if (newest === undefined) throw new Error('no sign-in succeeded');
+      expect((await askAs(server.url, cookieOf(newest), 'GET', '/dashboard/api/v1/me')).status).toBe(200);
+      expect((await post({ key: server.secretKey })).status).toBe(204);
+    },
+  );
 
   test('A form, which another site could send, is refused by its media type', async () => {
     const headers = { 'content-type': 'text/plain' };

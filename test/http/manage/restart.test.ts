@@ -1,26 +1,28 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { bearer, call, fingerprintOf, nthHash } from '../../support/manage.ts';
 import { CALM, decide } from '../../support/requests.ts';
 import { startServer, type RunningServer } from '../../support/server.ts';
+import { decideTo, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
 describe('a server that was killed and started again', () => {
   let dataDir: string;
   let server: RunningServer;
   let secretKey: string;
+  const options = () => ({ dataDir, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
-    server = await startServer({ dataDir });
+    server = await startServer(options());
     ({ secretKey } = server);
   });
   afterAll(async () => {
-    await server.stop();
+    await server.stop('SIGKILL');
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test('a killed and restarted server has every confirmed list entry and the ids of signed calls, and accepts its cursors', async () => {
+  test('a killed and restarted server has every confirmed list entry, the ids of signed calls, webhooks and deliveries; it accepts its cursors, pending deliveries continue, and webhooks still sign', async () => {
     const blocked = { fingerprint_hash: fingerprintOf('kept-session'), action: 'block', note: 'kept' };
     const made = await call(server.url, secretKey, 'POST', '/v1/lists', blocked);
     const entries = Array.from({ length: 50 }, (_, n) => ({ fingerprint_hash: nthHash(n), action: 'watch' }));
@@ -29,9 +31,32 @@ describe('a server that was killed and started again', () => {
     const page = await bearer(server.url, secretKey, 'GET', '/v1/lists?limit=10');
     const signed = { requestId: 'before-the-end', timestampSeconds: Math.floor(Date.now() / 1000) };
     expect((await call(server.url, secretKey, 'GET', '/v1/lists', undefined, signed)).status).toBe(200);
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    receiver.answers(500, 200);
+    await webhookClient(server.url, secretKey).create(receiver.url, 'SOFT_CHALLENGE');
+    const idle = await webhookClient(server.url, secretKey).create(receiver.url, 'BLOCK');
+    const shownWebhook = (await bearer(server.url, secretKey, 'GET', `/v1/webhooks/${idle.id}`)).json;
+    const challenged = await decideTo(server.url, secretKey, 'SOFT_CHALLENGE');
+    await receiver.arrived(1);
+    const [pending] = await webhookClient(server.url, secretKey).deliveries();
 
     await server.stop('SIGKILL');
-    server = await startServer({ dataDir });
+    server = await startServer(options());
+
+    const client = webhookClient(server.url, secretKey);
+    const row = await client.ended(`?request_id=${String(challenged.json['request_id'])}`);
+    expect(row).toMatchObject({ id: pending?.id, status: 'succeeded', last_status_code: 200 });
+    const [before, ...after] = receiver.arrivals;
+    expect(after.length).toBeGreaterThan(0);
+    for (const { body, headers } of after) {
+      expect(body.equals(before?.body ?? Buffer.alloc(0))).toBe(true);
+      expect(headers['webhook-id']).toBe(row.id);
+    }
+    expect(await client.deliveries()).toHaveLength(1);
+    expect((await bearer(server.url, secretKey, 'GET', `/v1/webhooks/${idle.id}`)).json).toEqual(shownWebhook);
+    const tested = await bearer(server.url, secretKey, 'POST', `/v1/webhooks/${idle.id}/test`);
+    expect(tested.json).toMatchObject({ status: 'succeeded' });
 
     const replayed = await call(server.url, secretKey, 'GET', '/v1/lists', undefined, signed);
     expect(replayed.json['code']).toBe('replayed_request');

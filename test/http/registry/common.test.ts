@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
 import { CALM, decide, newCustomer } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { type SharedServer, sharedServer } from '../../support/shared-server.ts';
 
 const NETWORKS = 25;
 /** Two networks share one hash in 1 of 32,767 cases. */
@@ -15,13 +15,12 @@ function tokenOf(fingerprint: string): string {
 }
 
 describe('a fingerprint that many networks share', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   const keys: string[] = [];
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
     for (let i = 0; i < 3; i++) keys.push((await newCustomer(server.url, server.dataDir)).secretKey);
   });
-  afterAll(() => server.stop());
 
   async function ask(key: string, fingerprint: string, network = 0): Promise<readonly string[]> {
     const body = { ...CALM, ip: `82.9.${network}.7`, session_token: tokenOf(fingerprint) };

@@ -6,18 +6,14 @@ import { NOBODYS_WEBHOOK } from '../../support/webhooks.ts';
 
 describe('webhooks answer 422', () => {
   let server: RunningServer;
-  let allowing: RunningServer;
   beforeAll(async () => {
-    [server, allowing] = await Promise.all([
-      startServer(),
-      startServer({ env: { GATEHOUSE_EGRESS_ALLOW: '10.0.0.0/8' } }),
-    ]);
+    server = await startServer({ env: { GATEHOUSE_EGRESS_ALLOW: '10.1.0.0/16' } });
   });
-  afterAll(() => Promise.all([server.stop(), allowing.stop()]));
+  afterAll(() => server.stop());
 
   const GOOD = { url: 'https://shop.example/events', event_types: ['BLOCK'] };
-  const post = (changes: object, at = server): Promise<Answer> =>
-    bearer(at.url, at.secretKey, 'POST', '/v1/webhooks', { ...GOOD, ...changes });
+  const post = (changes: object): Promise<Answer> =>
+    bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', { ...GOOD, ...changes });
 
   test.each([
     ['no url', { url: null }, '/url', 'required'],
@@ -55,8 +51,9 @@ describe('webhooks answer 422', () => {
   });
 
   test('a webhook at an address that the operator allows is accepted, and others are not', async () => {
-    expect((await post({ url: 'http://10.1.2.3/' }, allowing)).status).toBe(201);
-    expect((await post({ url: 'http://127.0.0.1/' }, allowing)).json['code']).toBe('blocked_url');
+    expect((await post({ url: 'http://10.1.2.3/' })).status).toBe(201);
+    for (const url of ['http://10.2.0.1/', 'http://127.0.0.1/'])
+      expect((await post({ url })).json['code']).toBe('blocked_url');
   });
 
   test('a grace period that is too long is 422', async () => {
