@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
+/** Files that compare times: `.ci/run` runs them with nothing beside them. */
+const TIMED = ['automation', 'forms', 'speed', 'tokens'].map((name) => `test/browser/collector-${name}.test.ts`);
+
 /** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    include: ['test/browser/**/*.test.ts'],
     pool: 'forks',
     // Two processes run all files, so that these share two browsers and the servers of `shared-server.ts`.
     isolate: false,
@@ -13,5 +15,9 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
+    projects: [
+      { extends: true, test: { name: 'pages', include: ['test/browser/**/*.test.ts'], exclude: TIMED } },
+      { extends: true, test: { name: 'timed', include: TIMED, sequence: { groupOrder: 1 } } },
+    ],
   },
 });

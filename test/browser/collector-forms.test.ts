@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { sharedChromium, startChromium } from './support/chromium.ts';
+import { sharedShell, startChromium } from './support/chromium.ts';
 import { decodeToken, openPage, openPages, tokenOf, WITH_KEY, type CollectorPages } from './support/collector-pages.ts';
 
 let browser: Browser;
@@ -8,7 +8,7 @@ let pages: CollectorPages;
 let context: BrowserContext;
 
 beforeAll(async () => {
-  [browser, pages] = await Promise.all([sharedChromium(), openPages()]);
+  [browser, pages] = await Promise.all([sharedShell(), openPages()]);
 });
 afterAll(() => pages.close());
 beforeEach(async () => {

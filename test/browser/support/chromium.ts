@@ -25,6 +25,12 @@ export function startChromium(flags: readonly string[] = [], without: readonly s
   return launch(process.env['GATEHOUSE_CHROMIUM'] ?? installed(COMPLETE), flags, without);
 }
 
+/**
+ * One process for all pages of a context. The next page would start with a process of its own otherwise, which compiles everything again.
+ * Measured: 15 instead of 19 s of processor time for 12 tests.
+ */
+const ONE_RENDERER = ['--renderer-process-limit=1', '--process-per-site'];
+
 let complete: Promise<Browser> | null = null;
 let shell: Promise<Browser> | null = null;
 
@@ -40,7 +46,7 @@ export function sharedChromium(): Promise<Browser> {
  */
 export function sharedShell(): Promise<Browser> {
   const path = process.env['GATEHOUSE_CHROMIUM_SHELL'] ?? installed(SHELL);
-  shell ??= path === undefined ? sharedChromium() : launch(path);
+  shell ??= path === undefined ? sharedChromium() : launch(path, ONE_RENDERER);
   return shell;
 }
 
