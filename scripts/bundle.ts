@@ -1,8 +1,9 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { build, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { PROGRAMS } from '../src/kernel/programs.ts';
+import { writeCodeCaches } from './code-cache.ts';
 import { helpIfAsked } from './usage.ts';
 
 /**
@@ -30,32 +31,92 @@ const onlyUsedFields: Plugin = {
   },
 };
 
-const { metafile } = await build({
-  // Uses flat names: `programUrl` expects each program in the same folder as the file that starts it.
-  entryPoints: {
-    main: 'src/cli/main.ts',
-    ...Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, `${path}.ts`])),
+/** The file that starts a program, as seen by the other files of the folder. */
+function stubOf(name: string): string {
+  return `./${name}.cjs`;
+}
+
+/** The server is a separate program, so that its code cache serves it alone. */
+const serverApart: Plugin = {
+  name: 'server-apart',
+  setup(bundler) {
+    bundler.onLoad({ filter: /src\/app\/serve\.ts$/ }, () => ({
+      contents: `import { createRequire } from 'node:module';
+export const { serve } = createRequire(import.meta.url)(${JSON.stringify(stubOf('serve'))});`,
+    }));
   },
+};
+
+/** The client of the cluster's store is 1.2 MB, which a server that works alone must not read. */
+const REDIS = 'redis-package';
+const redisApart: Plugin = {
+  name: 'redis-apart',
+  setup(bundler) {
+    bundler.onResolve({ filter: /\/redis-package\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: stubOf(REDIS), external: true } : null,
+    );
+  },
+};
+
+const BOTH: BuildOptions = {
   outdir: APP,
   bundle: true,
-  splitting: true,
-  format: 'esm',
   platform: 'node',
   target: 'node20',
   // Native modules, and packages that load their own files relative to their location.
   external: ['lmdb', 'msgpackr', 'piscina'],
+  // Does not minify, so that stack traces in the log are readable. The source maps refer to the original lines.
+  sourcemap: 'linked',
+  sourcesContent: false,
+  logLevel: 'warning',
+};
+
+/** The command line: ES modules, so that each command loads only what it needs. */
+const commands = await build({
+  ...BOTH,
+  entryPoints: { main: 'src/cli/main.ts' },
+  splitting: true,
+  format: 'esm',
   // Provides `require` for CommonJS packages in the bundle, which load Node's built-in modules with it.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
   },
   define: { BUNDLED: 'true' },
-  plugins: [onlyUsedFields],
-  // Does not minify, so that stack traces in the log are readable. The source maps refer to the original lines.
-  sourcemap: 'linked',
-  sourcesContent: false,
+  plugins: [onlyUsedFields, serverApart],
   metafile: true,
-  logLevel: 'warning',
 });
+
+/** The server, its threads and its child processes: one CommonJS file each, because Node.js 20 has no code cache for ES modules. */
+const SOURCES: Readonly<Record<string, string>> = {
+  serve: 'src/app/serve',
+  [REDIS]: 'src/cluster/redis-package',
+  ...PROGRAMS,
+};
+const LOADER = 'load-program';
+const bodies = await build({
+  ...BOTH,
+  entryPoints: {
+    [LOADER]: `src/kernel/${LOADER}.ts`,
+    ...Object.fromEntries(Object.entries(SOURCES).map(([name, path]) => [`${name}-body`, `${path}.ts`])),
+  },
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  banner: { js: "const urlOfFile = require('node:url').pathToFileURL(__filename).href;" },
+  define: { BUNDLED: 'true', 'import.meta.url': 'urlOfFile' },
+  // Without them, `import()` is a `require` in a promise.
+  supported: { 'dynamic-import': false },
+  plugins: [onlyUsedFields, redisApart],
+  metafile: true,
+});
+
+// `programUrl` expects each program in the same folder as the file that starts it.
+const written: string[] = [];
+for (const name of Object.keys(SOURCES)) {
+  const stub = join(APP, stubOf(name));
+  const loader = `require(${JSON.stringify(stubOf(LOADER))}).loadProgram(__dirname, ${JSON.stringify(name)})`;
+  await writeFile(stub, `'use strict';\nmodule.exports = ${loader};\n`);
+  written.push(stub, ...writeCodeCaches(APP, name));
+}
 
 // `GET /openapi.json` is this copy, which is a third of the size.
 const OPEN_API = 'openapi.json';
@@ -69,5 +130,6 @@ const WEB_FILES: Readonly<Record<string, Buffer>> = {
 for (const [name, bytes] of Object.entries(WEB_FILES)) await writeFile(join(APP, name), bytes);
 
 // Deletes files of earlier builds only after writing the new ones: a server may be running from this folder.
-const built = new Set([...Object.keys(metafile.outputs).map((path) => basename(path)), ...Object.keys(WEB_FILES)]);
+const outputs = [commands, bodies].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+const built = new Set([...[...outputs, ...written].map((path) => basename(path)), ...Object.keys(WEB_FILES)]);
 for (const name of await readdir(APP)) if (!built.has(name)) await rm(join(APP, name));

@@ -8,7 +8,7 @@ import { AnswerWriter, BatchReader } from '../src/frames/batch-buffer.ts';
 import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/frames/score-messages.ts';
 import { type Score, serveBatches } from '../src/frames/score-loop.ts';
 import { Engine } from '../src/score/engine.ts';
-import { openWorkerAssets } from '../src/score/asset-slots.ts';
+import { openWorkerAssets, type WorkerAssets } from '../src/score/asset-slots.ts';
 import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/state/open-store.ts';
@@ -33,7 +33,8 @@ const data = workerData as ScoreWorkerData;
 const opened = openStore({ dataDir: data.dataDir, readOnly: true });
 if (opened.kind === 'fault') throw new Error(opened.detail);
 const { store } = opened;
-const layers = await openWorkerAssets(data.layers, threadId);
+// Awaited by the task: a program of the bundle is a CommonJS file, which cannot wait at its top level.
+const opening = openWorkerAssets(data.layers, threadId);
 const policies = openWorkerPolicies(data.policies);
 const shared = data.exchange === null ? null : openShared(data.exchange);
 const frames = data.frames.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
@@ -73,7 +74,7 @@ function warnOnce(error: unknown): void {
 }
 
 /** Everything that belongs to one batch at a time. */
-function openLane(): Score {
+function openLane(layers: WorkerAssets): Score {
   const worker = createSources(store, layers.geo);
   const engine = new Engine({
     sources: worker.sources,
@@ -96,7 +97,9 @@ function openLane(): Score {
 }
 
 export default async function post(given: ScorePost): Promise<void> {
-  await serveBatches(given, threadId, Array.from({ length: shared === null ? 1 : LANES_OF_CLUSTER }, openLane));
+  const layers = await opening;
+  const lanes = Array.from({ length: shared === null ? 1 : LANES_OF_CLUSTER }, () => openLane(layers));
+  await serveBatches(given, threadId, lanes);
   await shared?.close();
   policies.close();
   await layers.close();

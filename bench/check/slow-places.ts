@@ -54,7 +54,7 @@ const BUNDLE = 'dist/app';
  */
 export function filesOf({ file, anchor }: SlowPlace, root: string): readonly string[] {
   const bundled = readdirSync(join(root, BUNDLE))
-    .filter((name) => name.endsWith('.js'))
+    .filter((name) => /\.c?js$/.test(name))
     .map((name) => join(BUNDLE, name))
     .filter((path) => readFileSync(join(root, path), 'utf8').includes(anchor));
   if (bundled.length === 0) throw new Error(`no file of ${BUNDLE} contains "${anchor}"`);

@@ -5,6 +5,8 @@ import { checkModel } from './model-check.ts';
  * parent closes the channel or exits, without unloading the runtime.
  */
 const [, , path] = process.argv;
-if (process.send === undefined || path === undefined) throw new Error('this program must be forked with a path');
+const send = process.send?.bind(process);
+if (send === undefined || path === undefined) throw new Error('this program must be forked with a path');
 process.once('disconnect', () => process.exit(0));
-process.send(await checkModel(path));
+// Not awaited: a program of the bundle is a CommonJS file. A rejection ends the process, which the parent reports.
+void checkModel(path).then((check) => send(check));

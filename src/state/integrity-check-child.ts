@@ -170,4 +170,5 @@ function verifyDescents(name: string, table: Table, deadline: number): void {
   }
 }
 
-await main();
+// Not awaited: a program of the bundle is a CommonJS file. A rejection ends the process with its error.
+void main();

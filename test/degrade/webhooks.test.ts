@@ -128,7 +128,7 @@ describe('the deliver worker', () => {
   test('A deliver worker that exits is replaced, and every delivery continues', async () => {
     const { main, folder: installed } = installWithout(() => false);
     folder = installed;
-    appendFileSync(join(folder, 'dist/app/deliver.js'), TRAP);
+    appendFileSync(join(folder, 'dist/app/deliver-body.cjs'), TRAP);
     const trapped = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
     server = trapped;
     receiver = await startReceiver();

@@ -35,7 +35,7 @@ Engine.prototype.scoreBatch = async function (requests, answers, from, count) {
 async function startTrapped(env: Record<string, string> = {}): Promise<RunningServer> {
   const { main, folder: installed } = installWithout(() => false);
   folder = installed;
-  appendFileSync(join(folder, 'dist/app/score.js'), TRAP);
+  appendFileSync(join(folder, 'dist/app/score-body.cjs'), TRAP);
   server = await startServer({ main, env: { GATEHOUSE_WORKERS: '2', ...env } });
   return server;
 }

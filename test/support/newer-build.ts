@@ -36,7 +36,7 @@ export function newerBuild(): Build {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as object;
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, version }));
   let changed = 0;
-  for (const name of readdirSync(app).filter((file) => file.endsWith('.js'))) {
+  for (const name of readdirSync(app).filter((file) => /\.c?js$/.test(file))) {
     const text = readFileSync(join(app, name), 'utf8');
     if (!text.includes(LIST_PUT)) continue;
     writeFileSync(join(app, name), text.replace(LIST_PUT, LIST_PUT_2));

@@ -1,0 +1,89 @@
+import { isAscii } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
+
+/**
+ * Loads a program of the bundle with its code cache, which the build writes beside it: without one, V8 parses and compiles the whole
+ * program at every start and in every thread.
+ *
+ * A cache is used only if its check sums fit the program and itself, and if V8 accepts it: it was made by the same version of V8 with the
+ * same options. Otherwise the program is compiled. Nothing is written, and the cache is in the folder of the program, so a user who can
+ * change the cache can change the program as well.
+ * Measured: docs/decisions.md, D-515.
+ */
+
+/** V8 options for which the build writes a cache, in addition to the one without options: those of `npm start`. */
+export const CACHED_OPTIONS = '--max-semi-space-size=8';
+
+/** Check sums of the program and of the rest of the cache, 4 bytes each. */
+const HEAD_BYTES = 8;
+
+/** Returns the file with the program of this name. */
+export function bodyFile(folder: string, name: string): string {
+  return join(folder, `${name}-body.cjs`);
+}
+
+/** Returns the cache of a program for a process that was started with these options of Node.js. */
+export function cacheFile(folder: string, name: string, options: readonly string[]): string {
+  return join(folder, `${name}-body.${options.includes(CACHED_OPTIONS) ? 'start' : 'plain'}.cache`);
+}
+
+/** Returns the content of a cache file. */
+export function packCache(source: Buffer, data: Buffer): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32LE(crc32(source));
+  head.writeUInt32LE(crc32(data), 4);
+  return Buffer.concat([head, data]);
+}
+
+/** Returns the data for V8; undefined if there is none for this program. */
+function readCache(file: string, source: Buffer): Buffer | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch {
+    return undefined;
+  }
+  if (bytes.length < HEAD_BYTES) return undefined;
+  const data = bytes.subarray(HEAD_BYTES);
+  return bytes.readUInt32LE() === crc32(source) && bytes.readUInt32LE(4) === crc32(data) ? data : undefined;
+}
+
+const WRAPPER = '(function (exports, require, module, __filename, __dirname) {';
+
+type Program = (
+  this: unknown,
+  exports: unknown,
+  require: NodeJS.Require,
+  module: { exports: unknown },
+  filename: string,
+  folder: string,
+) => void;
+
+/** Compiles a CommonJS file in the function that Node.js wraps it in. Its completion value is that function. */
+export function compileProgram(filename: string, source: Buffer, cachedData?: Buffer): Script {
+  // A string of single bytes needs half the memory and is read faster.
+  const text = source.toString(isAscii(source) ? 'latin1' : 'utf8');
+  return new Script(`${WRAPPER}${text}\n})`, {
+    filename,
+    columnOffset: -WRAPPER.length,
+    ...(cachedData !== undefined && { cachedData }),
+  });
+}
+
+/** Runs the program of this name and returns its exports. */
+export function loadProgram(folder: string, name: string): unknown {
+  const filename = bodyFile(folder, name);
+  const require = createRequire(filename);
+  // Only the loader of Node.js reads source maps.
+  if (process.sourceMapsEnabled) return require(filename);
+  const source = readFileSync(filename);
+  const script = compileProgram(filename, source, readCache(cacheFile(folder, name, process.execArgv), source));
+  const module: { exports: unknown } = { exports: {} };
+  const run = script.runInThisContext() as Program;
+  run.call(module.exports, module.exports, require, module, filename, dirname(filename));
+  return module.exports;
+}
