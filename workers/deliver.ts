@@ -3,6 +3,7 @@ import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/kernel/
 import { DeliveryWorker, type AttemptEnd, type AttemptRequest } from '../src/webhooks/delivery-worker.ts';
 import { signedHeaders } from '../src/webhooks/sign-delivery.ts';
 import { type Target, readTarget } from '../src/egress/egress-target.ts';
+import type { EgressOutcome } from '../src/egress/egress-outcome.ts';
 import { createGuardedClient } from '../src/egress/guarded-client.ts';
 import { yieldToDecisions } from '../src/kernel/background.ts';
 import type { DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/webhooks/deliver-messages.ts';
@@ -28,11 +29,9 @@ function targetOf(url: string): Target | null {
   return target;
 }
 
-async function send({ url, headers, body, timeoutMs }: AttemptRequest): Promise<AttemptEnd> {
-  const target = targetOf(url);
-  const outcome = await client.request({
+function send({ url, headers, body, timeoutMs }: AttemptRequest): Promise<AttemptEnd> {
+  const request = {
     url,
-    ...(target !== null && { target }),
     method: 'POST',
     headers,
     body,
@@ -40,7 +39,12 @@ async function send({ url, headers, body, timeoutMs }: AttemptRequest): Promise<
     connectMs: Math.min(DELIVERY_CONNECT_MS, timeoutMs),
     responseBytesMax: DELIVERY_RESPONSE_BYTES_MAX,
     discardBody: true,
-  });
+  } as const;
+  const target = targetOf(url);
+  return client.request(target === null ? request : { ...request, target }).then(endOf);
+}
+
+function endOf(outcome: EgressOutcome): AttemptEnd {
   const statusCode = outcome.kind === 'response' ? outcome.status : null;
   return { outcome, statusCode, durationMs: outcome.durationMs };
 }

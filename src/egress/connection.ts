@@ -32,7 +32,7 @@ export class Line {
   readonly #onGone: (line: Line) => void;
   #bytesAtStart = 0;
   #bytesMax = Number.POSITIVE_INFINITY;
-  #onOverflow: (() => void) | null = null;
+  #running: LineUser | null = null;
   #isBroken = false;
 
   constructor(target: Target, socket: Socket, opened: LineOpened) {
@@ -73,22 +73,17 @@ export class Line {
   }
 
   /** Runs one request. Calls `onOverflow` when more than `bytesMax` bytes of any kind have arrived on the wire. */
-  run(
-    options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-    bytesMax: number,
-    onOverflow: () => void,
-  ): void {
+  run(options: Dispatcher.DispatchOptions, user: LineUser, bytesMax: number): void {
     this.uses++;
     this.#bytesAtStart = this.#socket.bytesRead;
     this.#bytesMax = bytesMax;
-    this.#onOverflow = onOverflow;
-    this.#client.dispatch(options, handler);
+    this.#running = user;
+    this.#client.dispatch(options, user);
   }
 
   /** Marks the request as finished; the connection becomes idle. */
   rest(): void {
-    this.#onOverflow = null;
+    this.#running = null;
     this.goOn();
   }
 
@@ -110,7 +105,7 @@ export class Line {
   close(): void {
     if (this.isGone) return;
     this.isGone = true;
-    this.#onOverflow = null;
+    this.#running = null;
     this.#socket.destroy();
     this.#client.destroy(null, ignore);
     this.#onGone(this);
@@ -118,8 +113,14 @@ export class Line {
 
   /** Also counts bytes that no handler sees: informational responses, chunk extensions, trailers. */
   #count(): void {
-    if (this.#onOverflow !== null && this.bytesReceived > this.#bytesMax) this.#onOverflow();
+    if (this.#running !== null && this.bytesReceived > this.#bytesMax) this.#running.onOverflow();
   }
+}
+
+/** The handler of one request. */
+export interface LineUser extends Dispatcher.DispatchHandler {
+  /** More bytes have arrived than are allowed. */
+  onOverflow(): void;
 }
 
 export interface LineOpened {

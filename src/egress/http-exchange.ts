@@ -27,8 +27,8 @@ export interface ExchangeHost {
   onFailed(exchange: Exchange, line: Line | null): void;
   /** Called when a kept connection turned out to be closed before the request took effect. `wasSent` is whether anything was sent. */
   onLineLost(exchange: Exchange, wasSent: boolean): void;
-  /** Sets the deadline to `ms` from now. The exchange then fails with `timeout`. */
-  setDeadline(exchange: Exchange, ms: number, detail: string): void;
+  /** Sets the deadline to `ms` from now. The exchange then fails with `timeout`; `detail` is its own time limit by default. */
+  setDeadline(exchange: Exchange, ms: number, detail?: string): void;
 }
 
 /** One request from start to outcome. It runs on one connection, and on another one if that is lost. */
@@ -51,7 +51,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isSent = false;
   #status = 0;
   #headers: EgressHeaders = {};
-  #body: Body;
+  /** Null until bytes are kept. */
+  #body: Body | null = null;
   #bodyBytes = 0;
   /** Set once the response has been handed out before its body was complete. */
   #rest: RestOfBody | null = null;
@@ -62,7 +63,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(target: Target, request: EgressRequest, host: ExchangeHost, settled: Settled) {
     this.target = target;
     this.request = request;
-    this.#body = new Body(request.responseBytesMax);
     this.#host = host;
     this.#startedAtMs = host.nowMs();
     this.#resolve = settled.resolve;
@@ -74,10 +74,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#line = line;
     this.#isSent = false;
     const options = { path: this.target.path, method, headers: sendable(headers), body };
-    const wireBytesMax = WIRE_BYTES_PER_BODY_BYTE * responseBytesMax + 4 * HEADER_BYTES_MAX;
-    line.run(options, this, wireBytesMax, () =>
-      this.fail('response_too_large', 'more bytes on the wire than the body limit allows'),
-    );
+    line.run(options, this, WIRE_BYTES_PER_BODY_BYTE * responseBytesMax + 4 * HEADER_BYTES_MAX);
+  }
+
+  /** Called when more bytes have arrived on the wire than the connection was allowed to receive. */
+  onOverflow(): void {
+    this.fail('response_too_large', 'more bytes on the wire than the body limit allows');
+  }
+
+  onDeadline(): void {
+    this.fail('timeout', `not done within ${this.request.timeoutMs} ms`);
   }
 
   fail(error: EgressError, detail: string, lack?: string): void {
@@ -85,7 +91,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.isSettled = true;
     const line = this.#line;
     this.#line = null;
-    this.#body = new Body(0);
+    this.#body = null;
     this.#host.onFailed(this, line);
     const fault = { error, detail, ...(lack === undefined ? {} : { lack }) };
     if (this.#rest === null) this.#resolve({ kind: 'failed', ...fault, durationMs: this.#durationMs() });
@@ -116,7 +122,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (this.#bodyBytes > wholeBytesMax) {
       this.#rest ??= this.#answerEarly(line);
       this.#rest.add(chunk);
-    } else if (!discardBody) this.#body.add(chunk);
+    } else if (!discardBody) {
+      this.#body ??= new Body(responseBytesMax);
+      this.#body.add(chunk);
+    }
   }
 
   /** Pauses the connection. The time that the reader takes does not count towards the timeout of the other side. */
@@ -135,7 +144,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#heldAtMs = null;
     const { timeoutMs } = this.request;
     const leftMs = timeoutMs - (this.#durationMs() - this.#heldMs);
-    this.#host.setDeadline(this, Math.max(0, leftMs), `not done within ${timeoutMs} ms`);
+    this.#host.setDeadline(this, Math.max(0, leftMs));
     line.goOn();
   }
 
@@ -201,17 +210,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #answer({ uses, remoteAddress }: Line, rest?: Readable): void {
-    this.#resolve({
-      kind: 'response',
+    const response = {
+      kind: 'response' as const,
       status: this.#status,
       headers: this.#headers,
-      body: this.#body.take(),
-      ...(rest !== undefined && { rest }),
+      body: this.#body?.take() ?? NO_BODY,
       durationMs: this.#durationMs(),
       reused: uses > 1,
       remoteAddress,
-    });
-    this.#body = new Body(0);
+    };
+    this.#resolve(rest === undefined ? response : { ...response, rest });
+    this.#body = null;
   }
 
   #durationMs(): number {
@@ -231,6 +240,8 @@ export interface Settled {
   readonly resolve: (outcome: EgressOutcome) => void;
   readonly reject: (error: Error) => void;
 }
+
+const NO_BODY = Buffer.alloc(0);
 
 /** Source: RFC 9110, 6.4.1: they end with their headers, whatever these say. */
 function isBodiless(status: number): boolean {

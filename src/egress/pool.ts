@@ -71,15 +71,17 @@ export class Pool implements ExchangeHost {
   start(exchange: Exchange): void {
     exchange.number = this.#nextNumber++;
     this.#inFlight.set(exchange.number, exchange);
-    const { timeoutMs } = exchange.request;
-    this.setDeadline(exchange, timeoutMs, `not done within ${timeoutMs} ms`);
+    this.setDeadline(exchange, exchange.request.timeoutMs);
     this.#serve(this.#originOf(exchange.target), exchange);
   }
 
-  setDeadline(exchange: Exchange, ms: number, detail: string): void {
+  setDeadline(exchange: Exchange, ms: number, detail?: string): void {
     const { wheel } = this.#dialling;
     if (exchange.deadline !== null) wheel.cancel(exchange.deadline);
-    exchange.deadline = wheel.add(ms, () => exchange.fail('timeout', detail));
+    exchange.deadline = wheel.add(ms, () => {
+      if (detail === undefined) exchange.onDeadline();
+      else exchange.fail('timeout', detail);
+    });
   }
 
   /** Fails every pending request. No request may be started afterwards. */

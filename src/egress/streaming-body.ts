@@ -29,6 +29,7 @@ export class Body {
   /** Returns the complete body. */
   take(): Buffer {
     if (this.#large !== null) return this.#large.subarray(0, this.#bytes);
+    if (this.#chunks.length === 0) return EMPTY;
     return this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks);
   }
 

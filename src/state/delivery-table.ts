@@ -11,10 +11,10 @@ import {
   deliveryKey,
   type DeliveryUpdate,
   encodeRow,
-  ENDPOINT_BYTES,
   endpointKey,
   headOf,
   isPending,
+  keyOfPending,
   pendingKey,
   pendingKeyOf,
   updateRow,
@@ -349,9 +349,8 @@ export class Deliveries {
       limit,
     });
     for (const { key: place, value } of range) {
-      // A row's key is its customer's number and the id at the end of the index key.
-      const key = Buffer.concat([value.subarray(0, 4), place.subarray(ENDPOINT_BYTES)]);
-      yield { customer: key.readUInt32BE(0) as CustomerNumber, key };
+      const customer = value.readUInt32BE(0) as CustomerNumber;
+      yield { customer, key: keyOfPending(customer, place) };
     }
   }
 

@@ -39,6 +39,17 @@ export interface DeliverTask {
   readonly notBeforeMs: number;
 }
 
+/** Deliveries of one message, in order. `at` may create the task with each call. */
+export interface TaskList {
+  readonly length: number;
+  at(index: number): DeliverTask | undefined;
+}
+
+/** An order as the worker receives it. */
+export type WorkerOrder =
+  | Exclude<DeliverOrder, { kind: 'deliver' }>
+  | { readonly kind: 'deliver'; readonly tasks: TaskList };
+
 export type DeliverOrder =
   | { readonly kind: 'listening'; readonly addresses: readonly { readonly host: string; readonly port: number }[] }
   | { readonly kind: 'endpoint'; readonly endpoint: EndpointMessage }

@@ -1,5 +1,12 @@
 import { DELIVERY_ERRORS, DELIVERY_TRIGGERS, type DeliveryError } from '../work/webhook.ts';
-import type { DeliverOrder, DeliverResult, DeliverSignal, DeliverTask } from './deliver-messages.ts';
+import type {
+  DeliverOrder,
+  DeliverResult,
+  DeliverSignal,
+  DeliverTask,
+  TaskList,
+  WorkerOrder,
+} from './deliver-messages.ts';
 
 /**
  * Wire format of tasks and results between the threads: all ids of a message as one text, all numbers as one array, all bodies
@@ -14,8 +21,10 @@ export type WireSignal = Exclude<DeliverSignal, { kind: 'results' }> | PackedRes
 
 interface PackedTasks {
   readonly kind: 'tasks';
-  /** Two per task, separated by `\n`: delivery, endpoint. */
+  /** One delivery per task, separated by `\n`. */
   readonly ids: string;
+  /** The endpoints of neighbouring tasks, without repetitions. */
+  readonly endpointIds: readonly string[];
   /** `TASK_NUMBERS` per task. */
   readonly numbers: Float64Array;
   readonly bodies: Uint8Array;
@@ -23,14 +32,16 @@ interface PackedTasks {
 
 interface PackedResults {
   readonly kind: 'packed_results';
+  /** Two per result, separated by `\n`: delivery, endpoint. */
   readonly ids: string;
   /** `RESULT_NUMBERS` per result. */
   readonly numbers: Float64Array;
   readonly stats: Extract<DeliverSignal, { kind: 'results' }>['stats'];
 }
 
-/** Trigger, attempts made, elapsed ms, not before, bytes of the body. */
-const TASK_NUMBERS = 5;
+/** Trigger, attempts made, elapsed ms, not before, end of the body, index of the endpoint. */
+const TASK_NUMBERS = 6;
+const BODY_END_AT = 4;
 /** Outcome, its error, its next attempt, elapsed ms, completed at; attempt (0: none), its start, duration, status code, error. */
 const RESULT_NUMBERS = 10;
 /** Replaces an absent error or status code. */
@@ -49,8 +60,8 @@ export function packOrder(order: DeliverOrder): WireOrder {
   return order.kind === 'deliver' ? packTasks(order.tasks) : order;
 }
 
-export function unpackOrder(order: WireOrder): DeliverOrder {
-  return order.kind === 'tasks' ? { kind: 'deliver', tasks: unpackTasks(order) } : order;
+export function unpackOrder(order: WireOrder): WorkerOrder {
+  return order.kind === 'tasks' ? { kind: 'deliver', tasks: new PackedTaskList(order) } : order;
 }
 
 export function packSignal(signal: DeliverSignal): WireSignal {
@@ -64,42 +75,59 @@ export function unpackSignal(signal: WireSignal): DeliverSignal {
 
 function packTasks(tasks: readonly DeliverTask[]): PackedTasks {
   const ids: string[] = [];
+  const endpointIds: string[] = [];
   const numbers = new Float64Array(tasks.length * TASK_NUMBERS);
   const bodies = new Uint8Array(tasks.reduce((sum, { body }) => sum + body.length, 0));
   let at = 0;
   let bodyAt = 0;
   for (const { deliveryId, endpointId, trigger, body, attemptsMade, elapsedMs, notBeforeMs } of tasks) {
-    ids.push(deliveryId, endpointId);
+    ids.push(deliveryId);
+    if (endpointIds.at(-1) !== endpointId) endpointIds.push(endpointId);
+    bodies.set(body, bodyAt);
+    bodyAt += body.length;
     numbers[at++] = DELIVERY_TRIGGERS.indexOf(trigger);
     numbers[at++] = attemptsMade;
     numbers[at++] = elapsedMs;
     numbers[at++] = notBeforeMs;
-    numbers[at++] = body.length;
-    bodies.set(body, bodyAt);
-    bodyAt += body.length;
+    numbers[at++] = bodyAt;
+    numbers[at++] = endpointIds.length - 1;
   }
-  return { kind: 'tasks', ids: ids.join('\n'), numbers, bodies };
+  return { kind: 'tasks', ids: ids.join('\n'), endpointIds, numbers, bodies };
 }
 
-function unpackTasks({ ids: joined, numbers, bodies }: PackedTasks): readonly DeliverTask[] {
-  const ids = joined.split('\n');
-  const tasks: DeliverTask[] = [];
-  let bodyAt = 0;
-  for (let at = 0; at < numbers.length; at += TASK_NUMBERS) {
-    const bodyEnd = bodyAt + numberAt(numbers, at + 4);
-    const i = (2 * at) / TASK_NUMBERS;
-    tasks.push({
-      deliveryId: ids[i] ?? '',
-      endpointId: ids[i + 1] ?? '',
+/**
+ * Creates a task when it is needed: a delivery may wait for hundreds of others, and until then takes only its id's text besides the
+ * message, instead of several objects that the garbage collector copies.
+ */
+class PackedTaskList implements TaskList {
+  readonly #ids: readonly string[];
+  readonly #packed: PackedTasks;
+
+  constructor(packed: PackedTasks) {
+    this.#ids = packed.numbers.length === 0 ? [] : packed.ids.split('\n');
+    this.#packed = packed;
+  }
+
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  at(index: number): DeliverTask | undefined {
+    const deliveryId = this.#ids[index];
+    if (deliveryId === undefined) return undefined;
+    const { numbers, bodies, endpointIds } = this.#packed;
+    const at = index * TASK_NUMBERS;
+    const bodyAt = index === 0 ? 0 : numberAt(numbers, at - TASK_NUMBERS + BODY_END_AT);
+    return {
+      deliveryId,
+      endpointId: endpointIds[numberAt(numbers, at + 5)] ?? '',
       trigger: DELIVERY_TRIGGERS[numberAt(numbers, at)] ?? 'decision',
-      body: bodies.subarray(bodyAt, bodyEnd),
+      body: bodies.subarray(bodyAt, numberAt(numbers, at + BODY_END_AT)),
       attemptsMade: numberAt(numbers, at + 1),
       elapsedMs: numberAt(numbers, at + 2),
       notBeforeMs: numberAt(numbers, at + 3),
-    });
-    bodyAt = bodyEnd;
+    };
   }
-  return tasks;
 }
 
 function packResults({ results, stats }: Extract<DeliverSignal, { kind: 'results' }>): PackedResults {

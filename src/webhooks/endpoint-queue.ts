@@ -1,7 +1,7 @@
-import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
+import { Turn, TurnQueue } from '../kernel/turn-queue.ts';
 import type { DeliveryError, WebhookSecrets } from '../work/webhook.ts';
 import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/limits.ts';
-import type { DeliverTask, EndpointMessage } from './deliver-messages.ts';
+import type { DeliverTask, EndpointMessage, TaskList } from './deliver-messages.ts';
 import {
   allowanceAfter,
   isWithinShare,
@@ -27,11 +27,50 @@ export interface Held {
   cancelWait: (() => void) | null;
 }
 
+/** Deliveries of one endpoint that arrived in one message and have not begun. Each becomes a `Held` when it begins. */
+export class Run {
+  readonly queue: EndpointQueue;
+  readonly #tasks: TaskList;
+  /** Indexes of the tasks that are left, in order. */
+  readonly #indexes: number[] = [];
+
+  constructor(queue: EndpointQueue, tasks: TaskList) {
+    this.queue = queue;
+    this.#tasks = tasks;
+  }
+
+  get size(): number {
+    return this.#indexes.length;
+  }
+
+  add(index: number): void {
+    this.#indexes.push(index);
+  }
+
+  take(): DeliverTask | null {
+    const index = this.#indexes.shift();
+    return index === undefined ? null : (this.#tasks.at(index) ?? null);
+  }
+
+  /** Removes and returns the tasks that `isTaken` selects. */
+  takeAll(isTaken: (task: DeliverTask) => boolean): readonly DeliverTask[] {
+    const taken: DeliverTask[] = [];
+    const kept = this.#indexes.filter((index) => {
+      const task = this.#tasks.at(index);
+      if (task === undefined || !isTaken(task)) return true;
+      taken.push(task);
+      return false;
+    });
+    this.#indexes.splice(0, this.#indexes.length, ...kept);
+    return taken;
+  }
+}
+
 /** A part of the attempts in flight at one host, with a limit of its own. */
 export class Lane {
   inFlight = 0;
   /** Queues that would send if the lane had room; the longest-waiting first. */
-  readonly parked = new FairQueue<string, EndpointQueue>();
+  readonly parked = new TurnQueue<EndpointQueue>();
   readonly #host: Host;
   readonly #max: number;
 
@@ -79,7 +118,7 @@ export class Host {
 export class EndpointQueue {
   readonly id: string;
   /** Its position among the endpoints of its class, or among those that wait for their host's lane. */
-  readonly turn = new FairEntry<string, EndpointQueue>(this);
+  readonly turn = new Turn<EndpointQueue>(this);
   host: Host;
   url: string;
   secrets: WebhookSecrets;
@@ -92,8 +131,9 @@ export class EndpointQueue {
   readonly urgent: Held[] = [];
   /** Retries that are due. */
   readonly due: Held[] = [];
-  readonly fresh: Held[] = [];
-  /** All of its unfinished deliveries. */
+  /** None of them is empty. */
+  #fresh: Run[] = [];
+  /** Its unfinished deliveries that have begun, wait for a time, or are urgent. */
   readonly held = new Set<Held>();
 
   constructor(endpoint: EndpointMessage, host: Host) {
@@ -105,7 +145,7 @@ export class EndpointQueue {
 
   get mayBegin(): boolean {
     if (this.urgent.length > 0) return true;
-    return this.inFlight < this.allowance && this.due.length + this.fresh.length > 0;
+    return this.inFlight < this.allowance && this.due.length + this.#fresh.length > 0;
   }
 
   /** The lane of its next attempt. */
@@ -115,12 +155,55 @@ export class EndpointQueue {
 
   /** Removes and returns the next delivery; the caller must have checked `mayBegin`. */
   take(): Held | null {
-    return this.urgent.shift() ?? this.due.shift() ?? this.fresh.shift() ?? null;
+    return this.urgent.shift() ?? this.due.shift() ?? this.#takeFresh();
+  }
+
+  #takeFresh(): Held | null {
+    const [run] = this.#fresh;
+    const task = run?.take() ?? null;
+    if (run?.size === 0) this.#fresh.shift();
+    return task === null ? null : this.hold(task, null);
+  }
+
+  /** `countingSinceMs` is null if no attempt has been made yet. */
+  hold(task: DeliverTask, countingSinceMs: number | null): Held {
+    const { attemptsMade, elapsedMs } = task;
+    const held: Held = {
+      task,
+      queue: this,
+      attemptsMade,
+      elapsedMs,
+      countingSinceMs,
+      lastError: null,
+      skip: null,
+      cancelWait: null,
+    };
+    this.held.add(held);
+    return held;
+  }
+
+  /** Queues a run that is not empty. */
+  append(run: Run): void {
+    this.#fresh.push(run);
+  }
+
+  /** Removes deliveries that have not begun. */
+  takeFresh(isTaken: (task: DeliverTask) => boolean): readonly Held[] {
+    const tasks = this.#fresh.flatMap((run) => run.takeAll(isTaken));
+    this.#fresh = this.#fresh.filter(({ size }) => size > 0);
+    return tasks.map((task) => this.hold(task, null));
+  }
+
+  /** Whether nothing is left of it but attempts in flight after which it is abandoned. */
+  get isAbandoned(): boolean {
+    if (this.#fresh.length > 0) return false;
+    for (const { skip } of this.held) if (skip === null) return false;
+    return true;
   }
 
   /** Removes a delivery from whichever list it waits in. */
   remove(held: Held): void {
-    for (const list of [this.urgent, this.due, this.fresh]) {
+    for (const list of [this.urgent, this.due]) {
       const at = list.indexOf(held);
       if (at >= 0) list.splice(at, 1);
     }

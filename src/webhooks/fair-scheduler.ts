@@ -1,4 +1,4 @@
-import { FairQueue } from '../kernel/fair-queue.ts';
+import { TurnQueue } from '../kernel/turn-queue.ts';
 import type { EndpointMessage } from './deliver-messages.ts';
 import { EndpointQueue, Host, type Held, type Lane } from './endpoint-queue.ts';
 import { Slots, STANDINGS, type AttemptCourse, type Standing } from './slots.ts';
@@ -25,10 +25,10 @@ export class Turns {
   readonly #slots: Slots;
   readonly #queues = new Map<string, EndpointQueue>();
   readonly #hosts = new Map<string, Host>();
-  readonly #waiting: Readonly<Record<Standing, FairQueue<string, EndpointQueue>>> = {
-    proven: new FairQueue(),
-    unproven: new FairQueue(),
-    slow: new FairQueue(),
+  readonly #waiting: Readonly<Record<Standing, TurnQueue<EndpointQueue>>> = {
+    proven: new TurnQueue(),
+    unproven: new TurnQueue(),
+    slow: new TurnQueue(),
   };
   #turn = 0;
 
@@ -64,7 +64,7 @@ export class Turns {
 
   /** Queues the endpoint if it has something to send. Keeps its position if it already waits, for its turn or for its lane. */
   line(queue: EndpointQueue): void {
-    if (queue.mayBegin) this.#waiting[queue.standing].put(queue.id, queue.turn);
+    if (queue.mayBegin) this.#waiting[queue.standing].put(queue.turn);
   }
 
   /** Returns the next delivery with the slots of its attempt; null if no attempt may start. */
@@ -72,7 +72,7 @@ export class Turns {
     for (let queue = this.#nextQueue(); queue !== null; queue = this.#nextQueue()) {
       const { lane } = queue;
       if (queue.mayBegin && !lane.hasRoom) {
-        lane.parked.put(queue.id, queue.turn);
+        lane.parked.put(queue.turn);
         continue;
       }
       // An endpoint that has its full share has attempts in flight; it is queued again when one of them becomes slow or ends.

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
+import { Turn, TurnQueue } from '../kernel/turn-queue.ts';
 import type { DeliveryId, DeliveryTrigger } from '../work/webhook.ts';
 import {
   DELIVERIES_HELD_MAX,
@@ -22,7 +22,7 @@ export interface HandedOut {
 export class EndpointWindow {
   readonly id: string;
   readonly held = new Map<string, HandedOut>();
-  readonly turn = new FairEntry<string, EndpointWindow>(this);
+  readonly turn = new Turn<EndpointWindow>(this);
   /** Whether its last attempt failed. */
   troubled: boolean;
   /** Whether the store has pending deliveries of it that were not handed out; new ones queue behind them. */
@@ -45,8 +45,8 @@ export class EndpointWindow {
  */
 export class InFlightWindows {
   readonly #windows = new Map<string, EndpointWindow>();
-  readonly #calm = new FairQueue<string, EndpointWindow>();
-  readonly #troubled = new FairQueue<string, EndpointWindow>();
+  readonly #calm = new TurnQueue<EndpointWindow>();
+  readonly #troubled = new TurnQueue<EndpointWindow>();
   #held = 0;
   #heldTroubled = 0;
 
@@ -147,7 +147,7 @@ export class InFlightWindows {
   /** Queues the endpoint for room, because it has more in the store. Keeps its position if it is already queued. */
   line(window: EndpointWindow): void {
     window.overflowing = true;
-    (window.troubled ? this.#troubled : this.#calm).put(window.id, window.turn);
+    (window.troubled ? this.#troubled : this.#calm).put(window.turn);
   }
 
   /**

@@ -27,6 +27,8 @@ const COOLDOWN_MS_MAX = 60_000;
  */
 const PROBE_AHEAD_MS_MAX = 2 * COOLDOWN_MS_MAX;
 
+const NO_SIGNALS: readonly HealthSignal[] = [];
+
 /** The health of a new webhook. */
 export const HEALTHY: WebhookHealth = {
   status: 'healthy',
@@ -143,9 +145,12 @@ function isProbeOut(health: WebhookHealth): boolean {
 }
 
 function afterSuccess(health: WebhookHealth, nowMs: number): HealthChange {
+  const isKnown = health.lastSuccessAtMs === nowMs && health.consecutiveFailures === 0 && health.status === 'healthy';
+  // Many deliveries of a busy endpoint end in the same millisecond.
+  if (isKnown) return { health, signals: NO_SIGNALS };
   return {
     health: { ...HEALTHY, lastSuccessAtMs: nowMs, lastFailureAtMs: health.lastFailureAtMs },
-    signals: health.status === 'unhealthy' ? [{ kind: 'healed' }] : [],
+    signals: health.status === 'unhealthy' ? [{ kind: 'healed' }] : NO_SIGNALS,
   };
 }
 

@@ -48,6 +48,8 @@ const ENDPOINT_KINDS = ['wh', 'ext'] as const;
 /** Bytes of an endpoint's kind and id. */
 export const ENDPOINT_BYTES = 1 + ID_BYTES;
 const PENDING_KEY_BYTES = ENDPOINT_BYTES + ID_BYTES;
+/** Bytes of the customer's number, with which a row's key begins. */
+const CUSTOMER_BYTES = 4;
 
 const EVENTS: readonly DeliveryEvent[] = [...DECISIONS, ...EXTRACTION_EVENTS];
 const PENDING = DELIVERY_STATUSES.indexOf('pending');
@@ -98,6 +100,14 @@ export function pendingKey(endpoint: Uint8Array, key: Buffer, at = 0): Buffer {
 /** Returns the index key of a stored row. */
 export function pendingKeyOf(key: Buffer, stored: Uint8Array): Buffer {
   return pendingKey(stored, key, ENDPOINT_AT);
+}
+
+/** Returns the key of the row to which a key of that index belongs. */
+export function keyOfPending(customer: CustomerNumber, place: Uint8Array): Buffer {
+  const key = Buffer.allocUnsafe(CUSTOMER_BYTES + ID_BYTES);
+  key.writeUInt32BE(customer, 0);
+  for (let i = 0; i < ID_BYTES; i++) key[CUSTOMER_BYTES + i] = place[ENDPOINT_BYTES + i] ?? 0;
+  return key;
 }
 
 /** Returns whether a key of that index belongs to a webhook's delivery. */

@@ -6,6 +6,7 @@ import type {
   DeliverResult,
   DeliverSignal,
   DeliverTask,
+  TaskList,
 } from '../../../src/webhooks/deliver-messages.ts';
 import { packOrder, packSignal, unpackOrder, unpackSignal } from '../../../src/webhooks/deliver-wire.ts';
 
@@ -52,8 +53,10 @@ test('Packed tasks are unpacked unchanged', () => {
   const sent = fc.array(task, { maxLength: 20 });
   fc.assert(
     fc.property(sent, (tasks) => {
-      const order: DeliverOrder = { kind: 'deliver', tasks };
-      expect(unpackOrder(structuredClone(packOrder(order)))).toEqual(order);
+      const order = unpackOrder(structuredClone(packOrder({ kind: 'deliver', tasks })));
+      const list: TaskList = order.kind === 'deliver' ? order.tasks : [];
+      expect(Array.from({ length: list.length }, (_none, i) => list.at(i))).toEqual(tasks);
+      expect(list.at(list.length)).toBeUndefined();
     }),
   );
 });

@@ -483,6 +483,46 @@ describe('skipping an endpoint', () => {
   });
 });
 
+describe('deliveries that have not begun', () => {
+  test('A delivery that is handed over twice is sent once, whether it has begun or not', async () => {
+    const bench = new RunnerBench(() => ({ status: 204, afterMs: 50 }));
+    bench.meet('a');
+    bench.deliver('a', 12);
+    bench.deliver('a', 12);
+    expect(bench.runner.stats().held).toBe(12);
+    await bench.time.pass(10_000);
+    expect(bench.seen.map(({ deliveryId }) => deliveryId).toSorted()).toEqual(
+      Array.from({ length: 12 }, (_none, at) => `a/${at}`).toSorted(),
+    );
+    expect(bench.runner.stats().held).toBe(0);
+  });
+
+  test('An endpoint that is forgotten while deliveries of it wait stays known until they have ended', async () => {
+    const bench = new RunnerBench(() => ({ status: 204, afterMs: 50 }));
+    bench.meet('a');
+    bench.deliver('a', 4);
+    const manual = Array.from({ length: 5 }, (_none, at) => task('a', `manual/${at}`, { trigger: 'manual' }));
+    bench.runner.order({ kind: 'deliver', tasks: manual });
+    bench.runner.order({ kind: 'skip', endpointId: 'a', error: 'unhealthy', all: false });
+    bench.runner.order({ kind: 'forget', endpointId: 'a' });
+    bench.runner.order({ kind: 'deliver', tasks: [task('a', 'last')] });
+    await bench.time.pass(10_000);
+    expect(bench.ends()).toHaveLength(10);
+  });
+
+  test('Dropped deliveries are never sent nor reported, the others of their message are', async () => {
+    const bench = new RunnerBench(() => ({ status: 204, afterMs: 50 }));
+    bench.meet('a');
+    bench.deliver('a', 10);
+    bench.runner.order({ kind: 'drop', deliveryIds: ['a/5', 'a/9', 'a/7'] });
+    expect(bench.runner.stats().held).toBe(7);
+    await bench.time.pass(10_000);
+    const sent = [0, 1, 2, 3, 4, 6, 8].map((at) => `a/${at}`);
+    expect(bench.seen.map(({ deliveryId }) => deliveryId)).toEqual(sent);
+    expect(bench.ends().map(({ deliveryId }) => deliveryId)).toEqual(sent);
+  });
+});
+
 describe('stopping the runner', () => {
   test('A stop without attempts in flight ends at once and leaves waiting deliveries to the store', async () => {
     const bench = new RunnerBench(() => 'refused');

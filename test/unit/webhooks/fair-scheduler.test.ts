@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { HOST_ATTEMPTS_MAX } from '../../../src/kernel/limits.ts';
 import type { EndpointMessage } from '../../../src/webhooks/deliver-messages.ts';
-import type { Held } from '../../../src/webhooks/endpoint-queue.ts';
+import { Run } from '../../../src/webhooks/endpoint-queue.ts';
 import { Turns } from '../../../src/webhooks/fair-scheduler.ts';
+import { task } from './runner-support.ts';
 
 const endpoint = (endpointId: string, url: string): EndpointMessage => ({
   endpointId,
@@ -14,18 +15,12 @@ const endpoint = (endpointId: string, url: string): EndpointMessage => ({
 function hand(turns: Turns, endpointId: string, count: number): void {
   const queue = turns.find(endpointId);
   if (queue === undefined) throw new Error(`${endpointId} is unknown`);
-  for (let i = 0; i < count; i++) {
-    const task = {
-      deliveryId: `${endpointId}-${i}`,
-      endpointId,
-      trigger: 'decision',
-      body: '',
-      attemptsMade: 0,
-      elapsedMs: 0,
-    };
-    const held = { task, queue, attemptsMade: 0, elapsedMs: 0, countingSinceMs: null, lastError: null, skip: null };
-    queue.fresh.push({ ...held, cancelWait: null } as unknown as Held);
-  }
+  const run = new Run(
+    queue,
+    Array.from({ length: count }, (_none, i) => task(endpointId, `${endpointId}-${i}`)),
+  );
+  for (let i = 0; i < count; i++) run.add(i);
+  queue.append(run);
   turns.line(queue);
 }
 
