@@ -21,8 +21,8 @@ const GROWTH = '--heap-growing-percent=100';
  * Makes each thread of this process do its collections alone, and those of the whole heap less often. By default the thread waits for V8's
  * helper threads, each of which may wait for a processor first.
  * Measured (two busy processors, five young collections a second): a collection stops the thread for 0.6 ms instead of 3.7 ms; 2.7 ms of
- * these it waited for helpers, up to 98 ms once. Its own processor time is the same, 0.33 ms. During a flood of bodies of 1 MB the whole heap
- * is collected 0.2 instead of 1.2 times a second; the process needs 22 MB more.
+ * these it waited for helpers, up to 98 ms once. Its own processor time is the same, 0.33 ms. During a flood of bodies of 1 MB the whole
+ * heap is collected 0.2 instead of 1.2 times a second; the process needs 22 MB more.
  */
 export function collectGarbageAlone(): void {
   for (const flag of [...UNDIVIDED, GROWTH]) setFlagsFromString(flag);
