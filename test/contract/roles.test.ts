@@ -106,10 +106,13 @@ describe('what a server serves', () => {
   test('Without roles a server has all of them', async () => {
     if (server === null) throw new Error('there is no server');
     await expectRoles(server, NODE_ROLES);
+    expect(server.stdout()).not.toContain('with the role');
   });
 
   test.each(COMBINATIONS.map((roles) => ({ roles, name: roles.join(',') })))('--roles $name', async ({ roles }) => {
-    await expectRoles(await start(roles), roles);
+    const started = await start(roles);
+    expect(started.stdout()).toContain('"msg":"serving"');
+    await expectRoles(started, roles);
   });
 
   test('The setting names the roles too, in any order', async () => {

@@ -54,6 +54,8 @@ export interface Received {
   readonly body: Buffer;
 }
 
+const ENDED_EARLY = 'the connection was closed before the response was complete';
+
 /** Reads responses from a connection, one after the other. */
 export class Client {
   readonly socket: Socket;
@@ -108,17 +110,26 @@ export class Client {
   }
 
   async #take(count: number): Promise<Buffer> {
-    await this.#until((bytes) => (bytes.length >= count ? count : -1));
-    const taken = this.#bytes.subarray(0, count);
-    this.#bytes = this.#bytes.subarray(count);
-    return taken;
+    // Joined once: a large body arrives in hundreds of parts.
+    const parts = [this.#bytes];
+    let length = this.#bytes.length;
+    while (length < count) {
+      if (this.#isClosed) throw new Error(ENDED_EARLY);
+      this.#bytes = Buffer.alloc(0);
+      await this.#more();
+      parts.push(this.#bytes);
+      length += this.#bytes.length;
+    }
+    const bytes = Buffer.concat(parts, length);
+    this.#bytes = bytes.subarray(count);
+    return bytes.subarray(0, count);
   }
 
   async #until(find: (bytes: Buffer) => number): Promise<number> {
     for (;;) {
       const found = find(this.#bytes);
       if (found >= 0) return found;
-      if (this.#isClosed) throw new Error('the connection was closed before the response was complete');
+      if (this.#isClosed) throw new Error(ENDED_EARLY);
       await this.#more();
     }
   }

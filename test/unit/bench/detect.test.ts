@@ -176,15 +176,14 @@ describe('runSessions', () => {
     report = await run();
   });
 
-  test('The run decides every event of every session, with the same result each time', async () => {
+  test('The run decides every event of every session', () => {
     expect(report.events).toBe(sessions.reduce((sum, session) => sum + session.play().length, 0));
     const probing = report.attackKinds.find(({ kind }) => kind === 'probing_for_holes');
     expect(probing?.challenged).toEqual({ part: 3, of: 3 });
     expect(report.roc.area).toBeGreaterThan(0.5);
-    expect(await run()).toEqual(report);
   });
 
-  test('Each outcome is reported before any later event is decided, and reporting alone changes nothing', async () => {
+  test('Each outcome is reported before any later event is decided; a second run, which only reports them, has the same result', async () => {
     const engine = openEngine();
     let nowMs = 0;
     let latest = 0;

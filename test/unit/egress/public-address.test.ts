@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, test } from 'vitest';
 import { egressPolicy, judgeAddress } from '../../../src/egress/public-address.ts';
+import { timesInFull } from '../../support/long.ts';
 
 const NOTHING_ALLOWED = egressPolicy([]);
 
@@ -167,7 +168,7 @@ describe('verdicts for all spellings of an address', () => {
         expect(judgeAddress(`::ffff:${canonical}`, 80, policy)).toEqual(expected);
         if (expected.kind === 'permitted') expect(expected.text).toBe(canonical);
       }),
-      { numRuns: 2_000 },
+      { numRuns: timesInFull(2_000) },
     );
   });
 
@@ -183,7 +184,7 @@ describe('verdicts for all spellings of an address', () => {
         const canonical = ipaddr.fromByteArray(address.flatMap((one) => [one >> 8, one & 255])).toString();
         expect(judgeAddress(v6Spelling(address, style), 80, policy)).toEqual(judgeAddress(canonical, 80, policy));
       }),
-      { numRuns: 2_000 },
+      { numRuns: timesInFull(2_000) },
     );
   });
 
@@ -207,7 +208,7 @@ describe('verdicts for all spellings of an address', () => {
         const inner = judgeAddress(v4Parts(v).join('.'), 80, policy).kind;
         expect([text, judgeAddress(text ?? '', 80, policy).kind]).toEqual([text, inner]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: timesInFull(2_000) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { parseDecideRequest, type DecideRequest } from '../../../src/risk/decide
 import { OUTCOMES } from '../../../src/risk/event-outcome.ts';
 import { DECIDE_BODY_BYTES_MAX } from '../../../src/kernel/limits.ts';
 import { ANY_CHARACTER } from '../../support/any-text.ts';
+import { timesInFull } from '../../support/long.ts';
 
 function parse(body: unknown) {
   return parseDecideRequest(
@@ -391,7 +392,7 @@ describe('any body', () => {
           expect(right).toBe(true);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: timesInFull(5_000) },
     );
   });
 
@@ -428,7 +429,7 @@ describe('any body', () => {
         const expected = model(JSON.parse(text) as Record<string, unknown>);
         expect(parsed.kind === 'fault' ? parsed.problem.code : parsed.request).toEqual(expected ?? 'invalid_request');
       }),
-      { numRuns: 2_000 },
+      { numRuns: timesInFull(2_000) },
     );
   });
 });

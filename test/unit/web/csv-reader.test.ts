@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readCsv } from '../../../src/web/dashboard/pages/lists/csv-reader.ts';
+import { timesInFull } from '../../support/long.ts';
 
 function cells(text: string): readonly (readonly string[])[] | string {
   const read = readCsv(text);
@@ -74,7 +75,7 @@ describe('The CSV reader of the page of lists', () => {
         else if (typeof read !== 'string') expect(read.filter(isRow)).toEqual(expected.filter(isRow));
         else expect(read).toEqual(expected);
       }),
-      { numRuns: 3_000, seed: 7 },
+      { numRuns: timesInFull(3_000), seed: 7 },
     );
     expect(refused).toBeGreaterThan(100);
   });

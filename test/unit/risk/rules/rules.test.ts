@@ -12,6 +12,7 @@ import { OUTCOMES } from '../../../../src/risk/event-outcome.ts';
 import { RULE_INDEX, RULES } from '../../../../src/risk/rules/rule-table.ts';
 import { ANY_CHARACTER } from '../../../support/any-text.ts';
 import { CALM_GEO, collectorToken, facts, NOW_SECONDS } from '../../../support/facts.ts';
+import { timesInFull } from '../../../support/long.ts';
 
 function ruleOf(code: string): Rule {
   const rule = RULES[RULE_INDEX.get(code) ?? -1];
@@ -696,7 +697,7 @@ describe('properties', () => {
           expect(scale >= 0 && scale <= 1).toBe(true);
         }
       }),
-      { seed: 1, numRuns: 1_000 },
+      { seed: 1, numRuns: timesInFull(1_000) },
     );
   });
 });

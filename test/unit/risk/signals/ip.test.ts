@@ -6,6 +6,7 @@ import { readIp } from '../../../../src/risk/signals/ip.ts';
 import { formatV4, parseV4 } from '../../../../src/kernel/ip-text.ts';
 import { isPublicV4 } from '../../../../src/kernel/special-networks.ts';
 import { ANY_CHARACTER } from '../../../support/any-text.ts';
+import { timesInFull } from '../../../support/long.ts';
 
 /**
  * Asserts that `readIp` agrees with the platform and a library. A text with a zone id counts as invalid, because the id names an interface
@@ -69,7 +70,7 @@ const someText = fc.oneof(fc.ipV4(), fc.ipV6(), v6Text, fc.ipV4Extended());
 
 describe('reading an IP address', () => {
   test('readIp agrees with the platform and a library on valid addresses and on similar texts', () => {
-    expect(() => fc.assert(fc.property(someText, expectAgreement), { numRuns: 3_000 })).not.toThrow();
+    expect(() => fc.assert(fc.property(someText, expectAgreement), { numRuns: timesInFull(3_000) })).not.toThrow();
   });
 
   test('readIp agrees with them after one or two characters were changed, inserted or removed', () => {
@@ -79,13 +80,15 @@ describe('reading an IP address', () => {
       .map(([text, changes]) =>
         changes.reduce((before, { at, with: put, cut }) => before.slice(0, at) + put + before.slice(at + cut), text),
       );
-    expect(() => fc.assert(fc.property(changed, expectAgreement), { numRuns: 6_000 })).not.toThrow();
+    expect(() => fc.assert(fc.property(changed, expectAgreement), { numRuns: timesInFull(6_000) })).not.toThrow();
   });
 
   test('readIp agrees with them on any text of address characters, and never throws', () => {
     const near = fc.string({ unit: fc.constantFrom(...ALPHABET), maxLength: 48 });
     const far = fc.string({ unit: ANY_CHARACTER, maxLength: 60 });
-    expect(() => fc.assert(fc.property(fc.oneof(near, far), expectAgreement), { numRuns: 4_000 })).not.toThrow();
+    expect(() =>
+      fc.assert(fc.property(fc.oneof(near, far), expectAgreement), { numRuns: timesInFull(4_000) }),
+    ).not.toThrow();
   });
 
   test.each([
@@ -233,7 +236,7 @@ describe('public addresses', () => {
         const wrong = read.kind === 'valid' && read.public && never.has(ipaddr.process(text).range());
         expect([text, wrong]).toEqual([text, false]);
       }),
-      { numRuns: 3_000 },
+      { numRuns: timesInFull(3_000) },
     );
   });
 
