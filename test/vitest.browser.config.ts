@@ -1,7 +1,17 @@
 import { defineConfig } from 'vitest/config';
+import { longestFirst } from './longest-first.ts';
 
 /** Files that compare times: `.ci/run` runs them with nothing beside them. */
 const TIMED = ['automation', 'forms', 'speed', 'tokens'].map((name) => `test/browser/collector-${name}.test.ts`);
+
+const LONGEST = [
+  'test/browser/dashboard/states',
+  'test/browser/collector-speed',
+  'test/browser/collector-automation',
+  'test/browser/dashboard/webhooks-page',
+  'test/browser/dashboard/rules-page',
+  'test/browser/collector-fingerprint',
+];
 
 /** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
 export default defineConfig({
@@ -15,6 +25,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
+    sequence: { sequencer: longestFirst(LONGEST) },
     projects: [
       { extends: true, test: { name: 'pages', include: ['test/browser/**/*.test.ts'], exclude: TIMED } },
       { extends: true, test: { name: 'timed', include: TIMED, sequence: { groupOrder: 1 } } },

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { longestFirst } from './longest-first.ts';
 import { CONTRACT, longTests, STORE } from './projects.ts';
 
 /**
@@ -7,9 +7,6 @@ import { CONTRACT, longTests, STORE } from './projects.ts';
  * deadlines, failovers and restarts.
  */
 
-const ROOT = new URL('..', import.meta.url).pathname;
-
-/** The longest files: they start first, so that none of them runs alone at the end. */
 const LONGEST = [
   'test/contract/demo.long',
   'test/degrade/cluster-history.long',
@@ -30,23 +27,9 @@ const LONGEST = [
   'test/contract/cluster-velocity',
 ];
 
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return sorted.sort((a, b) => placeOf(a) - placeOf(b));
-  }
-}
-
-/** Files of `store` share processes, and each other file between them would end one. */
-function placeOf({ moduleId, project }: TestSpecification): number {
-  const path = moduleId.slice(ROOT.length);
-  const place = LONGEST.findIndex((start) => path.startsWith(start));
-  return (project.name === STORE.name ? 1_000 : 0) + (place < 0 ? LONGEST.length : place);
-}
-
 export default defineConfig({
   test: {
-    root: ROOT,
+    root: new URL('..', import.meta.url).pathname,
     pool: 'forks',
     // Choice: two of them would leave a core unused half of the time.
     maxWorkers: 3,
@@ -54,7 +37,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
     deps: { interopDefault: false },
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: longestFirst(LONGEST, STORE.name) },
     projects: [
       { extends: true, test: STORE },
       { extends: true, test: CONTRACT },
