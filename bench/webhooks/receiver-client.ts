@@ -6,8 +6,8 @@ export type ReceiverOrder =
   /** These paths never respond from now on; all others do. */
   | { readonly kind: 'hang'; readonly paths: readonly string[] }
   | { readonly kind: 'record' }
-  /** Makes all paths respond, stops recording and resets the counters. */
-  | { readonly kind: 'reset' }
+  /** Makes all paths respond, stops recording and resets the counters. `markAt` is the request whose time is reported as `markMs`. */
+  | { readonly kind: 'reset'; readonly markAt?: number }
   | { readonly kind: 'report' };
 
 export interface Arrival {
@@ -23,6 +23,8 @@ export interface Received {
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
+  /** Time of the request that `reset` marked; 0 before it. */
+  readonly markMs: number;
   /** All arrivals while recording; each is reported once. */
   readonly arrivals: readonly Arrival[];
 }
@@ -64,7 +66,7 @@ export class Receiver {
       const received = await this.report();
       if (received.count >= count) return received;
       if (performance.now() > until) throw new Error(`${received.count} of ${count} arrived in ${secondsMax} s`);
-      await new Promise((done) => setTimeout(done, 50));
+      await new Promise((done) => setTimeout(done, 20));
     }
   }
 }

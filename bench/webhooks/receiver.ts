@@ -18,6 +18,8 @@ let arrivals: Arrival[] = [];
 let count = 0;
 let firstMs = 0;
 let lastMs = 0;
+let markAt = 0;
+let markMs = 0;
 
 uws
   .App()
@@ -32,6 +34,7 @@ uws
       count++;
       if (firstMs === 0) firstMs = atMs;
       lastMs = atMs;
+      if (count === markAt) markMs = atMs;
       res.cork(() => res.writeStatus('204 No Content').endWithoutBody());
     });
   })
@@ -60,9 +63,11 @@ process.on('message', (order: ReceiverOrder) => {
       count = 0;
       firstMs = 0;
       lastMs = 0;
+      markAt = order.markAt ?? 0;
+      markMs = 0;
       break;
     case 'report':
-      process.send?.({ count, firstMs, lastMs, arrivals } satisfies Received);
+      process.send?.({ count, firstMs, lastMs, markMs, arrivals } satisfies Received);
       arrivals = [];
       break;
   }

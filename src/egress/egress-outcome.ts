@@ -21,7 +21,7 @@ export interface EgressRequest {
   readonly connectMs: number;
   /** A larger body fails with `response_too_large`, and the connection is destroyed. */
   readonly responseBytesMax: number;
-  /** Reads and counts the body but keeps none of it: `body` is empty. */
+  /** Reads and counts the body but keeps none of it, and no headers either: `body` and `headers` are empty. */
   readonly discardBody?: boolean;
   /**
    * Longer bodies are not buffered. The response is returned as soon as that is known, and the remainder follows in `rest`. The size limit

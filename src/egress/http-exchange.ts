@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { loadCommonJs } from '../kernel/load-package.ts';
 import { Body } from './streaming-body.ts';
 import { codeOf, type EgressError, faultOf } from './faults.ts';
 import type { Line } from './connection.ts';
@@ -31,7 +32,11 @@ export interface ExchangeHost {
   setDeadline(exchange: Exchange, ms: number, detail?: string): void;
 }
 
-/** One request from start to outcome. It runs on one connection, and on another one if that is lost. */
+/**
+ * One request from start to outcome. It runs on one connection, and on another one if that is lost.
+ * Choice: the handler that undici's parser calls itself. For the newer form (`onRequestStart`), undici creates two objects per request and
+ * reads all headers into an object.
+ */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly target: Target;
   readonly request: EgressRequest;
@@ -98,21 +103,28 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#rest.cut(fault);
   }
 
-  onRequestStart(): void {
+  onConnect(): void {
     this.#isSent = true;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: EgressHeaders): void {
-    if (this.isSettled || status < 200) return;
+  onHeaders(status: number, raw: readonly Buffer[]): boolean {
+    if (this.isSettled || status < 200) return true;
+    const { method, responseBytesMax, discardBody = false } = this.request;
     this.#status = status;
-    this.#headers = headers;
-    const announced = Number(headers['content-length'] ?? 0);
-    const hasBody = this.request.method !== 'HEAD' && !isBodiless(status);
-    if (hasBody && announced > this.request.responseBytesMax)
-      this.fail('response_too_large', `${announced} bytes of body announced`);
+    if (!discardBody) this.#headers = parseHeaders(raw);
+    if (method === 'HEAD' || isBodiless(status)) return true;
+    const announced = Number(discardBody ? contentLengthIn(raw) : (this.#headers['content-length'] ?? 0));
+    if (announced > responseBytesMax) this.fail('response_too_large', `${announced} bytes of body announced`);
+    return true;
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  /** Always reads on; the connection pauses otherwise: see `Line.hold`. */
+  onData(chunk: Buffer): boolean {
+    this.#take(chunk);
+    return true;
+  }
+
+  #take(chunk: Buffer): void {
     const line = this.#line;
     if (this.isSettled || line === null) return;
     this.#bodyBytes += chunk.length;
@@ -167,13 +179,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#host.onFailed(this, line);
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     // undici closes a connection that the server wants closed only after this call. Before that it is unknown whether the connection can be
     // reused.
     queueMicrotask(() => this.#succeed());
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+  onError(error: Error): void {
     const line = this.#line;
     if (this.isSettled || line === null) return;
     if (!this.#isSent && CALLER_FAULTS.has(codeOf(error))) {
@@ -242,6 +254,21 @@ export interface Settled {
 }
 
 const NO_BODY = Buffer.alloc(0);
+
+/** Names in lower case. */
+const { parseHeaders } = loadCommonJs('undici/lib/core/util.js') as {
+  parseHeaders(this: void, raw: readonly Buffer[]): EgressHeaders;
+};
+
+const CONTENT_LENGTH = 'content-length';
+
+/** Returns the first value, without reading the other headers. `raw` alternates names and values. */
+function contentLengthIn(raw: readonly Buffer[]): string {
+  for (let i = 0; i + 1 < raw.length; i += 2)
+    if (raw[i]?.length === CONTENT_LENGTH.length && raw[i]?.latin1Slice().toLowerCase() === CONTENT_LENGTH)
+      return raw[i + 1]?.latin1Slice() ?? '0';
+  return '0';
+}
 
 /** Source: RFC 9110, 6.4.1: they end with their headers, whatever these say. */
 function isBodiless(status: number): boolean {

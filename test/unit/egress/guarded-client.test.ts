@@ -227,6 +227,16 @@ describe('request', () => {
     );
   });
 
+  test.each(['Content-Length', 'content-length'])(
+    'a request that discards the body fails at once when %s announces too much',
+    async (name) => {
+      const server = await serve((socket) => socket.write(`HTTP/1.1 200 OK\r\nX-A: b\r\n${name}: 5000\r\n\r\n`));
+      const guarded = await client();
+      const request = post(server.url, { discardBody: true, responseBytesMax: 4999, timeoutMs: 60_000 });
+      expect(statusOf(await guarded.request(request))).toBe('response_too_large');
+    },
+  );
+
   test('a body of exactly the size limit is accepted, with Content-Length or in chunks, and a body one byte longer is not', async () => {
     const chunked: Respond = (socket) =>
       socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(3000)}0\r\n\r\n`);
