@@ -44,13 +44,16 @@ export const stats: Stage = {
       const query = { from: END_SECONDS - daysRead * DAY_SECONDS, to: END_SECONDS, step };
       const first = new Spent();
       const turns = new MeasuredTurns();
-      const bytes = await first.measure(() => bytesOf(answer, query, turns));
+      const bytes = await first.measure(() => bytesOf(answer, query, new Turns()));
       notes.push(
         () => `stats, ${daysRead} days ${name}, first call of ${bytes} bytes, ms: ${first.toString()}`,
-        () => `stats, ${daysRead} days ${name}, longest slice, ms: ${turns.longestMs().toFixed(2)}`,
+        () => `stats, ${daysRead} days ${name}, slices, ms: ${turns.toString()}`,
       );
       // The first calls are those of a server that has just started: their processor time is mostly that of compilers.
-      for (let n = smoke ? WARM_UP_CALLS : 0; n < WARM_UP_CALLS; n++) await bytesOf(answer, query, new Turns());
+      for (let n = smoke ? WARM_UP_CALLS : 0; n < WARM_UP_CALLS; n++) {
+        await bytesOf(answer, query, turns);
+        turns.endCall();
+      }
       const spent = new Spent();
       tasks.addAsync(`${daysRead} days ${name}`, {
         perSample: 1,
@@ -69,23 +72,27 @@ export const stats: Stage = {
   },
 };
 
-/** Measures how long the calls hold the thread before they yield. */
+/** Measures how long calls hold the thread before they yield, wall time: on a loaded machine the longest slices are interruptions. */
 class MeasuredTurns extends Turns {
-  #longestMs = 0;
+  readonly #slicesMs: number[] = [];
   #beganMs = 0;
 
-  override async next(): Promise<void> {
-    this.#endSlice();
-    await super.next();
+  override async next(...given: Parameters<Turns['next']>): Promise<void> {
+    if (this.#beganMs > 0) this.#slicesMs.push(performance.now() - this.#beganMs);
+    await super.next(...given);
     this.#beganMs = performance.now();
   }
 
-  longestMs(): number {
-    return this.#longestMs;
+  /** Ends the last slice of a call, which yields no more. */
+  endCall(): void {
+    if (this.#beganMs > 0) this.#slicesMs.push(performance.now() - this.#beganMs);
+    this.#beganMs = 0;
   }
 
-  #endSlice(): void {
-    if (this.#beganMs > 0) this.#longestMs = Math.max(this.#longestMs, performance.now() - this.#beganMs);
+  override toString(): string {
+    const sorted = this.#slicesMs.toSorted((a, b) => a - b);
+    const at = (share: number): string => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(2);
+    return `median ${at(0.5)}, p99 ${at(0.99)} of ${sorted.length}`;
   }
 }
 

@@ -96,7 +96,7 @@ interface ShownName {
   after: ShownName | null;
 }
 
-/** The names of a response as they are written: a comma, the name as JSON, a colon. Periods mostly have the same names in the same order. */
+/** The names of a response as they are written: a comma, the name as JSON, a colon. Periods mostly have them in the same order. */
 class ShownNames {
   readonly #names = new Map<string, ShownName>();
   #last: ShownName = { name: '', bytes: COMMA, after: null };

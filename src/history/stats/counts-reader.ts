@@ -7,7 +7,7 @@ const NAMED_FROM = LISTS.indexOf('eventTypes');
  * Reads rows that `encodeCounts` wrote, without an object for each list, and makes the string of each name once: the rows of a customer
  * repeat the same names. One row is read at a time, and a reader is used by one read only.
  *
- * Measured: 4 µs for a row with 43 names, 13 µs as arrays of msgpackr.
+ * Measured: 2.3 µs for the counts of a row with 43 names, 6.4 µs as lists of msgpackr that are put into Maps.
  */
 export class CountsReader {
   readonly #names = new Map<number, KnownName>();

@@ -138,7 +138,7 @@ function latencyBucket(latencyMs: number): number {
 
 const ZEROS = Array.from({ length: LATENCY_BUCKETS }, () => 0);
 
-/** Returns at most `LATENCY_BUCKETS` zeros. Not a typed array: its memory is outside of V8's heap, which costs more than the rest of a row. */
+/** Returns at most `LATENCY_BUCKETS` zeros. Not a typed array, whose memory would be outside of V8's heap and costs more to allocate. */
 function zeros(length: number): number[] {
   return ZEROS.slice(0, length);
 }
