@@ -141,14 +141,16 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     );
   }
 
-  /** Reserves room in the queue for a large body while it is received. Returns what ends that. */
+  /**
+   * Reserves room in the queue for a large signed body while it is received. Returns what ends that. A verified caller needs none: its
+   * slow uploads would keep its other bodies out.
+   */
   function reserve(
     { contentLength, svcKey }: RequestHead,
     early: Authenticated | null,
     exchange: Exchange,
   ): () => void {
-    if (contentLength <= UNPACED_BODY_BYTES_MAX) return () => {};
-    if (early?.kind === 'verified') return work.reserve(early.key.customer, contentLength);
+    if (contentLength <= UNPACED_BODY_BYTES_MAX || early !== null) return () => {};
     return work.reserve(keyCache.find(svcKey).key.customer, contentLength, exchange.remoteAddress());
   }
 
@@ -164,10 +166,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     if (early?.kind === 'verified' && head.contentLength > 0) {
       // The body of a caller that would be refused whatever it sends is not read either.
       taken = gate.admit(head, early, head.contentLength, options.isFrequent);
-      if (taken instanceof Promise)
-        void taken.then((verdict) => {
-          if (refuseEarly(head, exchange, verdict)) endReservation();
-        });
+      if (taken instanceof Promise) void taken.then((verdict) => refuseEarly(head, exchange, verdict));
       else if (refuseEarly(head, exchange, taken)) return;
     }
     const endReservation = reserve(head, early, exchange);
@@ -206,10 +205,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
 
   /** Refuses a call before its body was read, and closes its connection. Returns whether it did. */
   function refuseEarly(head: RequestHead, exchange: Exchange, verdict: CallVerdict): boolean {
-    const { contentLength } = head;
-    const { customer } = verdict.request.key;
-    const isFull = contentLength > UNPACED_BODY_BYTES_MAX && !work.mayReceive(customer, contentLength);
-    const fault = gate.faultOf(verdict, contentLength) ?? (isFull ? overloaded(TOO_MANY_WAIT) : null);
+    const fault = gate.faultOf(verdict, head.contentLength);
     if (fault !== null) {
       parts.keyUsage?.refused(verdict.request.key.number, fault.code, nowSeconds());
       refuseUnread(head, exchange, () => refuse(exchange, fault, rateOf(verdict, exchange), true));

@@ -68,28 +68,22 @@ export class WorkQueue {
     return !this.#mayServe(customer) && !this.#waiting.hasRoom(customer, bytes);
   }
 
-  /**
-   * Returns whether there will be room for a call when its body has arrived, after the calls that have reserved room. `source`: see
-   * `reserve`.
-   */
-  mayReceive(customer: CustomerNumber, bytes: number, source = ''): boolean {
-    const verified = this.#arriving.get(laneOf(customer, '')) ?? NONE;
-    const unverified = source === '' ? NONE : (this.#arriving.get(laneOf(customer, source)) ?? NONE);
-    const calls = verified.calls + unverified.calls;
+  /** Returns whether there will be room for a call when its body has arrived, after the calls that have reserved room from this source. */
+  mayReceive(customer: CustomerNumber, bytes: number, source: string): boolean {
+    const { calls, bytes: arrivingBytes } = this.#arriving.get(laneOf(customer, source)) ?? NONE;
     const free = this.#freeSlots(this.#customers.get(customer));
     if (calls < free) return true;
     // The others begin at once.
     const waiting = calls - free;
-    const waitingBytes = calls === 0 ? 0 : ((verified.bytes + unverified.bytes) * waiting) / calls;
+    const waitingBytes = calls === 0 ? 0 : (arrivingBytes * waiting) / calls;
     return this.#waiting.hasRoom(customer, bytes + waitingBytes, { own: waiting, all: waiting });
   }
 
   /**
-   * Reserves room for a call while its large body is received, so that a body that could not wait is refused unread. Only `mayReceive`
-   * counts reservations. The caller of a `source` is not verified yet: its reservations count only against calls from there. Returns what
-   * ends the reservation, which is idempotent.
+   * Reserves room for a call while its large body is received, so that a body that could not wait is refused unread. The caller is not
+   * verified yet, so only `mayReceive` for the same source counts it. Returns what ends the reservation, which is idempotent.
    */
-  reserve(customer: CustomerNumber, bytes: number, source = ''): () => void {
+  reserve(customer: CustomerNumber, bytes: number, source: string): () => void {
     const lane = laneOf(customer, source);
     const arriving = this.#arriving.get(lane) ?? { calls: 0, bytes: 0 };
     this.#arriving.set(lane, arriving);

@@ -339,10 +339,8 @@ describe('refusals before the body is read', () => {
     expect(begin(free, large)).toEqual(['read']);
   });
 
-  test.each([
-    ['signed', { ...signed({ method: 'POST' }), contentLength: 1_000_000 }],
-    ['Bearer', { ...BEARER, contentLength: 1_000_000 }],
-  ])('A large %s body is refused unread when those still arriving will fill the queue', (_name, large) => {
+  test('A large signed body is refused unread when those still arriving will fill the queue', () => {
+    const large = { ...signed({ method: 'POST' }), contentLength: 1_000_000 };
     const { endpoint } = setUp(undefined, { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 1 });
     const handler = endpoint({ body: AS_IT_IS }, () => OK);
     const gone: (() => void)[] = [];
