@@ -1,4 +1,5 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
@@ -58,13 +59,32 @@ const redisApart: Plugin = {
   },
 };
 
+/** Packages of CommonJS that the sources load by `require`, and that every start or every thread needs. */
+const LOADED_AT_START = /\bloadCommonJs\(('(?:tldts|ipaddr\.js|saxes|undici\/lib\/dispatcher\/client\.js)')\)/g;
+
+/** Takes packages into the programs, and so into their code cache, that a bundler cannot take in by itself. */
+const packagesInside: Plugin = {
+  name: 'packages-inside',
+  setup(bundler) {
+    bundler.onLoad({ filter: /src\/(?:egress|kernel|extract)\/.*\.ts$/ }, async ({ path }) => ({
+      loader: 'ts',
+      contents: (await readFile(path, 'utf8')).replace(LOADED_AT_START, 'require($1)'),
+    }));
+    const lmdb = createRequire(import.meta.url).resolve('lmdb');
+    bundler.onResolve({ filter: /^lmdb$/ }, () => ({ path: lmdb }));
+    bundler.onLoad({ filter: /lmdb\/dist\/index\.cjs$/ }, async ({ path }) => ({
+      // It searches for its native module from its folder.
+      contents: `const fileOfPackage = require('node:module').createRequire(__filename).resolve('lmdb');
+${(await readFile(path, 'utf8')).replaceAll('__filename', 'fileOfPackage')}`,
+    }));
+  },
+};
+
 const BOTH: BuildOptions = {
   outdir: APP,
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // Native modules, and packages that load their own files relative to their location.
-  external: ['lmdb', 'msgpackr', 'piscina'],
   // Does not minify, so that stack traces in the log are readable. The source maps refer to the original lines.
   sourcemap: 'linked',
   sourcesContent: false,
@@ -81,6 +101,8 @@ const commands = await build({
   banner: {
     js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
   },
+  // Native modules, and packages that load their own files relative to their location.
+  external: ['lmdb', 'msgpackr', 'piscina'],
   define: { BUNDLED: 'true' },
   plugins: [onlyUsedFields, serverApart],
   metafile: true,
@@ -102,10 +124,12 @@ const bodies = await build({
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
   banner: { js: "const urlOfFile = require('node:url').pathToFileURL(__filename).href;" },
+  // Piscina starts a file of its folder; the other is an optional part of msgpackr, and native.
+  external: ['piscina', 'msgpackr-extract'],
   define: { BUNDLED: 'true', 'import.meta.url': 'urlOfFile' },
   // Without them, `import()` is a `require` in a promise.
   supported: { 'dynamic-import': false },
-  plugins: [onlyUsedFields, redisApart],
+  plugins: [onlyUsedFields, redisApart, packagesInside],
   metafile: true,
 });
 

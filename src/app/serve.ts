@@ -385,8 +385,8 @@ async function openDeciding(
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
   const caughtUp = recovered.velocity?.table.catchUp();
-  const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
+  const touched = recovered.velocity?.table.touch();
   void Promise.all([service.warmUp(), touched, caughtUp]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
