@@ -14,9 +14,10 @@ describe('the sources of a worker', () => {
     const folder = tempFolder();
     const writer = open(folder);
     const reader = open(folder, true);
-    const { sources, begin, takeStoreFailure } = createSources(reader, GEO);
+    const opened = createSources(reader, GEO);
+    const { sources } = opened;
     const found = (): readonly unknown[] => {
-      begin();
+      opened.begin();
       return Array.from({ length: 3 }, () => [
         sources.findList(customer(1), hashOf(1), 1)?.toString() ?? null,
         sources.findRegistry(hashOf(1), 1)?.customers ?? null,
@@ -33,7 +34,7 @@ describe('the sources of a worker', () => {
     for (let batch = 0; batch < 300; batch++) expect(found()).toEqual(threeTimes([null, 3]));
     await listsOf(writer).put(customer(1), change, 1);
     expect(found()).toEqual(threeTimes(['block', 3]));
-    expect(takeStoreFailure()).toBe(false);
+    expect(opened.takeStoreFailure()).toBe(false);
     await reader.close();
     await writer.close();
   });
