@@ -88,7 +88,7 @@ function slowCopy(place: SlowPlace, turns: number): string {
   for (const name of ['node_modules', 'models', 'bench']) symlinkSync(join(ROOT, name), join(copy, name));
   for (const path of filesOf(place, copy)) {
     const file = join(copy, path);
-    writeFileSync(file, addSpin(readFileSync(file, 'utf8'), place, turns));
+    writeFileSync(file, addSpin(readFileSync(file, 'utf8'), place, { file: path, turns }));
   }
   return copy;
 }

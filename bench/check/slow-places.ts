@@ -30,7 +30,7 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
     id: 'velocity',
     title: 'counting in the velocity store',
     file: 'dist/src/velocity/local-velocity.js',
-    anchor: 'observe(events) {',
+    anchor: 'warmer.warm();',
     units: 'events.length',
     stage: 'engine',
     control: 'verify',
@@ -61,8 +61,12 @@ export function filesOf({ file, anchor }: SlowPlace, root: string): readonly str
   return [file, ...bundled];
 }
 
-/** Inserts useless work into the function. Throws unless the anchor occurs exactly once. */
-export function addSpin(text: string, { file, anchor, units }: SlowPlace, turns: number): string {
+/** Inserts useless work into the function in the text of the file. Throws unless the anchor occurs exactly once. */
+export function addSpin(
+  text: string,
+  { anchor, units }: SlowPlace,
+  { file, turns }: { file: string; turns: number },
+): string {
   const parts = text.split(anchor);
   if (parts.length !== 2) throw new Error(`${file} contains "${anchor}" ${parts.length - 1} times`);
   return `${parts.join(`${anchor} spinInVain(${turns} * ${units});`)}\nvar spun = 1;\n${spinInVain.toString()}\n`;

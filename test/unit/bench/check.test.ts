@@ -345,11 +345,11 @@ test.each(SLOW_PLACES.map((place) => [place.id, place] as const))(
     const files = filesOf(place, ROOT);
     expect(files.length).toBeGreaterThan(1);
     for (const file of files)
-      expect(addSpin(readFileSync(join(ROOT, file), 'utf8'), place, 40)).toContain(
+      expect(addSpin(readFileSync(join(ROOT, file), 'utf8'), place, { file, turns: 40 })).toContain(
         `${place.anchor} spinInVain(40 * ${place.units});`,
       );
     expect(STAGES.map(({ id }) => id)).toEqual(expect.arrayContaining([place.stage, place.control]));
-    expect(() => addSpin('', place, 40)).toThrow('0 times');
+    expect(() => addSpin('', place, { file: 'some.js', turns: 40 })).toThrow('some.js contains');
   },
 );
 
