@@ -17,6 +17,7 @@ const LONGEST = [
   'test/degrade/extraction-sources',
   'test/contract/webhooks',
   'test/contract/process',
+  'test/unit/http/handshakes',
   'test/unit/state/ensure-usable',
   'test/unit/state/restore-backup',
   'test/unit/cli/cli',
