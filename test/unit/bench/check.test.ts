@@ -349,7 +349,9 @@ test.each(SLOW_PLACES.map((place) => [place.id, place] as const))(
         `${place.anchor} spinInVain(40 * ${place.units});`,
       );
     expect(STAGES.map(({ id }) => id)).toEqual(expect.arrayContaining([place.stage, place.control]));
-    expect(() => addSpin('', place, { file: 'some.js', turns: 40 })).toThrow(`some.js contains "${place.anchor}" 0 times`);
+    expect(() => addSpin('', place, { file: 'some.js', turns: 40 })).toThrow(
+      `some.js contains "${place.anchor}" 0 times`,
+    );
   },
 );
 
