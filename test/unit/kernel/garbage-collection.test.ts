@@ -25,3 +25,25 @@ test('Young collections wait for no other thread once collections are done alone
   expect(alone.length).toBeGreaterThan(5);
   expect(Math.max(...alone)).toBe(0);
 });
+
+/** Returns how many helper threads mark the heap of a thread, some 100 MB, that starts after `before` has run. */
+function markedBy(before: string): number {
+  const thread = `
+    const rows = () => Array.from({ length: 50_000 }, (_, i) => ({ i }));
+    const live = Array.from({ length: 60 }, rows);
+    setTimeout(() => { for (let n = 0; n < 60; n++) live[n] = rows(); }, 1);`;
+  const code = `
+    import { Worker } from 'node:worker_threads';
+    ${before}
+    new Worker(${JSON.stringify(thread)}, { eval: true });`;
+  const words = ['--trace-concurrent-marking', '--input-type=module', '--eval', code];
+  const said = execFileSync(process.execPath, words, { encoding: 'latin1', maxBuffer: 16_777_216 });
+  const tasks = [...said.matchAll(/Starting major concurrent marking task (\d+)/g)].map(([, task]) => Number(task));
+  return Math.max(0, ...tasks);
+}
+
+test('The heap of a thread that starts later is marked by one helper thread instead of several', () => {
+  expect(markedBy('')).toBeGreaterThan(1);
+  const collectAlone = `(await import(${JSON.stringify(MODULE)})).collectGarbageAlone();`;
+  expect(markedBy(collectAlone)).toBe(1);
+});
