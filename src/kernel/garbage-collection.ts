@@ -18,8 +18,8 @@ const UNDIVIDED = [
 const GROWTH = '--heap-growing-percent=100';
 
 /**
- * Threads that mark the heap of one isolate while it runs. V8's default is one per helper thread, four on any machine: on two processors
- * they leave too little to the threads that decide.
+ * Threads that mark the heap of one isolate while it runs. By default all four helper threads of Node.js may: on two processors they
+ * leave too little to the threads that decide.
  * Measured (two processors, open loop at 3,000/s, three rounds in turn): p99.9 14 to 20 ms with V8's default, 7 to 8 ms with one. Isolates
  * read it when they are created, so it counts for threads that start later, not for the one that sets it (D-547).
  */
