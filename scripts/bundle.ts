@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
+import { bodyFile } from '../src/kernel/load-program.ts';
 import { PROGRAMS } from '../src/kernel/programs.ts';
 import { writeCodeCaches } from './code-cache.ts';
 import { helpIfAsked } from './usage.ts';
@@ -133,11 +134,23 @@ const bodies = await build({
   metafile: true,
 });
 
+/**
+ * Writes the characters beyond ASCII that the bundler leaves in regular expressions and comments as escapes: V8 keeps the source as long
+ * as the program runs, in half the memory when all characters are single bytes.
+ */
+async function writeAsAscii(file: string): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  if (/\.raw`[^`]*[^\0-\x7f]/.test(text)) throw new Error(`${file}: an escape would change a raw template`);
+  const escaped = text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  await writeFile(file, escaped);
+}
+
 // `programUrl` expects each program in the same folder as the file that starts it.
 const written: string[] = [];
 for (const name of Object.keys(SOURCES)) {
   const stub = join(APP, stubOf(name));
   const loader = `require(${JSON.stringify(stubOf(LOADER))}).loadProgram(__dirname, ${JSON.stringify(name)})`;
+  await writeAsAscii(bodyFile(APP, name));
   await writeFile(stub, `'use strict';\nmodule.exports = ${loader};\n`);
   written.push(stub, ...writeCodeCaches(APP, name));
 }

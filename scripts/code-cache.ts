@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
+import { collectGarbageAlone } from '../src/kernel/garbage-collection.ts';
 import { bodyFile, CACHED_OPTIONS, cacheFile, compileProgram, packCache } from '../src/kernel/load-program.ts';
 
 /**
@@ -9,6 +10,7 @@ import { bodyFile, CACHED_OPTIONS, cacheFile, compileProgram, packCache } from '
 export function writeCodeCaches(folder: string, name: string): readonly string[] {
   const filename = bodyFile(folder, name);
   const source = readFileSync(filename);
+  collectGarbageAlone();
   setFlagsFromString('--no-lazy');
   const script = compileProgram(filename, source);
   setFlagsFromString('--lazy');

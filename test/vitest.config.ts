@@ -9,68 +9,107 @@ const ROOT = new URL('..', import.meta.url).pathname;
 /** Tests of other configurations: those in a browser, those with real software, and the long tests. */
 const ELSEWHERE = ['test/browser/**', 'test/real/**', 'test/**/*.long.test.ts'];
 
-/**
- * Runs the longest files first, so that none of them runs alone at the end. Most of them wait for servers, processes and timers; between
- * them are the files that compute longest, which use the time in which the others wait.
- */
-const LONGEST = [
-  'test/degrade/extraction-sources',
-  'test/contract/webhooks',
-  'test/contract/process',
-  'test/unit/http/handshakes',
-  'test/unit/state/ensure-usable',
-  'test/unit/state/restore-backup',
-  'test/unit/cli/cli',
-  'test/contract/extraction-delivery',
-  'test/contract/webhook-durability',
-  'test/degrade/webhooks.test',
-  'test/unit/bench/detect',
-  'test/contract/extraction-durability',
-  'test/http/registry/promotion',
-  'test/http/dashboard/settings',
-  'test/degrade/memory',
-  'test/unit/velocity/shares',
-  'test/degrade/policy-file',
-  'test/contract/upgrade',
-  'test/conformance/connectors.test',
-  'test/http/dashboard/sign-in',
-  'test/contract/roles',
-  'test/contract/restore',
-  'test/contract/crowds',
-  'test/degrade/store-damage',
-  'test/degrade/start',
-  'test/http/collector/browsers',
-  'test/unit/state/format-versions',
-  'test/contract/readme',
-  'test/unit/extract/read/hostile',
-  'test/degrade/workers',
-  'test/degrade/model-files',
-];
-/** Other files that mostly wait. */
-const WAITING = [
-  'test/contract/',
-  'test/degrade/',
-  'test/http/',
-  'test/unit/bench/',
-  'test/unit/cli/',
-  'test/unit/state/processes',
-];
+/** Seconds that a file takes, beside others, on two processors. */
+type Seconds = Readonly<Record<string, number>>;
 
-class LongestFirst extends BaseSequencer {
+/** Files that mostly wait for timers, servers and processes. */
+const WAITING: Seconds = {
+  'test/degrade/extraction-sources': 58,
+  'test/contract/webhooks': 46,
+  'test/degrade/webhooks.test': 27,
+  'test/degrade/policy-file': 22,
+  'test/contract/webhook-durability': 22,
+  'test/http/gate': 19,
+  'test/degrade/webhooks-stopped': 17,
+  'test/unit/http/handshakes': 14,
+  'test/http/registry/promotion': 14,
+  'test/degrade/workers': 14,
+  'test/unit/extract/extraction-thread': 13,
+  'test/degrade/webhooks-hostile': 12,
+  'test/unit/egress/guarded-client': 11,
+  'test/contract/outcomes': 9,
+  'test/unit/webhooks/dispatcher': 9,
+  'test/http/dashboard/sign-in': 8,
+  'test/unit/egress/hostile': 7,
+  'test/contract/extractions': 7,
+  'test/unit/egress/name-lookup': 6,
+  'test/http/lists/candidates': 6,
+};
+/** Other files that take long. */
+const LONG: Seconds = {
+  'test/contract/crowds': 17,
+  'test/contract/extraction-delivery': 16,
+  'test/degrade/start': 15,
+  'test/degrade/memory': 15,
+  'test/contract/process': 15,
+  'test/contract/readme': 13,
+  'test/degrade/store-damage': 10,
+  'test/contract/extraction-durability': 10,
+  'test/contract/upgrade': 10,
+  'test/http/dashboard/settings': 10,
+  'test/conformance/connectors.test': 9,
+  'test/unit/extract/read/hostile': 9,
+  'test/contract/roles': 9,
+  'test/degrade/model-files': 9,
+  'test/http/collector/browsers': 9,
+  'test/unit/velocity/shares': 9,
+  'test/unit/extract/fetch/guarded-source': 8,
+  'test/unit/state/ensure-usable': 8,
+  'test/unit/cli/cli': 8,
+  'test/contract/restore': 7,
+  'test/unit/state/format-versions': 7,
+  'test/unit/state/restore-backup': 6,
+  'test/unit/bench/detect': 5,
+};
+const SECONDS_OF_OTHERS = 1;
+
+/**
+ * Spreads the files that wait evenly over the run, so that processes compute while others wait. The longest files of each kind come first,
+ * so that none of them runs alone at the end.
+ */
+class Woven extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.sort((a, b) => placeOf(a) - placeOf(b));
+    const among = (list: Seconds): TestSpecification[] =>
+      Object.keys(list).flatMap((start) => sorted.filter((file) => pathOf(file).startsWith(start)));
+    const waiting = among(WAITING);
+    const long = among(LONG);
+    // Files with a process of their own run last: each would end the process that the other files share, and the next shared process
+    // would have to load everything again.
+    const alone = sorted.filter(({ project }) => project.name === 'alone');
+    const placed = new Set([...waiting, ...long, ...alone]);
+    return [
+      ...weave(
+        waiting,
+        long,
+        sorted.filter((file) => !placed.has(file)),
+      ),
+      ...alone,
+    ];
   }
 }
 
-function placeOf({ moduleId, project }: TestSpecification): number {
-  // Files with a process of their own run last: each would end the process that the other files share, and the next shared process would
-  // have to load everything again.
-  if (project.name === 'alone') return Number.MAX_SAFE_INTEGER;
-  const path = moduleId.slice(ROOT.length);
-  const among = (list: readonly string[]): number => list.findIndex((start) => path.startsWith(start));
-  if (among(LONGEST) >= 0) return among(LONGEST);
-  return LONGEST.length + (among(WAITING) >= 0 ? 0 : 1);
+/** Merges sequences of files so that equal shares of the time of each are done at any moment. */
+function weave(...sequences: readonly (readonly TestSpecification[])[]): TestSpecification[] {
+  const placed = sequences.flatMap((files) => {
+    const totalSeconds = files.reduce((sum, file) => sum + secondsOf(file), 0);
+    let seconds = 0;
+    return files.map((file) => {
+      const share = seconds / totalSeconds;
+      seconds += secondsOf(file);
+      return { file, share };
+    });
+  });
+  return placed.sort((a, b) => a.share - b.share).map(({ file }) => file);
+}
+
+function pathOf({ moduleId }: TestSpecification): string {
+  return moduleId.slice(ROOT.length);
+}
+
+function secondsOf(file: TestSpecification): number {
+  const path = pathOf(file);
+  return Object.entries({ ...WAITING, ...LONG }).find(([start]) => path.startsWith(start))?.[1] ?? SECONDS_OF_OTHERS;
 }
 
 /** Files that replace modules by mocks. */
@@ -111,7 +150,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     // As in Node.js; otherwise each use of an export of a package or a built-in module goes through a proxy.
     deps: { interopDefault: false },
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: Woven },
     projects: [
       {
         extends: true,

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
-import { collectGarbageAlone } from '../kernel/garbage-collection.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX, REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
@@ -66,7 +65,6 @@ import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const startedAtMs = performance.now();
-  collectGarbageAlone();
   makeFilesPrivate();
   const read = readSettings(env, CONNECTORS_WITH_BASE);
   const faults = [...(read.kind === 'faults' ? read.faults : []), ...(await faultsOfMachine(env))];

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
+import { isMainThread } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
+import { collectGarbageAlone } from './garbage-collection.ts';
 
 /**
  * Loads a program of the bundle with its code cache, which the build writes beside it: without one, V8 parses and compiles the whole
@@ -15,7 +17,10 @@ import { crc32 } from 'node:zlib';
  * Measured: docs/decisions.md, D-515.
  */
 
-/** V8 options for which the build writes a cache, in addition to the one without options: those of `npm start`. */
+/**
+ * Options of the command line for which the build writes a cache, in addition to the one without options: those of `npm start`. All caches
+ * are made with the options of `collectGarbageAlone` as well.
+ */
 export const CACHED_OPTIONS = '--max-semi-space-size=8';
 
 /** Check sums of the program and of the rest of the cache, 4 bytes each. */
@@ -74,8 +79,12 @@ export function compileProgram(filename: string, source: Buffer, cachedData?: Bu
   });
 }
 
-/** Runs the program of this name and returns its exports. */
+/**
+ * Runs the program of this name and returns its exports. The first program of a process sets the options of its garbage collections
+ * first: V8 accepts a cache only with the options that it was made with, and threads start later.
+ */
 export function loadProgram(folder: string, name: string): unknown {
+  if (isMainThread) collectGarbageAlone();
   const filename = bodyFile(folder, name);
   const require = createRequire(filename);
   // Only the loader of Node.js reads source maps.

@@ -75,9 +75,11 @@ describe('four threads at once', () => {
     const all = THREADS * events + 1;
     const facts = world.see({ sessionId: 'hot', eventType: 'payment', entities: users('hot'), device: null });
     expect(firsts).toBe(1);
-    // The thread that is ahead uses each token first, and no other one a second time.
-    expect(unused).toBe(events);
     const { lost } = readVelocityStats(memory);
+    // The thread that is ahead uses each token first. No other one takes it as unused, except while it waits in vain for a thread that
+    // stopped in the middle of creating the record, which is counted as lost.
+    expect(unused).toBeGreaterThanOrEqual(events);
+    expect(unused).toBeLessThanOrEqual(events + lost);
     for (const count of [
       facts.session.decisions1m,
       facts.session.payments1h,
