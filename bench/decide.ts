@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { helpIfAsked } from '../scripts/usage.ts';
 import { hasWrk, load, type LoadResult, writeRequests } from './load.ts';
+import { START_FLAGS } from './start-flags.ts';
 
 /**
  * Compares throughput and latency of POST /v1/decide on the built server with a bare echo server on the same library, alternating in one
@@ -133,7 +134,7 @@ async function startEcho(): Promise<number> {
 }
 
 async function startServer(): Promise<{ port: number }> {
-  const child = start([...nodeFlags, cli, 'serve'], {
+  const child = start([...START_FLAGS, ...nodeFlags, cli, 'serve'], {
     GATEHOUSE_DATA_DIR: dataDir,
     GATEHOUSE_PORT: '0',
     GATEHOUSE_TRANSPORT: transport,

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { START_FLAGS } from '../start-flags.ts';
 import { end, lineOf } from '../webhooks/children.ts';
 import type { LoadOptions } from './options.ts';
 
@@ -48,7 +49,7 @@ export async function openServer(options: ServerOptions): Promise<Target> {
     ) as Record<string, string>;
   const customer = run('customers', 'create', 'load')['customer_id'] ?? '';
   const created = run('keys', 'create', '--customer', customer, '--rate-limit', RATE_LIMIT);
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', ...nodeFlags, CLI, 'serve'], {
+  const child = spawn(process.execPath, [...START_FLAGS, ...nodeFlags, CLI, 'serve'], {
     env: { ...process.env, GATEHOUSE_DATA_DIR: dataDir, GATEHOUSE_PORT: '0', GATEHOUSE_TRANSPORT: transport },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { START_FLAGS } from '../start-flags.ts';
 
 /** The child processes of a bench: each is started here and terminated by its own process id. */
 
@@ -27,7 +28,7 @@ export class Children {
     env: Readonly<Record<string, string>> = {},
     cli = CLI,
   ): Promise<Server> {
-    const child = this.#spawn(['--max-semi-space-size=8', ...nodeFlags, cli, 'serve'], {
+    const child = this.#spawn([...START_FLAGS, ...nodeFlags, cli, 'serve'], {
       GATEHOUSE_DATA_DIR: dataDir,
       GATEHOUSE_PORT: '0',
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',

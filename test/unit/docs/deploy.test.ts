@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { START_FLAGS } from '../../../bench/start-flags.ts';
 
 /** The files of `deploy` name settings, metrics and files that exist. Docker itself does not run here. */
 
@@ -125,7 +126,7 @@ describe('the systemd unit in docs/operating.md', () => {
     expect(unit.split('\n')).toEqual(expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700']));
   });
 
-  test('It runs the server as npm start does, and does not restart it with settings that it refused', () => {
+  test('It, the image and the benches run the server as npm start does, and does not restart it with settings that it refused', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
     const [, words = ''] = /exec node (.*)$/.exec(scripts.start) ?? [];
     expect(words).toMatch(/ dist\/app\/main\.js serve$/);
@@ -133,5 +134,6 @@ describe('the systemd unit in docs/operating.md', () => {
     expect(unit.split('\n')).toContain('RestartPreventExitStatus=78');
     const image = /^CMD (\[.*\])$/m.exec(read('deploy/Dockerfile'))?.[1] ?? '[]';
     expect(JSON.parse(image)).toEqual(['node', ...words.split(' ')]);
+    expect([...START_FLAGS, 'dist/app/main.js', 'serve']).toEqual(words.split(' '));
   });
 });

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { writeCodeCaches } from '../../../scripts/code-cache.ts';
 import { bodyFile, CACHED_OPTIONS, cacheFile, loadProgram } from '../../../src/kernel/load-program.ts';
+import { startNode } from '../../support/server.ts';
 
 const LOADER = fileURLToPath(new URL('../../../dist/app/load-program.cjs', import.meta.url));
 const BODY = `const { sep } = require('node:path');
@@ -141,4 +143,41 @@ test.each([[[]], [[CACHED_OPTIONS]]])('The caches of the build are accepted with
   expect(names).toContain('serve');
   const out = execFileSync(process.execPath, [...options, '-e', code, ...names], { cwd: app, encoding: 'utf8' });
   expect(JSON.parse(out)).toEqual(Object.fromEntries(names.map((name) => [bodyFile(app, name), true])));
+});
+
+test('A running server and its score thread use their caches', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-preload-'));
+  const preload = join(folder, 'preload.cjs');
+  writeFileSync(
+    preload,
+    `const vm = require('node:vm');
+    const { Script } = vm;
+    vm.Script = class extends Script {
+      constructor(text, options) {
+        super(text, options);
+        process._rawDebug(options.filename + ' ' + (this.cachedDataRejected === false ? 'accepted' : 'refused'));
+      }
+    };`,
+  );
+  const server = await startNode({ nodeFlags: ['--require', preload] });
+  try {
+    const said = [...server.stderr().matchAll(/(\w+)-body\.cjs (accepted|refused)/g)].map(([, name, how]) => [
+      name,
+      how,
+    ]);
+    expect(said).toEqual([
+      ['serve', 'accepted'],
+      ['score', 'accepted'],
+    ]);
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('The programs are single-byte text', () => {
+  const app = fileURLToPath(new URL('../../../dist/app', import.meta.url));
+  const programs = readdirSync(app).filter((file) => file.endsWith('-body.cjs'));
+  expect(programs.length).toBeGreaterThan(5);
+  expect(programs.filter((file) => !isAscii(readFileSync(join(app, file))))).toEqual([]);
 });
