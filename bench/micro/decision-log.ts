@@ -74,17 +74,21 @@ export const decisionLog: Stage = {
       run: (n) => log.find(CUSTOMER, ids.at(n * 7).id, NOW_MS),
       isSane: (found) => found !== null,
     });
+    const findByLink = async (): Promise<number> => {
+      const user = usersFound++ % users(rows);
+      const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
+      const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
+      const page = await log.search(CUSTOMER, asked);
+      return page.kind === 'page' ? page.rows.length : -1;
+    };
     tasks.addAsync(`find ${LINKED} by a link in ${rows.toLocaleString('en')}`, {
-      perSample: 1,
-      run: () =>
-        spent.measure(async () => {
-          const user = usersFound++ % users(rows);
-          const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
-          const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
-          const page = await log.search(CUSTOMER, asked);
-          return page.kind === 'page' ? page.rows.length : -1;
-        }),
-      isSane: (found) => found === Math.min(LINKED, rows),
+      perSample: LOOK_UPS,
+      async run() {
+        let least = LINKED;
+        for (let n = 0; n < LOOK_UPS; n++) least = Math.min(least, await spent.measure(findByLink));
+        return least;
+      },
+      isSane: (least) => least === Math.min(LINKED, rows),
     });
     const looked = Math.min(rows, DECISION_SCAN_ROWS_MAX);
     const query = { decision: null, after: null, limit: 100, nowMs: NOW_MS };
@@ -121,6 +125,8 @@ export const decisionLog: Stage = {
 
 /** Decisions of each user in the log. */
 const LINKED = 100;
+/** Look-ups by a link of one sample: the stage makes some dozens of samples, and a p99 needs hundreds of look-ups. */
+const LOOK_UPS = 16;
 
 function users(rows: number): number {
   return Math.max(1, Math.floor(rows / LINKED));
