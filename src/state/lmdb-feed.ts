@@ -115,9 +115,11 @@ export class LmdbFeed implements StateFeed {
     if (reserved.value === null) return { kind: 'ok', value: 'limit_reached' };
     const { added, record } = reserved.value;
     const written = await durablyTogether(root, () => {
-      // If the write fails, every put rejects with the same error as the batch.
-      for (const row of rows) tables.lists.putRow(row).catch(() => {});
-      if (record !== null) tables.audit.putRow(record).catch(() => {});
+      // All puts of a batch return one promise. If the write fails, it rejects with the same error as the batch.
+      const written = new Set<Promise<boolean>>();
+      for (const row of rows) written.add(tables.lists.putRow(row));
+      if (record !== null) written.add(tables.audit.putRow(record));
+      for (const one of written) one.catch(() => {});
       return puts;
     });
     if (written.kind === 'fault') {
