@@ -14,13 +14,10 @@ type Seconds = Readonly<Record<string, number>>;
 
 /** Files that mostly wait for timers, servers and processes. */
 const WAITING: Seconds = {
-  'test/degrade/extraction-sources': 58,
   'test/contract/webhooks': 46,
-  'test/degrade/webhooks.test': 27,
   'test/degrade/policy-file': 22,
   'test/contract/webhook-durability': 22,
   'test/http/gate': 19,
-  'test/degrade/webhooks-stopped': 17,
   'test/unit/http/handshakes': 14,
   'test/http/registry/promotion': 14,
   'test/degrade/workers': 14,

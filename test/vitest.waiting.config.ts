@@ -8,6 +8,9 @@ import { CONTRACT, longTests, STORE } from './projects.ts';
  */
 
 const LONGEST = [
+  'test/degrade/extraction-sources.long',
+  'test/degrade/webhooks.long',
+  'test/degrade/webhooks-stopped.long',
   'test/contract/demo.long',
   'test/degrade/cluster-history.long',
   'test/contract/webhooks',
