@@ -1,2 +1,5 @@
+import { MARKING } from '../src/kernel/garbage-collection.ts';
+import { CACHED_OPTIONS } from '../src/kernel/load-program.ts';
+
 /** The flags that `npm start` passes to Node.js. */
-export const START_FLAGS = ['--max-semi-space-size=8', '--concurrent-marking-max-worker-num=1'] as const;
+export const START_FLAGS = [CACHED_OPTIONS, MARKING] as const;

@@ -59,6 +59,7 @@ const LONG: Seconds = {
   'test/unit/bench/detect': 5,
 };
 const SECONDS_OF_OTHERS = 1;
+const SECONDS = Object.entries({ ...WAITING, ...LONG });
 
 /**
  * Spreads the files that wait evenly over the run, so that processes compute while others wait. The longest files of each kind come first,
@@ -75,14 +76,8 @@ class Woven extends BaseSequencer {
     // would have to load everything again.
     const alone = sorted.filter(({ project }) => project.name === 'alone');
     const placed = new Set([...waiting, ...long, ...alone]);
-    return [
-      ...weave(
-        waiting,
-        long,
-        sorted.filter((file) => !placed.has(file)),
-      ),
-      ...alone,
-    ];
+    const others = sorted.filter((file) => !placed.has(file));
+    return [...weave(waiting, long, others), ...alone];
   }
 }
 
@@ -106,7 +101,7 @@ function pathOf({ moduleId }: TestSpecification): string {
 
 function secondsOf(file: TestSpecification): number {
   const path = pathOf(file);
-  return Object.entries({ ...WAITING, ...LONG }).find(([start]) => path.startsWith(start))?.[1] ?? SECONDS_OF_OTHERS;
+  return SECONDS.find(([start]) => path.startsWith(start))?.[1] ?? SECONDS_OF_OTHERS;
 }
 
 /** Files that replace modules by mocks. */

@@ -23,7 +23,7 @@ const GROWTH = '--heap-growing-percent=100';
  * Measured (two processors, open loop at 3,000/s, three rounds in turn): p99.9 14 to 20 ms with V8's default, 7 to 8 ms with one. Isolates
  * read it when they are created, so it counts for threads that start later, not for the one that sets it (D-547).
  */
-const MARKING = '--concurrent-marking-max-worker-num=1';
+export const MARKING = '--concurrent-marking-max-worker-num=1';
 
 /**
  * Makes each thread of this process do its collections alone, and those of the whole heap less often. By default the thread waits for V8's

@@ -196,8 +196,7 @@ export function entryOf(change: ListChange, before: ListEntry | null, nowSeconds
 }
 
 export function listKey(customer: CustomerNumber, fingerprintHash: FingerprintHash): Buffer {
-  // Both writes fill it. `alloc` would give each key memory of its own, which every young collection looks at.
-  const key = Buffer.allocUnsafe(KEY_BYTES);
+  const key = Buffer.alloc(KEY_BYTES);
   key.writeUInt32BE(customer, 0);
   key.write(fingerprintHash, 4, 'hex');
   return key;

@@ -116,10 +116,9 @@ export class LmdbFeed implements StateFeed {
     const { added, record } = reserved.value;
     const written = await durablyTogether(root, () => {
       // All puts of a batch return one promise. If the write fails, it rejects with the same error as the batch.
-      const written = new Set<Promise<boolean>>();
-      for (const row of rows) written.add(tables.lists.putRow(row));
-      if (record !== null) written.add(tables.audit.putRow(record));
-      for (const one of written) one.catch(() => {});
+      const promises = new Set(rows.map((row) => tables.lists.putRow(row)));
+      if (record !== null) promises.add(tables.audit.putRow(record));
+      for (const promise of promises) promise.catch(() => {});
       return puts;
     });
     if (written.kind === 'fault') {
