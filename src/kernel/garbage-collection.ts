@@ -26,6 +26,15 @@ const GROWTH = '--heap-growing-percent=100';
 export const MARKING = '--concurrent-marking-max-worker-num=1';
 
 /**
+ * Every object begins in the young part of the heap. By default V8 puts the objects of a place in the code, of which the collections so far
+ * found most alive, into the old part at once. A server collects while requests are in flight, so it chose objects of requests, which
+ * live for milliseconds, and they kept alive what they refer to.
+ * Measured at full load: a request leaves 48 instead of 327 bytes of the main thread in the old part, and the young collections of that
+ * thread take 0.7 instead of 1.6 µs a request (D-550).
+ */
+const YOUNG_FIRST = '--no-allocation-site-pretenuring';
+
+/**
  * Makes each thread of this process do its collections alone, and those of the whole heap less often. By default the thread waits for V8's
  * helper threads, each of which may wait for a processor first.
  * Measured (two busy processors, five young collections a second): a collection stops the thread for 0.6 ms instead of 3.7 ms; 2.7 ms of
@@ -33,5 +42,5 @@ export const MARKING = '--concurrent-marking-max-worker-num=1';
  * heap is collected 0.2 instead of 1.2 times a second; the process needs 22 MB more.
  */
 export function collectGarbageAlone(): void {
-  for (const flag of [...UNDIVIDED, GROWTH, MARKING]) setFlagsFromString(flag);
+  for (const flag of [...UNDIVIDED, GROWTH, MARKING, YOUNG_FIRST]) setFlagsFromString(flag);
 }

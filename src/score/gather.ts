@@ -8,7 +8,7 @@ import type { HistoryFacts } from '../risk/history.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { readIp } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
-import { emailsOf, SessionMemos, type SessionMemo } from './session-memo.ts';
+import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './session-memo.ts';
 
 /** Sources of facts other than the request itself. */
 export interface Sources {
@@ -38,7 +38,7 @@ const CACHED_AGENTS = 4_096;
 
 /** Gathers all facts of a request before any rule reads one. One per worker; it caches the facts of agents and sessions. */
 export class Gatherer {
-  readonly #agents = new BoundedCache<string, AgentFacts>(CACHED_AGENTS);
+  readonly #agents = new BoundedCache<string, KnownAgent>(CACHED_AGENTS);
   readonly #sessions: SessionMemos;
   readonly #sources: Sources;
 
@@ -96,15 +96,14 @@ export class Gatherer {
   }
 
   #agent(session: SessionMemo, userAgent: string): AgentFacts {
-    if (session.agent !== null && session.userAgent === userAgent) return session.agent;
+    if (session.agent?.userAgent === userAgent) return session.agent.facts;
     let agent = this.#agents.get(userAgent);
     if (agent === undefined) {
-      agent = readAgent(userAgent);
+      agent = { userAgent, facts: readAgent(userAgent) };
       this.#agents.set(userAgent, agent);
     }
-    session.userAgent = userAgent;
     session.agent = agent;
-    return agent;
+    return agent.facts;
   }
 
   #geo(session: SessionMemo, ip: IpFacts): GeoFacts | null {

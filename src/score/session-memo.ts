@@ -58,6 +58,12 @@ export class SessionMemos {
   }
 }
 
+/** A user agent; all sessions that send it share one text. */
+export interface KnownAgent {
+  readonly userAgent: string;
+  readonly facts: AgentFacts;
+}
+
 export interface SessionMemo {
   readonly token: string;
   readonly tokenFacts: TokenFacts;
@@ -69,8 +75,7 @@ export interface SessionMemo {
   geo: GeoFacts | null;
   /** Epoch of the databases that `geo` comes from; -1 when it was never looked up. */
   geoEpoch: number;
-  userAgent: string;
-  agent: AgentFacts | null;
+  agent: KnownAgent | null;
   entities: readonly Entity[];
   emails: readonly EmailFacts[];
   /** Null until the first decision of the session. */
@@ -104,7 +109,6 @@ function readSession(token: string, grants: Pick<CollectorGrants, 'open'>): Sess
     ip: { kind: 'invalid' },
     geo: null,
     geoEpoch: -1,
-    userAgent: '',
     agent: null,
     entities: [],
     emails: [],
@@ -120,11 +124,14 @@ export function emailsOf(memo: SessionMemo, entities: readonly Entity[]): readon
       const email = readEmail(value);
       if (email !== null) emails.push(email);
     }
-    memo.entities = entities;
-    memo.emails = emails;
+    // Copies are as long as their content, a list that was pushed to has room for sixteen more.
+    memo.entities = entities.slice();
+    memo.emails = emails.length === 0 ? NO_EMAILS : emails.slice();
   }
   return memo.emails;
 }
+
+const NO_EMAILS: readonly EmailFacts[] = [];
 
 function sameValues(a: readonly Entity[], b: readonly Entity[]): boolean {
   if (a.length !== b.length) return false;

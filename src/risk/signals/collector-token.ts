@@ -151,11 +151,17 @@ function finite(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
+function areTexts(values: readonly unknown[]): values is readonly string[] {
+  return values.every((x) => typeof x === 'string');
+}
+
 function text(value: unknown): string | null {
   return typeof value === 'string' && value.length <= SESSION_ID_CHARACTERS_MAX ? value : null;
 }
 
 function texts(value: unknown): readonly string[] | null {
   if (!Array.isArray(value)) return null;
-  return value.slice(0, LIST_MAX).filter((x): x is string => typeof x === 'string');
+  const all: readonly unknown[] = value.length > LIST_MAX ? value.slice(0, LIST_MAX) : value;
+  // The parser's array is as long as its content, a filtered one has room for sixteen more.
+  return areTexts(all) ? all : all.filter((x) => typeof x === 'string');
 }

@@ -37,8 +37,9 @@ export function parseEmail(text: string): Email | null {
 export function readEmail(value: string): EmailFacts | null {
   const email = value.includes('@') ? parseEmail(value) : null;
   if (email === null) return null;
-  const { local, domain } = email;
-  const { forwarder, disposable, registrable } = readMailDomain(domain);
+  const { local } = email;
+  const { domain, forwarder, disposable, registrable } = readMailDomain(email.domain);
+  const canonical = canonicalMailbox(local, domain);
   return {
     local,
     domain,
@@ -46,12 +47,15 @@ export function readEmail(value: string): EmailFacts | null {
     generated: !forwarder && looksGenerated(local),
     text: value,
     spelling: value.trim().toLowerCase(),
-    canonical: canonicalMailbox(local, domain),
+    // Equal texts are kept once: the facts stay with the session.
+    canonical: canonical === value ? value : canonical,
     registrable,
   };
 }
 
 interface MailDomain {
+  /** The text that all addresses of the domain share. */
+  readonly domain: string;
   readonly forwarder: boolean;
   readonly disposable: boolean;
   readonly registrable: string;
@@ -65,7 +69,7 @@ function readMailDomain(domain: string): MailDomain {
   let read = domains.get(domain);
   if (read === undefined) {
     const registrable = registrableDomain(domain) ?? domain;
-    read = { forwarder: isForwarder(domain), disposable: isDisposable(domain), registrable };
+    read = { domain, forwarder: isForwarder(domain), disposable: isDisposable(domain), registrable };
     domains.set(domain, read);
   }
   return read;

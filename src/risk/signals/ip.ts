@@ -6,11 +6,11 @@ import { isPublicV4, isPublicV6, v4In } from '../../kernel/special-networks.ts';
 /** Returns the facts of an `ip` field. */
 export function readIp(text: string): IpFacts {
   const v4 = parseV4(text);
-  if (v4 >= 0) return v4Facts(v4);
+  if (v4 >= 0) return v4Facts(v4, text);
   const parsed = parseV6(text);
   if (parsed === null) return { kind: 'invalid' };
   const mapped = mappedV4(parsed);
-  if (mapped >= 0) return v4Facts(mapped);
+  if (mapped >= 0) return v4Facts(mapped, formatV4(mapped));
   return {
     kind: 'valid',
     version: 6,
@@ -20,8 +20,8 @@ export function readIp(text: string): IpFacts {
   };
 }
 
-function v4Facts(v: number): IpFacts {
-  const text = formatV4(v);
+/** `text` is canonical, as every text that `parseV4` accepts. */
+function v4Facts(v: number, text: string): IpFacts {
   const site = text.slice(0, text.lastIndexOf('.'));
   const networks = { host: text, site, region: site.slice(0, site.lastIndexOf('.')) };
   return { kind: 'valid', version: 4, text, public: isPublicV4(v), networks };

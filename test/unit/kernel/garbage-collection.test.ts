@@ -47,3 +47,20 @@ test('The heap of a thread that starts later is marked by one helper thread inst
   const collectAlone = `(await import(${JSON.stringify(MODULE)})).collectGarbageAlone();`;
   expect(markedBy(collectAlone)).toBe(1);
 });
+
+/** Returns how often V8 decides to put the objects of some code into the old part of the heap. */
+function tenuredBy(before: string): number {
+  const code = `
+    ${before}
+    const live = [];
+    const make = (i) => ({ i, parts: [i, i + 1] });
+    for (let n = 0; n < 600_000; n++) live.push(make(n));`;
+  const words = ['--trace-pretenuring-statistics', '--max-semi-space-size=2', '--input-type=module', '--eval', code];
+  const said = execFileSync(process.execPath, words, { encoding: 'latin1', maxBuffer: 16_777_216 });
+  return [...said.matchAll(/=> tenure$/gm)].length;
+}
+
+test('Objects begin in the young part of the heap, wherever the code that makes them', () => {
+  expect(tenuredBy('')).toBeGreaterThan(0);
+  expect(tenuredBy(`(await import(${JSON.stringify(MODULE)})).collectGarbageAlone();`)).toBe(0);
+});
