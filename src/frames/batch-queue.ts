@@ -3,7 +3,7 @@
  * sleeping thread. Under load no thread sleeps, and a batch then costs neither side a system call.
  *
  *   words  0 tail: buffers handed over so far (main writes)  1 head: buffers taken so far (workers, by compare-and-swap)
- *          2 1 while the main thread polls by itself          3 workers asleep      4 1 when workers must end
+ *          2 1 while the main thread polls by itself, or has been woken          3 workers asleep      4 1 when workers must end
  *          16…271 the queue: buffer numbers at `count mod 256`
  *          272… four words per buffer: state, from, count, owner
  *
@@ -122,10 +122,13 @@ export class BatchReceiver {
     }
   }
 
-  /** Returns the buffer. The result is true if the main thread sleeps and must be woken. */
+  /**
+   * Returns the buffer. The result is true if the main thread sleeps and must be woken, by this worker: it then counts as awake, so that
+   * buffers that come back before it runs wake it no second time.
+   */
   giveBack(frame: number, failed: boolean): boolean {
     Atomics.store(this.#words, FRAMES_AT + frame * FRAME_WORDS + STATE, failed ? FAILED : DONE);
-    return Atomics.load(this.#words, MAIN_AWAKE) === 0;
+    return Atomics.compareExchange(this.#words, MAIN_AWAKE, 0, 1) === 0;
   }
 
   /** Resolves when there may be a buffer, or the queue was stopped. The thread's event loop continues meanwhile. */

@@ -216,6 +216,8 @@ class BatchPool {
       this.#out.delete(frame);
       waiting.reject(new Error('a score worker died on a batch', { cause: error }));
     }
+    // It may have died before it sent the wake that others rely on.
+    this.attend();
   }
 
   async close(): Promise<void> {

@@ -84,6 +84,22 @@ describe('the batch queue', () => {
     }
   });
 
+  test('Only the first of several buffers that come back wakes the main thread, until it sleeps again', () => {
+    const memory = createBatchQueueMemory(3);
+    const sender = new BatchSender(memory);
+    const workers = [new BatchReceiver(memory, 0), new BatchReceiver(memory, 1)];
+    for (let sleep = 0; sleep < 2; sleep++) {
+      sender.setAwake(false);
+      for (const frame of [0, 1, 2]) sender.send({ frame, from: 0, count: 1 });
+      const woken = [0, 1, 0].map((at) => {
+        const claim = workers[at]?.claim();
+        return workers[at]?.giveBack(claim?.frame ?? -1, false);
+      });
+      expect(woken).toEqual([true, false, false]);
+      expect([0, 1, 2].map((frame) => sender.take(frame))).toEqual(['done', 'done', 'done']);
+    }
+  });
+
   test('A sleeping worker wakes up for a buffer and for the stop, and does not sleep when a buffer is queued', async () => {
     const memory = createBatchQueueMemory(1);
     const sender = new BatchSender(memory);
