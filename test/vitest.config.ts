@@ -16,7 +16,6 @@ type Seconds = Readonly<Record<string, number>>;
 const WAITING: Seconds = {
   'test/contract/webhooks': 46,
   'test/degrade/policy-file': 22,
-  'test/contract/webhook-durability': 22,
   'test/http/gate': 19,
   'test/unit/http/handshakes': 14,
   'test/http/registry/promotion': 14,
@@ -41,7 +40,6 @@ const LONG: Seconds = {
   'test/contract/process': 15,
   'test/contract/readme': 13,
   'test/degrade/store-damage': 10,
-  'test/contract/extraction-durability': 10,
   'test/contract/upgrade': 10,
   'test/http/dashboard/settings': 10,
   'test/conformance/connectors.test': 9,

@@ -12,6 +12,8 @@ const LONGEST = [
   'test/degrade/webhooks.long',
   'test/degrade/webhooks-stopped.long',
   'test/contract/demo.long',
+  'test/contract/webhook-durability.long',
+  'test/contract/extraction-durability.long',
   'test/degrade/cluster-history.long',
   'test/contract/webhooks',
   'test/contract/extractions',
