@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { COMPILED, COMPILED_MODULES } from './compiled.ts';
 import { filesWith, OF_SEVERAL_NODES } from './test-files.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
@@ -144,8 +145,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        ...COMPILED,
         test: {
           name: 'shared',
+          server: COMPILED_MODULES,
           include: ['test/**/*.test.ts'],
           exclude: [...ELSEWHERE, ...OF_SEVERAL_NODES, ...MOCKING],
           // One process runs many files and loads the tested modules once: half of the time of small files is loading.

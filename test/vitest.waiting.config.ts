@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { COMPILED, COMPILED_MODULES } from './compiled.ts';
 import { longestFirst } from './longest-first.ts';
 import { CONTRACT, longTests, STORE } from './projects.ts';
 
@@ -33,7 +34,9 @@ const LONGEST = [
 ];
 
 export default defineConfig({
+  ...COMPILED,
   test: {
+    server: COMPILED_MODULES,
     root: new URL('..', import.meta.url).pathname,
     pool: 'forks',
     // Choice: two of them would leave a core unused half of the time.

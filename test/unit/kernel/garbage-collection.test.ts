@@ -55,7 +55,9 @@ function tenuredBy(before: string): number {
     const live = [];
     const make = (i) => ({ i, parts: [i, i + 1] });
     for (let n = 0; n < 600_000; n++) live.push(make(n));`;
-  const words = ['--trace-pretenuring-statistics', '--max-semi-space-size=2', '--input-type=module', '--eval', code];
+  // Compiled at once instead of beside the code, which would have ended before on a busy machine.
+  const options = ['--no-concurrent-recompilation', '--max-semi-space-size=2'];
+  const words = ['--trace-pretenuring-statistics', ...options, '--input-type=module', '--eval', code];
   const said = execFileSync(process.execPath, words, { encoding: 'latin1', maxBuffer: 16_777_216 });
   return [...said.matchAll(/=> tenure$/gm)].length;
 }
