@@ -22,7 +22,6 @@ const WAITING: Seconds = {
   'test/http/registry/promotion': 14,
   'test/degrade/workers': 14,
   'test/unit/extract/extraction-thread': 13,
-  'test/degrade/webhooks-hostile': 12,
   'test/unit/egress/guarded-client': 11,
   'test/contract/outcomes': 9,
   'test/unit/webhooks/dispatcher': 9,

@@ -12,6 +12,7 @@ const LONGEST = [
   'test/degrade/extraction-sources.long',
   'test/degrade/webhooks.long',
   'test/degrade/webhooks-stopped.long',
+  'test/degrade/webhooks-hostile.long',
   'test/contract/demo.long',
   'test/contract/webhook-durability.long',
   'test/contract/extraction-durability.long',
