@@ -126,12 +126,10 @@ export function emailsOf(memo: SessionMemo, entities: readonly Entity[]): readon
     }
     // Copies are as long as their content, a list that was pushed to has room for sixteen more.
     memo.entities = entities.slice();
-    memo.emails = emails.length === 0 ? NO_EMAILS : emails.slice();
+    memo.emails = emails.slice();
   }
   return memo.emails;
 }
-
-const NO_EMAILS: readonly EmailFacts[] = [];
 
 function sameValues(a: readonly Entity[], b: readonly Entity[]): boolean {
   if (a.length !== b.length) return false;

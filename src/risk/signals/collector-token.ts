@@ -151,10 +151,6 @@ function finite(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-function areTexts(values: readonly unknown[]): values is readonly string[] {
-  return values.every((x) => typeof x === 'string');
-}
-
 function text(value: unknown): string | null {
   return typeof value === 'string' && value.length <= SESSION_ID_CHARACTERS_MAX ? value : null;
 }
@@ -163,5 +159,5 @@ function texts(value: unknown): readonly string[] | null {
   if (!Array.isArray(value)) return null;
   const all: readonly unknown[] = value.length > LIST_MAX ? value.slice(0, LIST_MAX) : value;
   // The parser's array is as long as its content, a filtered one has room for sixteen more.
-  return areTexts(all) ? all : all.filter((x) => typeof x === 'string');
+  return all.every((x) => typeof x === 'string') ? all : all.filter((x) => typeof x === 'string');
 }
