@@ -1,6 +1,7 @@
 import { Reader } from 'maxmind';
 import type { Response } from 'maxmind';
 import { BoundedCache } from '../kernel/bounded-cache.ts';
+import { parseV4, parseV6 } from '../kernel/ip-text.ts';
 
 /** Source: the MaxMind DB format, section on metadata: it lies within the last 128 KiB. */
 const METADATA_BYTES_MAX = 128 * 1024;
@@ -22,6 +23,11 @@ export interface Mmdb {
   /** Unix seconds, 0 if the file does not contain it. */
   readonly builtAtSeconds: number;
   readonly bytes: number;
+  /**
+   * Returns where the record for an address in canonical text is, a number of this file; 0 if there is none. All addresses of a network
+   * have the same one, and often many networks do. `version` must not be greater than `ipVersion`.
+   */
+  locate(ip: string, version: 4 | 6): number;
   /** Returns the record for an address in canonical text, or null. Throws on a corrupt file. */
   find(ip: string): unknown;
   /** Returns up to `count` addresses spread over the file's networks, each of which has a record. Throws on a corrupt file. */
@@ -47,6 +53,7 @@ export function openMmdb(bytes: SharedArrayBuffer): MmdbOutcome {
     if (!Number.isInteger(nodeCount) || nodeCount < 1 || searchTreeSize > buffer.length - METADATA_MARK.length)
       return { kind: 'fault', detail: 'its search tree is larger than the file' };
     const builtAtMs = buildEpoch.getTime();
+    const tree = new SearchTree(buffer, reader.metadata);
     return {
       kind: 'ok',
       database: {
@@ -54,11 +61,12 @@ export function openMmdb(bytes: SharedArrayBuffer): MmdbOutcome {
         ipVersion,
         bytes: bytes.byteLength,
         builtAtSeconds: Number.isFinite(builtAtMs) ? Math.floor(builtAtMs / 1000) : 0,
+        locate: (ip, version) => (version === 4 ? tree.locateV4(parseV4(ip)) : tree.locateV6(parseV6(ip) ?? [])),
         find(ip) {
           bound.restart();
           return reader.get(ip);
         },
-        sample: (count) => sampleAddresses(buffer, reader.metadata, count),
+        sample: (count) => sampleAddresses(tree, count),
       },
     };
   } catch (error) {
@@ -73,34 +81,115 @@ export function openMmdb(bytes: SharedArrayBuffer): MmdbOutcome {
 class DecodeBound {
   readonly #parts = new BoundedCache<string | number, unknown>(SHARED_PARTS);
   #pointers = 0;
+  #record: string | number = 0;
 
   restart(): void {
     this.#pointers = 0;
   }
 
   get(offset: string | number): unknown {
+    // The first one of a look-up is the record itself.
+    if (this.#pointers === 0) this.#record = offset;
     if (++this.#pointers > POINTERS_MAX) throw new Error('a record is corrupt: too many pointers');
     return this.#parts.get(offset);
   }
 
+  /** Keeps no records: a caller keeps what it reads of them, which is less. */
   set(offset: string | number, part: unknown): void {
-    this.#parts.set(offset, part);
+    if (offset !== this.#record) this.#parts.set(offset, part);
   }
 }
 
-interface Tree {
+interface TreeSize {
   readonly ipVersion: number;
   readonly nodeCount: number;
   readonly recordSize: number;
   readonly nodeByteSize: number;
 }
 
+/** Choice: bits of an IPv4 address that one step resolves; 256 kB a file. The nodes of the first bits are spread over the whole file. */
+const FIRST_BITS = 16;
+
+/**
+ * The file's search tree. A node has a left and a right branch, each of which is another node, nothing (`nodeCount`), or a record (above).
+ * Only nodes below `nodeCount` are read, and these are inside the file.
+ */
+class SearchTree {
+  readonly size: TreeSize;
+  readonly #bytes: Uint8Array;
+  /** Where the IPv4 addresses begin. */
+  readonly #v4: number;
+  /** First bits of an IPv4 address → its branch there; 0 as long as nobody has asked. */
+  readonly #first = new Uint32Array(2 ** FIRST_BITS);
+
+  constructor(bytes: Uint8Array, size: TreeSize) {
+    this.#bytes = bytes;
+    this.size = size;
+    let node = 0;
+    if (size.ipVersion === 6) for (let i = 0; i < 96 && node < size.nodeCount; i++) node = this.branch(node, false);
+    this.#v4 = node;
+  }
+
+  locateV4(address: number): number {
+    const first = address >>> (32 - FIRST_BITS);
+    let node = this.#first[first] ?? 0;
+    if (node === 0) {
+      node = this.#descend(this.#v4, address, FIRST_BITS);
+      this.#first[first] = node;
+    }
+    node = this.#descend(node, address << FIRST_BITS, 32 - FIRST_BITS);
+    return node > this.size.nodeCount ? node : 0;
+  }
+
+  locateV6(groups: readonly number[]): number {
+    let node = 0;
+    for (const group of groups) {
+      if (node >= this.size.nodeCount) break;
+      node = this.#descend(node, group << 16, 16);
+    }
+    return node > this.size.nodeCount ? node : 0;
+  }
+
+  /** Descends from a node along the first `count` bits. */
+  #descend(from: number, bits: number, count: number): number {
+    const { nodeCount } = this.size;
+    let node = from;
+    for (let i = 0; i < count && node < nodeCount; i++) node = this.branch(node, ((bits << i) & 0x80000000) !== 0);
+    return node;
+  }
+
+  branch(node: number, isRight: boolean): number {
+    const bytes = this.#bytes;
+    const at = node * this.size.nodeByteSize;
+    switch (this.size.recordSize) {
+      case 24:
+        return this.#read24(isRight ? at + 3 : at);
+      case 28: {
+        const middle = bytes[at + 3] ?? 0;
+        return isRight
+          ? (middle & 15) * 0x1000000 + this.#read24(at + 4)
+          : (middle >> 4) * 0x1000000 + this.#read24(at);
+      }
+      default: {
+        const start = isRight ? at + 4 : at;
+        return (bytes[start] ?? 0) * 0x1000000 + this.#read24(start + 1);
+      }
+    }
+  }
+
+  #read24(at: number): number {
+    const bytes = this.#bytes;
+    return ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+  }
+}
+
 /**
  * Descends the tree `count` times, each time along different bits. Avoids empty branches if the other one is not empty, so that even a file
  * with a handful of networks is tested where it has records.
  */
-function sampleAddresses(buffer: Buffer, tree: Tree, count: number): string[] {
-  const bits = tree.ipVersion === 4 ? 32 : 128;
+function sampleAddresses(tree: SearchTree, count: number): string[] {
+  const { ipVersion, nodeCount } = tree.size;
+  const bits = ipVersion === 4 ? 32 : 128;
   const found = new Set<string>();
   // A fixed seed makes a rejection reproducible: the same file yields the same sample. Numerical Recipes' linear congruential generator.
   let state = 1;
@@ -112,36 +201,20 @@ function sampleAddresses(buffer: Buffer, tree: Tree, count: number): string[] {
     const address = new Uint8Array(bits / 8);
     let node = 0;
     // The first descents are spread evenly over the upper bits, which chance alone would not achieve.
-    for (let depth = 0; depth < bits && node < tree.nodeCount; depth++) {
+    for (let depth = 0; depth < bits && node < nodeCount; depth++) {
       const wanted = depth < 6 ? ((i >> (5 - depth)) & 1) === 1 : nextBit();
       let right = wanted;
-      let next = readNode(buffer, tree, node, right);
-      if (next === tree.nodeCount) {
+      let next = tree.branch(node, right);
+      if (next === nodeCount) {
         right = !right;
-        next = readNode(buffer, tree, node, right);
+        next = tree.branch(node, right);
       }
       if (right) address[depth >> 3] = (address[depth >> 3] ?? 0) | (128 >> (depth & 7));
       node = next;
     }
-    if (node > tree.nodeCount) found.add(addressText(address));
+    if (node > nodeCount) found.add(addressText(address));
   }
   return [...found];
-}
-
-function readNode(buffer: Buffer, tree: Tree, node: number, right: boolean): number {
-  const at = node * tree.nodeByteSize;
-  switch (tree.recordSize) {
-    case 24:
-      return buffer.readUIntBE(right ? at + 3 : at, 3);
-    case 28: {
-      const middle = buffer.readUInt8(at + 3);
-      return right
-        ? (middle & 15) * 0x1000000 + buffer.readUIntBE(at + 4, 3)
-        : (middle >> 4) * 0x1000000 + buffer.readUIntBE(at, 3);
-    }
-    default:
-      return buffer.readUInt32BE(right ? at + 4 : at);
-  }
 }
 
 function addressText(address: Uint8Array): string {

@@ -6,7 +6,7 @@ import {
 } from '../frames/batch-buffer.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { decodeRecord, trustedName, type DecisionRecord } from '../risk/decision-record.ts';
-import { LogSampler, type Log } from './log.ts';
+import { LogSampler, type Log, withoutRedaction } from './log.ts';
 import type { DecisionCounts } from './metrics.ts';
 
 /** The data of a decision's log line that the main thread contributes. */
@@ -26,12 +26,15 @@ export class DecisionRecorder {
   storeFailedAtMs = Number.NEGATIVE_INFINITY;
   readonly #counts: DecisionCounts;
   readonly #log: Log;
+  /** For the lines of decisions. */
+  readonly #lines: Log;
   readonly #sampler: Pick<LogSampler, 'next'>;
   readonly #lastLineMs = new Map<string, number>();
 
   constructor(counts: DecisionCounts, log: Log, sampler: Pick<LogSampler, 'next'> = new LogSampler()) {
     this.#counts = counts;
     this.#log = log;
+    this.#lines = withoutRedaction(log);
     this.#sampler = sampler;
   }
 
@@ -83,7 +86,7 @@ export class DecisionRecorder {
     sampled: number,
   ): void {
     const record = answers.record(at);
-    this.#log.info(
+    this.#lines.info(
       {
         event: 'decision',
         ...(record.length === 0 ? {} : fieldsOf(decodeRecord(record))),

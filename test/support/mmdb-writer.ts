@@ -1,6 +1,6 @@
 /**
- * Writes small MaxMind DB files, so that tests need no external data. Source: the MaxMind DB file format, version 2.0. Records are 24 bits
- * wide; IPv4 networks in an IPv6 tree are stored under ::/96, as the format requires.
+ * Writes small MaxMind DB files, so that tests need no external data. Source: the MaxMind DB file format, version 2.0. IPv4 networks in an
+ * IPv6 tree are stored under ::/96, as the format requires.
  */
 type MmdbValue =
   | string
@@ -25,6 +25,8 @@ export interface MmdbOptions {
   /** Network in CIDR notation → its record. */
   readonly networks: Readonly<Record<string, MmdbValue>>;
   readonly builtAtSeconds?: number;
+  /** Bits of a branch; 24 if not given. */
+  readonly recordSize?: 24 | 28 | 32;
 }
 
 /** One branch of a node: another node, a record, or nothing. */
@@ -60,13 +62,15 @@ export function writeMmdb(options: MmdbOptions): Buffer {
   };
   collect(root);
 
-  const tree = Buffer.alloc(nodes.length * 6);
+  const recordSize = options.recordSize ?? 24;
+  const nodeBytes = recordSize / 4;
+  const tree = Buffer.alloc(nodes.length * nodeBytes);
   for (const [i, node] of nodes.entries()) {
     for (const [side, branch] of node.branches.entries()) {
       let pointer = nodes.length;
       if (branch?.kind === 'leaf') pointer = nodes.length + 16 + branch.dataAt;
       else if (branch?.kind === 'node') pointer = numbers.get(branch) ?? 0;
-      tree.writeUIntBE(pointer, i * 6 + side * 3, 3);
+      writeBranch(tree.subarray(i * nodeBytes, (i + 1) * nodeBytes), side, pointer, recordSize);
     }
   }
   const metadata = encode({
@@ -78,9 +82,17 @@ export function writeMmdb(options: MmdbOptions): Buffer {
     ip_version: options.ipVersion,
     languages: ['en'],
     node_count: nodes.length,
-    record_size: 24,
+    record_size: recordSize,
   });
   return Buffer.concat([tree, Buffer.alloc(16), ...data, MARK, metadata]);
+}
+
+/** Of 28 bits, the uppermost four of both branches share the byte in the middle. */
+function writeBranch(node: Buffer, side: number, pointer: number, recordSize: number): void {
+  const bytes = recordSize === 32 ? 4 : 3;
+  const upper = recordSize === 28 ? Math.floor(pointer / 0x1000000) : 0;
+  node.writeUIntBE(pointer - upper * 0x1000000, side === 0 ? 0 : node.length - bytes, bytes);
+  if (recordSize === 28) node.writeUInt8((node[3] ?? 0) | (side === 0 ? upper << 4 : upper), 3);
 }
 
 /** Copies the bytes into shared memory. */

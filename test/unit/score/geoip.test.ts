@@ -71,6 +71,66 @@ describe('lookup', () => {
   });
 });
 
+describe('where a record is', () => {
+  /** Addresses of the installed databases' own networks, their neighbours, and some spread over all. */
+  const addressesOf = (samples: readonly string[], version: 4 | 6): string[] =>
+    version === 4
+      ? [
+          ...samples,
+          ...samples.map((ip) => ip.replace(/\d+$/, '255')),
+          ...Array.from({ length: 512 }, (_none, n) => `${n >> 1}.${(n * 37) & 255}.${(n * 101) & 255}.7`),
+        ]
+      : [...samples, ...samples.map((ip) => ip.replace(/[^:]+$/, '1')), '::1', '2001:db8::1', 'ffff::', 'fe80::1'];
+
+  const found = GEO_PACKAGES.flatMap(({ name, files }) => files.map((file) => ({ name, file })));
+  it.each(found)('In $file of $name the place and the record of the library agree', async ({ name, file }) => {
+    const folder = (await findPackage(name))?.folder ?? '';
+    const loaded = await loadGeoFile(folder, file);
+    if (loaded.kind !== 'ok') throw new Error('the database does not load');
+    const opened = openMmdb(loaded.file.bytes);
+    if (opened.kind !== 'ok') throw new Error(opened.detail);
+    const { database } = opened;
+    const records = new Map<number, unknown>();
+    for (const version of database.ipVersion === 4 ? ([4] as const) : ([4, 6] as const)) {
+      const samples = database.sample(512).filter((ip) => ip.includes(':') === (version === 6));
+      for (const ip of addressesOf(samples, version)) {
+        const at = database.locate(ip, version);
+        const record = database.find(ip);
+        expect([ip, at === 0]).toEqual([ip, record === null]);
+        // Asked again, when the first bits are known.
+        expect(database.locate(ip, version)).toBe(at);
+        if (records.has(at)) expect(record).toEqual(records.get(at));
+        records.set(at, record);
+      }
+    }
+    expect(records.size).toBeGreaterThan(5);
+  });
+
+  it.each([24, 28, 32] as const)('A tree with branches of %i bits leads to the right record', (recordSize) => {
+    const networks = {
+      '0.0.0.0/1': { country_code: 'DE' },
+      '10.0.0.0/8': { country_code: 'FR' },
+      '10.1.2.0/24': { country_code: 'NL' },
+      '203.0.113.7/32': { country_code: 'BE' },
+    };
+    const six = { ...networks, '2001:db8::/32': { country_code: 'SE' }, '2001:db8:1:2:3::/80': { country_code: 'NO' } };
+    for (const [ipVersion, all] of [
+      [4, networks],
+      [6, six],
+    ] as const) {
+      const bytes = writeMmdb({ type: 'country', ipVersion, networks: all, recordSize });
+      const geo = createGeoIp({ ...NONE, country: ready(1, bytes) });
+      const countryOf = (ip: string): string | null => geo.lookup(ip, ip.includes(':') ? 6 : 4)?.country ?? null;
+      expect(
+        ['1.2.3.4', '10.9.9.9', '10.1.2.255', '203.0.113.7', '203.0.113.8', '255.255.255.255'].map(countryOf),
+      ).toEqual(['DE', 'FR', 'NL', 'BE', null, null]);
+      expect(['2001:db8::1', '2001:db8:1:2:3::9', '2001:db9::'].map(countryOf)).toEqual(
+        ipVersion === 4 ? [null, null, null] : ['SE', 'NO', null],
+      );
+    }
+  });
+});
+
 describe('the table of hosting networks', () => {
   const hosting = readHostingTable(
     'gatehouse-hosting-networks 1 2026-11-22 2\nAS16509 Amazon\n203.0.113.0/24\nAS36183 Relay\n192.0.2.0/24',
