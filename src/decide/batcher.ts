@@ -111,7 +111,7 @@ export class Batcher<R, T> {
 
   #pump(): void {
     if (this.#failed.length > 0 || this.#salvaging) return;
-    while (this.#inFlight.size < this.#options.inFlightMax) {
+    while (this.#mayLeave()) {
       const slot = this.#free.at(-1);
       if (slot === undefined) return;
       while (this.#waiting.moveTo(slot.writer, slot.pending));
@@ -119,6 +119,14 @@ export class Batcher<R, T> {
       this.#free.pop();
       this.#leave(slot);
     }
+  }
+
+  /** Returns whether another batch, even a small one, may be in flight. */
+  #mayLeave(): boolean {
+    if (this.#inFlight.size >= this.#options.inFlightMax) return false;
+    let requests = BATCH_EAGER_REQUESTS;
+    for (const { writer } of this.#inFlight) requests += writer.fill;
+    return requests <= this.#options.inFlightRequestsMax;
   }
 
   #leave(slot: Slot<T>): void {
@@ -206,6 +214,8 @@ export interface BatcherOptions<R, T> {
   readonly frames: readonly BatchBuffer[];
   /** Maximum number of batches in flight. */
   readonly inFlightMax: number;
+  /** No further batch leaves if a small one would bring more requests in flight. Large bodies count as several: see `BatchWriter.fill`. */
+  readonly inFlightRequestsMax: number;
   /** Hands part of a batch buffer to a worker. Resolves when the answers are in the buffer's output. */
   run(task: ScoreTask): Promise<void>;
   /** Requests have arrived: poll for answers at the end of this turn of the event loop. */

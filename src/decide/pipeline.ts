@@ -80,6 +80,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   const batcher = new Batcher<DecideRequest, Pending>({
     frames: pool.frames.slice(own.first, own.end),
     inFlightMax: pool.inFlightMax,
+    inFlightRequestsMax: pool.inFlightRequestsMax,
     run: (task) => pool.run(own.first === 0 ? task : { ...task, frame: own.first + task.frame }),
     attend: () => pool.attend(),
     admit,

@@ -87,6 +87,11 @@ export class BatchWriter {
     return this.#count;
   }
 
+  /** Returns how full the buffer is, by requests or by bytes; `BATCH_REQUESTS_MAX` is full. */
+  get fill(): number {
+    return Math.max(this.#count, ((this.#end - HEAD_BYTES) / BATCH_BODY_BYTES_MAX) * BATCH_REQUESTS_MAX);
+  }
+
   hasRoom(bodyBytes: number): boolean {
     return this.#count < BATCH_REQUESTS_MAX && this.#end + bodyBytes <= INPUT_BYTES;
   }

@@ -6,6 +6,7 @@ import {
   BATCHES_IN_FLIGHT_PER_WORKER,
   BATCH_REQUESTS_MAX,
   QUEUE_REQUESTS_MAX,
+  REQUESTS_IN_FLIGHT_PER_WORKER,
   SIMULATION_FRAMES,
   WARM_UP_FRAMES,
 } from '../kernel/limits.ts';
@@ -24,6 +25,8 @@ export interface ScorePool {
   readonly simulationBatches?: number;
   /** Maximum number of batches in flight. */
   readonly inFlightMax: number;
+  /** See `BatcherOptions`. */
+  readonly inFlightRequestsMax: number;
   /** Resolves when the answers are in the batch buffer; rejects when the worker failed to score it or died. */
   run(task: ScoreTask): Promise<void>;
   /** Marks the main thread as busy: it polls for answers at the end of this turn of the event loop, and until then no worker wakes it. */
@@ -64,6 +67,7 @@ export async function openScorePool(
     warmUpBatches: WARM_UP_FRAMES,
     simulationBatches: SIMULATION_FRAMES,
     inFlightMax,
+    inFlightRequestsMax: workers * REQUESTS_IN_FLIGHT_PER_WORKER,
     run: (task) => pool.run(task),
     attend: () => pool.attend(),
     close: () => pool.close(),

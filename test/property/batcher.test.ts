@@ -1,14 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Batcher } from '../../src/decide/batcher.ts';
-import { BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../../src/kernel/limits.ts';
+import {
+  BATCH_EAGER_REQUESTS,
+  BATCH_REQUESTS_MAX,
+  DECIDE_BODY_BYTES_MAX,
+  QUEUE_REQUESTS_MAX,
+} from '../../src/kernel/limits.ts';
 import { AnswerWriter, createBatchBuffer, BatchReader } from '../../src/frames/batch-buffer.ts';
 import type { ScoreTask } from '../../src/frames/score-messages.ts';
 
 const WORKERS_MAX = 3;
 /** Created once: the number that the pool creates for its maximum number of workers. */
 const FRAMES = Array.from(
-  { length: 2 * WORKERS_MAX + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 },
+  { length: 3 * WORKERS_MAX + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 },
   createBatchBuffer,
 );
 const POISON = 0x21;
@@ -22,13 +27,14 @@ interface Running {
   reject(error: Error): void;
 }
 
-/** Workers with two slots each. A poisoned request crashes its worker, including all batches of that worker. */
+/** Workers with three slots each. A poisoned request crashes its worker, including all batches of that worker. */
 class FakePool {
   readonly running: Running[] = [];
   readonly #frames = FRAMES.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
   readonly #suspects = new Set<string>();
   readonly #workers: number;
   runningMost = 0;
+  requestsMost = 0;
   deaths = 0;
 
   constructor(workers: number) {
@@ -44,6 +50,8 @@ class FakePool {
     return new Promise((resolve, reject) => {
       this.running.push({ task, worker, resolve, reject });
       this.runningMost = Math.max(this.runningMost, this.running.length);
+      const requests = this.running.reduce((sum, one) => sum + one.task.count, 0);
+      this.requestsMost = Math.max(this.requestsMost, requests);
     });
   }
 
@@ -129,7 +137,8 @@ function world(workers: number, admit: ReturnType<typeof someAdmission> = (arriv
     failures: 0,
     batcher: new Batcher<string, string>({
       frames: FRAMES,
-      inFlightMax: 2 * workers,
+      inFlightMax: 3 * workers,
+      inFlightRequestsMax: 2 * BATCH_REQUESTS_MAX * workers,
       attend: () => {},
       admit,
       run: (task) => pool.run(task),
@@ -196,14 +205,16 @@ describe('the batcher', () => {
               pool.finish(one.finish, one.fails);
               await turn();
             }
-            expect(pool.running.length).toBeLessThanOrEqual(2 * workers);
+            expect(pool.running.length).toBeLessThanOrEqual(3 * workers);
             expect(batcher.queued).toBeLessThanOrEqual(QUEUE_REQUESTS_MAX);
           }
           await finishAll(pool, batcher);
           expect(answered).toEqual(expected);
           expect(batcher.queued).toBe(0);
           expect(pool.running).toEqual([]);
-          expect(pool.runningMost).toBeLessThanOrEqual(2 * workers);
+          expect(pool.runningMost).toBeLessThanOrEqual(3 * workers);
+          const leftWith = 2 * BATCH_REQUESTS_MAX * workers - BATCH_EAGER_REQUESTS;
+          expect(pool.requestsMost).toBeLessThanOrEqual(leftWith + BATCH_REQUESTS_MAX);
           expect(batches.reduce((sum, count) => sum + count, 0)).toBe(expected.size);
           expect(Math.max(0, ...batches)).toBeLessThanOrEqual(BATCH_REQUESTS_MAX);
           expect(batcher.isFull()).toBe(false);
@@ -227,7 +238,7 @@ describe('the batcher', () => {
       expect(batcher.queued).toBeLessThanOrEqual(QUEUE_REQUESTS_MAX);
       expect(batcher.queued === QUEUE_REQUESTS_MAX).toBe(bytes === 10);
       await turn();
-      expect(pool.running).toHaveLength(2);
+      expect(pool.running).toHaveLength(bytes === 10 ? 3 : 2);
       pool.finish(0, false);
       await turn();
       expect(batcher.isFull()).toBe(false);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Batcher } from '../../../src/decide/batcher.ts';
 import {
+  BATCH_BODY_BYTES_MAX,
   BATCH_EAGER_REQUESTS,
   BATCH_REQUESTS_MAX,
   DECIDE_BODY_BYTES_MAX,
@@ -16,6 +17,7 @@ test('A batch whose response handler throws does not stop the batcher: its buffe
   const batcher = new Batcher<string, string>({
     frames: [createBatchBuffer(), createBatchBuffer()],
     inFlightMax: 1,
+    inFlightRequestsMax: 64,
     // The third batch fails in its worker and is then scored one request at a time.
     run: () => (++runs === 3 ? Promise.reject(new Error('worker')) : Promise.resolve()),
     attend: () => {},
@@ -44,6 +46,7 @@ test("The batcher serves customers round-robin and keeps the order of each custo
   const batcher = new Batcher<string, string>({
     frames: Array.from({ length: 3 }, createBatchBuffer),
     inFlightMax: 1,
+    inFlightRequestsMax: 64,
     run: () => new Promise((done) => held.push(done)),
     attend: () => {},
     admit: (arrived) => arrived,
@@ -78,6 +81,7 @@ test('One customer may fill half of the queue, the next one half of the rest, an
   const batcher = new Batcher<number, number>({
     frames: Array.from({ length: 2 }, createBatchBuffer),
     inFlightMax: 1,
+    inFlightRequestsMax: 64,
     run: () => new Promise(() => {}),
     attend: () => {},
     admit: (arrived) => arrived,
@@ -94,4 +98,46 @@ test('One customer may fill half of the queue, the next one half of the rest, an
   expect(fill(1, 0, 400)).toBe(QUEUE_REQUESTS_MAX / 4);
   expect(fill(2, 0, DECIDE_BODY_BYTES_MAX)).toBe(QUEUE_REQUESTS_MAX / 8 / (DECIDE_BODY_BYTES_MAX / QUEUE_PLACE_BYTES));
   expect(batcher.isFull()).toBe(false);
+});
+
+test('Three small batches may be in flight at a worker, but only two full ones or two of large bodies', async () => {
+  const held: (() => void)[] = [];
+  const batcher = new Batcher<number, number>({
+    frames: Array.from({ length: 4 }, createBatchBuffer),
+    inFlightMax: 3,
+    inFlightRequestsMax: 2 * BATCH_REQUESTS_MAX,
+    run: () => new Promise((done) => held.push(done)),
+    attend: () => {},
+    admit: (arrived) => arrived,
+    onBatch: () => {},
+    onAnswers: () => {},
+    onBatchFailed: () => {},
+  });
+  const turns = async (): Promise<void> => {
+    for (let n = 0; n < 4; n++) await new Promise((done) => setImmediate(done));
+  };
+  const add = (requests: number, bytes: number): void => {
+    for (let i = 0; i < requests; i++) batcher.add(Buffer.alloc(bytes, 0x20), 1, 0, 0, i);
+  };
+  const finish = async (): Promise<void> => {
+    for (const done of held.splice(0)) done();
+    await turns();
+  };
+  add(3 * BATCH_EAGER_REQUESTS + 2 * BATCH_REQUESTS_MAX + 1, 100);
+  await turns();
+  expect(held.length).toBe(3);
+  await finish();
+  expect([held.length, batcher.queued]).toEqual([2, 1]);
+  await finish();
+  await finish();
+  expect([held.length, batcher.queued]).toEqual([0, 0]);
+  for (let batch = 0; batch < 3; batch++) {
+    add(BATCH_BODY_BYTES_MAX / DECIDE_BODY_BYTES_MAX, DECIDE_BODY_BYTES_MAX);
+    await turns();
+  }
+  expect(held.length).toBe(2);
+  const drained = batcher.drain();
+  await finish();
+  await finish();
+  await drained;
 });

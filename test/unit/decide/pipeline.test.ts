@@ -127,6 +127,7 @@ function setUp(options: SetUp = {}) {
   } = {
     frames: FRAMES,
     inFlightMax: IN_FLIGHT_MAX,
+    inFlightRequestsMax: 64 * IN_FLIGHT_MAX,
     holding: false,
     fails: () => false,
     seen: [],

@@ -24,6 +24,7 @@ function setUp() {
   const pool: ScorePool = {
     frames: FRAMES,
     inFlightMax: 2,
+    inFlightRequestsMax: 64,
     attend: () => {},
     run({ frame, from, count }) {
       const shared = memory[frame];
