@@ -20,7 +20,7 @@ const PAUSE_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 9
  * Pause after work on a thread that can wait, as a multiple of its length. Choice: a quarter of a processor while decisions run. With a
  * lower priority alone such a thread gets all that the deciding threads do not take at the moment, and they wait until it is switched out.
  */
-const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 3, behind: 9 };
+const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 7, behind: 9 };
 /**
  * Choice: a call that needs further slices keeps the first place of its customer for this many, some 10 ms; then the customer's other calls
  * go first. A full page takes fewer. Calls that advance together hold all of their pages in the young generation at once, and each scavenge
