@@ -47,7 +47,7 @@ test('A call that takes long lets the other calls of its customer go first from 
 
 test.each<readonly [load: DecideLoad, workMs: number, restMs: number]>([
   ['idle', 20, 0],
-  ['active', 20, 60],
+  ['active', 10, 70],
   ['behind', 5, 45],
   ['behind', 5_000, THREAD_REST_MS_MAX],
 ])('While decisions are %s, a thread that worked %d ms rests %d ms', async (load, workMs, restMs) => {
