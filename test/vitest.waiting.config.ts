@@ -17,6 +17,8 @@ const LONGEST = [
   'test/contract/webhook-durability.long',
   'test/contract/extraction-durability.long',
   'test/degrade/cluster-history.long',
+  'test/contract/crowds.long',
+  'test/degrade/memory.long',
   'test/contract/webhooks',
   'test/contract/extractions',
   'test/degrade/store-silent.long',
