@@ -33,8 +33,10 @@ const WAITING: Seconds = {
 };
 /** Other files that take long. */
 const LONG: Seconds = {
+  'test/contract/crowds': 17,
   'test/contract/extraction-delivery': 16,
   'test/degrade/start': 15,
+  'test/degrade/memory': 15,
   'test/contract/process': 15,
   'test/contract/readme': 13,
   'test/degrade/store-damage': 10,

@@ -17,8 +17,6 @@ const LONGEST = [
   'test/contract/webhook-durability.long',
   'test/contract/extraction-durability.long',
   'test/degrade/cluster-history.long',
-  'test/contract/crowds.long',
-  'test/degrade/memory.long',
   'test/contract/webhooks',
   'test/contract/extractions',
   'test/degrade/store-silent.long',
