@@ -24,8 +24,8 @@ export interface Mmdb {
   readonly builtAtSeconds: number;
   readonly bytes: number;
   /**
-   * Returns where the record for an address in canonical text is, a number of this file; 0 if there is none. All addresses of a network
-   * have the same one, and often many networks do. `version` must not be greater than `ipVersion`.
+   * Returns the position of an address's record in this file, from 1; 0 if the address has none. All addresses of a network have the same
+   * position, and several networks may share one. The address is in canonical text, and `version` at most `ipVersion`.
    */
   locate(ip: string, version: 4 | 6): number;
   /** Returns the record for an address in canonical text, or null. Throws on a corrupt file. */

@@ -100,7 +100,7 @@ const NOTHING: GeoPart = {};
 
 interface OpenDatabase {
   readonly database: Mmdb;
-  /** Where a record is → what it says. */
+  /** Position of a record → what it says. */
   readonly parts: BoundedCache<number, GeoPart>;
 }
 
