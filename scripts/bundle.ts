@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
-import { bodyFile } from '../src/kernel/load-program.ts';
+import { bodyFile, wrapProgram } from '../src/kernel/load-program.ts';
 import { PROGRAMS } from '../src/kernel/programs.ts';
 import { writeCodeCaches } from './code-cache.ts';
 import { helpIfAsked } from './usage.ts';
@@ -135,14 +135,13 @@ const bodies = await build({
 });
 
 /**
- * Writes the characters beyond ASCII that the bundler leaves in regular expressions and comments as escapes: V8 keeps the source as long
- * as the program runs, in half the memory when all characters are single bytes.
+ * Returns a program with the characters beyond ASCII that the bundler leaves in regular expressions and comments as escapes: V8 keeps the
+ * source as long as the program runs, in half the memory when all characters are single bytes.
  */
-async function writeAsAscii(file: string): Promise<void> {
+async function readAsAscii(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
   if (/\.raw`[^`]*[^\0-\x7f]/.test(text)) throw new Error(`${file}: an escape would change a raw template`);
-  const escaped = text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  await writeFile(file, escaped);
+  return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 // `programUrl` expects each program in the same folder as the file that starts it.
@@ -150,7 +149,8 @@ const written: string[] = [];
 for (const name of Object.keys(SOURCES)) {
   const stub = join(APP, stubOf(name));
   const loader = `require(${JSON.stringify(stubOf(LOADER))}).loadProgram(__dirname, ${JSON.stringify(name)})`;
-  await writeAsAscii(bodyFile(APP, name));
+  const file = bodyFile(APP, name);
+  await writeFile(file, wrapProgram(await readAsAscii(file)));
   await writeFile(stub, `'use strict';\nmodule.exports = ${loader};\n`);
   written.push(stub, ...writeCodeCaches(APP, name));
 }

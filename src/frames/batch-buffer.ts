@@ -1,11 +1,11 @@
 import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX } from '../kernel/limits.ts';
 
 /**
- * A batch buffer carries one batch from the main thread to a score worker and its answers back, in two pieces of shared memory that are
+ * A batch buffer carries one batch from the main thread to a score worker and its answers back, in two parts of shared memory that is
  * allocated once and reused: nothing is cloned, and only three numbers pass through the pool.
  *
  * The main thread writes `input` and then hands the buffer over. Until the answer to that task returns, only the worker accesses either
- * piece. So no word needs to be atomic.
+ * part. So no word needs to be atomic.
  *
  *   input   BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the concatenated bodies
  *           0 body offset (bytes)   1 body length (bytes)   2 customer number   3 flags   4-5 now, ms (float64)
@@ -17,8 +17,10 @@ import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX } from '../kernel/limits.ts';
  *           8 rules that fired, from the 65th on
  */
 export interface BatchBuffer {
-  readonly input: SharedArrayBuffer;
-  readonly output: SharedArrayBuffer;
+  /** Shared by all batch buffers of a pool. */
+  readonly memory: SharedArrayBuffer;
+  /** Byte offset of `input`; `output` follows it. */
+  readonly at: number;
 }
 
 const WORDS = 8;
@@ -29,6 +31,14 @@ const ANSWER_HEAD_BYTES = BATCH_REQUESTS_MAX * ANSWER_WORDS * 4;
 const OUTPUT_BYTES_PER_REQUEST = 8_192;
 const INPUT_BYTES = HEAD_BYTES + BATCH_BODY_BYTES_MAX;
 const OUTPUT_BYTES = ANSWER_HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
+/** Views of words need offsets that are multiples of 8; whole cache lines are never shared by two threads. */
+const ALIGNMENT_BYTES = 64;
+const OUTPUT_AT = aligned(INPUT_BYTES);
+const BUFFER_BYTES = aligned(OUTPUT_AT + OUTPUT_BYTES);
+
+function aligned(bytes: number): number {
+  return Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+}
 
 /** Flags of a request. */
 export const REQUEST_PUBLIC_KEY = 1;
@@ -58,7 +68,16 @@ const DECISION_BITS = 4;
 const DECISION_MASK = 2 ** DECISION_BITS - 1;
 
 export function createBatchBuffer(): BatchBuffer {
-  return { input: new SharedArrayBuffer(INPUT_BYTES), output: new SharedArrayBuffer(OUTPUT_BYTES) };
+  return { memory: new SharedArrayBuffer(BUFFER_BYTES), at: 0 };
+}
+
+/**
+ * Creates the batch buffers of a pool in one piece of memory, of which the system provides only the pages that are used. The C library
+ * would take smaller pieces from its heap and fill them with zeros.
+ */
+export function createBatchBuffers(count: number): readonly BatchBuffer[] {
+  const memory = new SharedArrayBuffer(count * BUFFER_BYTES);
+  return Array.from({ length: count }, (_none, n) => ({ memory, at: n * BUFFER_BYTES }));
 }
 
 export interface RequestMeta {
@@ -78,9 +97,9 @@ export class BatchWriter {
   #end = HEAD_BYTES;
 
   constructor(frame: BatchBuffer) {
-    this.#words = new Uint32Array(frame.input, 0, HEAD_BYTES / 4);
-    this.#floats = new Float64Array(frame.input, 0, HEAD_BYTES / 8);
-    this.#bytes = new Uint8Array(frame.input);
+    this.#words = new Uint32Array(frame.memory, frame.at, HEAD_BYTES / 4);
+    this.#floats = new Float64Array(frame.memory, frame.at, HEAD_BYTES / 8);
+    this.#bytes = new Uint8Array(frame.memory, frame.at, INPUT_BYTES);
   }
 
   get count(): number {
@@ -124,9 +143,9 @@ export class BatchReader {
   readonly #bytes: Buffer;
 
   constructor(frame: BatchBuffer) {
-    this.#words = new Uint32Array(frame.input, 0, HEAD_BYTES / 4);
-    this.#floats = new Float64Array(frame.input, 0, HEAD_BYTES / 8);
-    this.#bytes = Buffer.from(frame.input);
+    this.#words = new Uint32Array(frame.memory, frame.at, HEAD_BYTES / 4);
+    this.#floats = new Float64Array(frame.memory, frame.at, HEAD_BYTES / 8);
+    this.#bytes = Buffer.from(frame.memory, frame.at, INPUT_BYTES);
   }
 
   /** Returns a view of shared memory, valid until the batch is answered. */
@@ -185,8 +204,8 @@ export class AnswerWriter {
   #end = ANSWER_HEAD_BYTES;
 
   constructor(frame: BatchBuffer) {
-    this.#words = new Uint32Array(frame.output, 0, ANSWER_HEAD_BYTES / 4);
-    this.#bytes = Buffer.from(frame.output);
+    this.#words = new Uint32Array(frame.memory, frame.at + OUTPUT_AT, ANSWER_HEAD_BYTES / 4);
+    this.#bytes = Buffer.from(frame.memory, frame.at + OUTPUT_AT, OUTPUT_BYTES);
   }
 
   reset(): void {
@@ -236,8 +255,8 @@ export class AnswerReader {
   #recordFrom = 0;
 
   constructor(frame: BatchBuffer) {
-    this.#words = new Uint32Array(frame.output, 0, ANSWER_HEAD_BYTES / 4);
-    this.#bytes = Buffer.from(frame.output);
+    this.#words = new Uint32Array(frame.memory, frame.at + OUTPUT_AT, ANSWER_HEAD_BYTES / 4);
+    this.#bytes = Buffer.from(frame.memory, frame.at + OUTPUT_AT, OUTPUT_BYTES);
   }
 
   status(at: number): number {

@@ -10,7 +10,7 @@ import {
   SIMULATION_FRAMES,
   WARM_UP_FRAMES,
 } from '../kernel/limits.ts';
-import { createBatchBuffer, type BatchBuffer } from './batch-buffer.ts';
+import { type BatchBuffer, createBatchBuffers } from './batch-buffer.ts';
 import { createBatchQueueMemory, BatchSender } from './batch-queue.ts';
 import type { ScorePost, ScoreSignal, ScoreTask, ScoreWorkerData } from './score-messages.ts';
 
@@ -59,7 +59,7 @@ export async function openScorePool(
   // Batches in flight, full waiting ones, and one that is being filled.
   const served = inFlightMax + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1;
   const count = served + SIMULATION_FRAMES + WARM_UP_FRAMES;
-  const frames = Array.from({ length: count }, createBatchBuffer);
+  const frames = createBatchBuffers(count);
   const pool = new BatchPool(workers, { ...data, frames }, events);
   await pool.open();
   return {

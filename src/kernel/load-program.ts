@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, Module } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
@@ -58,6 +58,20 @@ function readCache(file: string, source: Buffer): Buffer | undefined {
 }
 
 const WRAPPER = '(function (exports, require, module, __filename, __dirname) {';
+const WRAPPER_END = '\n})';
+
+/**
+ * Returns the file of a program: the text of a CommonJS module in the function that Node.js wraps it in. Wrapping it when it is loaded
+ * would copy it.
+ */
+export function wrapProgram(text: string): string {
+  return `${WRAPPER}${text}${WRAPPER_END}`;
+}
+
+/** Returns the module in the file of a program. */
+export function unwrapProgram(file: string): string {
+  return file.slice(WRAPPER.length, -WRAPPER_END.length);
+}
 
 type Program = (
   this: unknown,
@@ -68,11 +82,14 @@ type Program = (
   folder: string,
 ) => void;
 
-/** Compiles a CommonJS file in the function that Node.js wraps it in. Its completion value is that function. */
+/** A string of single bytes needs half the memory and is read faster. */
+function textOf(source: Buffer): string {
+  return source.toString(isAscii(source) ? 'latin1' : 'utf8');
+}
+
+/** Compiles the file of a program. Its completion value is the function around the module. */
 export function compileProgram(filename: string, source: Buffer, cachedData?: Buffer): Script {
-  // A string of single bytes needs half the memory and is read faster.
-  const text = source.toString(isAscii(source) ? 'latin1' : 'utf8');
-  return new Script(`${WRAPPER}${text}\n})`, {
+  return new Script(textOf(source), {
     filename,
     columnOffset: -WRAPPER.length,
     ...(cachedData !== undefined && { cachedData }),
@@ -86,13 +103,21 @@ export function compileProgram(filename: string, source: Buffer, cachedData?: Bu
 export function loadProgram(folder: string, name: string): unknown {
   if (isMainThread) collectGarbageAlone();
   const filename = bodyFile(folder, name);
-  const require = createRequire(filename);
-  // Only the loader of Node.js reads source maps.
-  if (process.sourceMapsEnabled) return require(filename);
   const source = readFileSync(filename);
+  // Only the loader of Node.js reads source maps.
+  if (process.sourceMapsEnabled) return loadWithSourceMap(filename, textOf(source));
+  const require = createRequire(filename);
   const script = compileProgram(filename, source, readCache(cacheFile(folder, name, process.execArgv), source));
   const module: { exports: unknown } = { exports: {} };
   const run = script.runInThisContext() as Program;
   run.call(module.exports, module.exports, require, module, filename, dirname(filename));
+  return module.exports;
+}
+
+function loadWithSourceMap(filename: string, file: string): unknown {
+  const module = new Module(filename) as Module & { _compile(text: string, filename: string): void };
+  module.filename = filename;
+  module.paths = createRequire(filename).resolve.paths('any') ?? [];
+  module._compile(unwrapProgram(file), filename);
   return module.exports;
 }

@@ -1,9 +1,9 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
-import { installWithout } from '../support/installation.ts';
+import { appendToProgram, installWithout } from '../support/installation.ts';
 import { get } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { sharedServer } from '../support/shared-server.ts';
@@ -126,10 +126,10 @@ DeliveryWorker.prototype.order = function (order) {
 
 describe('the deliver worker', () => {
   test('A deliver worker that exits is replaced, and every delivery continues', async () => {
-    const { main, folder: installed } = installWithout(() => false);
-    folder = installed;
-    appendFileSync(join(folder, 'dist/app/deliver-body.cjs'), TRAP);
-    const trapped = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    const installation = installWithout(() => false);
+    folder = installation.folder;
+    appendToProgram(installation, 'deliver', TRAP);
+    const trapped = await startServer({ main: installation.main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
     server = trapped;
     receiver = await startReceiver();
     const { url, secretKey } = trapped;

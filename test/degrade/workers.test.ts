@@ -1,8 +1,7 @@
-import { appendFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { decide, get, newcomer } from '../support/requests.ts';
-import { installWithout } from '../support/installation.ts';
+import { appendToProgram, installWithout } from '../support/installation.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /**
@@ -33,10 +32,10 @@ Engine.prototype.scoreBatch = async function (requests, answers, from, count) {
 `;
 
 async function startTrapped(env: Record<string, string> = {}): Promise<RunningServer> {
-  const { main, folder: installed } = installWithout(() => false);
-  folder = installed;
-  appendFileSync(join(folder, 'dist/app/score-body.cjs'), TRAP);
-  server = await startServer({ main, env: { GATEHOUSE_WORKERS: '2', ...env } });
+  const installation = installWithout(() => false);
+  folder = installation.folder;
+  appendToProgram(installation, 'score', TRAP);
+  server = await startServer({ main: installation.main, env: { GATEHOUSE_WORKERS: '2', ...env } });
   return server;
 }
 

@@ -1,7 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bodyFile, unwrapProgram, wrapProgram } from '../../src/kernel/load-program.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -36,4 +37,10 @@ export function installWithout(without: (name: string) => boolean): TestInstalla
     }
   }
   return { folder, main: join(folder, 'dist/app/main.js') };
+}
+
+/** Adds code at the end of a program of an installation. */
+export function appendToProgram({ folder }: Pick<TestInstallation, 'folder'>, name: string, code: string): void {
+  const file = bodyFile(join(folder, 'dist/app'), name);
+  writeFileSync(file, wrapProgram(unwrapProgram(readFileSync(file, 'utf8')) + code));
 }

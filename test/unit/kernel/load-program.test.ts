@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { writeCodeCaches } from '../../../scripts/code-cache.ts';
-import { bodyFile, CACHED_OPTIONS, cacheFile, loadProgram } from '../../../src/kernel/load-program.ts';
+import { bodyFile, CACHED_OPTIONS, cacheFile, loadProgram, wrapProgram } from '../../../src/kernel/load-program.ts';
 import { startNode } from '../../support/server.ts';
 
 const LOADER = fileURLToPath(new URL('../../../dist/app/load-program.cjs', import.meta.url));
@@ -19,13 +19,17 @@ exports.place = [sep, __filename, __dirname];
 let folder = '';
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'));
-  writeFileSync(bodyFile(folder, 'it'), BODY);
+  writeProgram(BODY);
   cpSync(LOADER, join(folder, 'load-program.cjs'));
 });
 afterEach(() => {
   chmodSync(folder, 0o700);
   rmSync(folder, { recursive: true });
 });
+
+function writeProgram(text: string): void {
+  writeFileSync(bodyFile(folder, 'it'), wrapProgram(text));
+}
 
 /** What a new process with these options of Node.js loads, and whether V8 accepted the cache that it was offered. */
 function load(...options: readonly string[]): {
@@ -59,10 +63,7 @@ describe('a program of the bundle', () => {
   });
 
   test('A stack trace has the same lines and columns with and without a cache, also in the first line', () => {
-    writeFileSync(
-      bodyFile(folder, 'it'),
-      `exports.fail = function fail() { throw new Error('é'); };exports.answer = () => 1;`,
-    );
+    writeProgram(`exports.fail = function fail() { throw new Error('é'); };exports.answer = () => 1;`);
     const without = load();
     writeCodeCaches(folder, 'it');
     const withCache = load();
@@ -81,7 +82,7 @@ describe('a program of the bundle', () => {
 
   test('The cache of another program of the same length is not used', () => {
     writeCodeCaches(folder, 'it');
-    writeFileSync(bodyFile(folder, 'it'), BODY.replace('41 + 1', '41 + 2'));
+    writeProgram(BODY.replace('41 + 1', '41 + 2'));
     expect(load()).toMatchObject({ answer: 43, cache: 'none' });
   });
 
@@ -107,8 +108,7 @@ describe('a program of the bundle', () => {
   test('With source maps, Node.js loads the program, so that traces name the original lines', () => {
     const map = { version: 3, sources: ['origin.ts'], names: [], mappings: ';AACA;AACA' };
     const inline = Buffer.from(JSON.stringify(map)).toString('base64');
-    writeFileSync(
-      bodyFile(folder, 'it'),
+    writeProgram(
       `\nexports.fail = () => { throw new Error('é'); };\nexports.answer = () => 1;\n//# sourceMappingURL=data:application/json;base64,${inline}\n`,
     );
     writeCodeCaches(folder, 'it');
