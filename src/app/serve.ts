@@ -77,9 +77,10 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   for (const warning of read.warnings) log.warn(warning);
   try {
     const running = await start(read.settings, log);
+    // First, because a supervisor that waits for the line may send a signal at once.
+    stopOnSignals(running, log);
     log.info({ ...running.summary, start_ms: Math.round(performance.now() - startedAtMs) }, 'serving');
     log.flush();
-    stopOnSignals(running, log);
   } catch (error) {
     const exitCode = error instanceof StartFault ? error.exitCode : 1;
     process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`);

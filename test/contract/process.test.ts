@@ -23,8 +23,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-function serve(env: Readonly<Record<string, string>>, timeout?: number): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [MAIN, 'serve'], {
+function serve(
+  env: Readonly<Record<string, string>>,
+  timeout?: number,
+  nodeFlags: readonly string[] = [],
+): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [...nodeFlags, MAIN, 'serve'], {
     encoding: 'utf8',
     env: { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataDir, GATEHOUSE_GEOIP_PACKAGES: '0', ...env },
     killSignal: 'SIGKILL',
@@ -262,6 +266,24 @@ describe('TLS', () => {
     expect(status).toBe(200);
     await server.stop();
   });
+});
+
+test('A SIGTERM that is sent when the log says "serving" stops the server gracefully', () => {
+  const preload = join(dataDir, 'preload.cjs');
+  writeFileSync(
+    preload,
+    `const fs = require('node:fs');
+    for (const name of ['write', 'writeSync']) {
+      const real = fs[name];
+      fs[name] = (...words) => {
+        if (String(words[1]).includes('"msg":"serving"')) process.kill(process.pid, 'SIGTERM');
+        return real(...words);
+      };
+    }`,
+  );
+  const { status, stdout } = serve({ GATEHOUSE_PORT: '0' }, 60_000, ['--require', preload]);
+  expect(status).toBe(0);
+  expect(stdout).toContain('"msg":"stopped"');
 });
 
 test('serve ends immediately when it gets SIGTERM during its start', async () => {
