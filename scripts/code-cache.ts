@@ -11,6 +11,7 @@ export function writeCodeCaches(folder: string, name: string): readonly string[]
   const filename = bodyFile(folder, name);
   const source = readFileSync(filename);
   collectGarbageAlone();
+  setFlagsFromString(DEFAULT_OF_CACHED_OPTIONS);
   setFlagsFromString('--no-lazy');
   const script = compileProgram(filename, source);
   setFlagsFromString('--lazy');

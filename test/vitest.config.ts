@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { COMPILED, COMPILED_MODULES } from './compiled.ts';
+import { FEW_COLLECTIONS } from './processes.ts';
 import { filesWith, OF_SEVERAL_NODES } from './test-files.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
@@ -131,6 +132,7 @@ export default defineConfig({
   test: {
     root: ROOT,
     pool: 'forks',
+    execArgv: FEW_COLLECTIONS,
     // Choice: half of the files wait most of the time.
     maxWorkers: availableParallelism() + 2,
     // Choice: no test takes a tenth of this; the limits distinguish a hang from a busy machine.

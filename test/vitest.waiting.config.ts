@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { COMPILED, COMPILED_MODULES } from './compiled.ts';
 import { longestFirst } from './longest-first.ts';
+import { FEW_COLLECTIONS } from './processes.ts';
 import { CONTRACT, longTests, STORE } from './projects.ts';
 
 /**
@@ -40,6 +41,7 @@ export default defineConfig({
     server: COMPILED_MODULES,
     root: new URL('..', import.meta.url).pathname,
     pool: 'forks',
+    execArgv: FEW_COLLECTIONS,
     // Measured: four take 276 s on two processors, three 352 s, with the same processor time.
     maxWorkers: 4,
     testTimeout: 120_000,
