@@ -47,7 +47,7 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
     turns: store.turns,
     bodies: createRemoteBodies(
       (reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening }),
-      (workMs) => store.turns.rest(workMs),
+      (workMs, heldMs) => store.turns.rest(workMs, heldMs),
     ),
   });
   return { endpoint, close: () => bodyPool.close() };

@@ -205,6 +205,8 @@ export const MANAGEMENT_SLICE_MS = 0.3;
 export const MANAGEMENT_PAUSE_MS_MAX = 10;
 /** Choice: the longest pause of the thread that reads large bodies, so that ten a second are read under any load. */
 export const THREAD_REST_MS_MAX = 100;
+/** Choice: the longest pause of that thread after a body whose call holds the main thread; one full batch of list entries a second. */
+export const HELD_REST_MS_MAX = 1_000;
 /**
  * Choice: how long a connection whose large body is refused unread waits for its response while decisions arrive; less than the second that
  * the response asks the client to wait.

@@ -30,6 +30,8 @@ export type BatchParts = readonly string[];
 
 /** Choice: a part of this many rows takes about 0.2 ms to parse. */
 const ROWS_PER_PART = 50;
+/** Measured: writing a row holds the main thread for 2 µs, and what is kept of it until then for 5 µs of young collections. */
+const ROW_HELD_MS = 0.007;
 /** Measured: an invalid entry takes 20 µs to check. */
 const QUICK_ENTRIES_MAX = 20;
 const ENTRIES = z.array(z.unknown()).max(LIST_BATCH_ENTRIES_MAX);
@@ -51,6 +53,7 @@ export const LIST_BATCH: BodyReader<Validated<BatchParts>> = {
       parts.push(JSON.stringify(rows.slice(from, from + ROWS_PER_PART)));
     return { kind: 'ok', value: parts };
   },
+  heldMs: (read) => (read.kind === 'ok' ? read.value.length * ROWS_PER_PART * ROW_HELD_MS : 0),
 };
 
 function entriesIn(body: JsonObject | readonly unknown[]): readonly unknown[] | null {

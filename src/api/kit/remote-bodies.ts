@@ -6,10 +6,13 @@ export type RunReader = (reader: string, body: Uint8Array<ArrayBuffer>, nowMs: n
 
 /**
  * Reads one body at a time and serves customers in turn, so that a customer whose bodies take long delays each other customer by at most
- * one body. `rest` resolves when the next body may follow one that took this long. The queue needs no limits: the number of running calls
- * bounds it.
+ * one body. `rest` resolves when the next body may follow one that took `workMs` and whose call holds the main thread for `heldMs`. The
+ * queue needs no limits: the number of running calls bounds it.
  */
-export function createRemoteBodies(run: RunReader, rest: (workMs: number) => Promise<void>): RemoteBodies {
+export function createRemoteBodies(
+  run: RunReader,
+  rest: (workMs: number, heldMs: number) => Promise<void>,
+): RemoteBodies {
   const queue = new WorkQueue({
     inWorkMax: 1,
     inWorkPerCustomerMax: 1,
@@ -23,10 +26,14 @@ export function createRemoteBodies(run: RunReader, rest: (workMs: number) => Pro
     async read(customer, reader, body, nowMs) {
       const place = await queue.enter(customer, body.length);
       const startedMs = performance.now();
+      let heldMs = 0;
       try {
-        return (await run(reader, body, nowMs)) as BodyRead<unknown>;
+        // The worker runs the same reader, selected by its name.
+        const read = (await run(reader.name, body, nowMs)) as BodyRead<unknown>;
+        if (read.kind === 'read') heldMs = reader.heldMs?.(read.value) ?? 0;
+        return read;
       } finally {
-        void rest(performance.now() - startedMs).then(() => place.leave());
+        void rest(performance.now() - startedMs, heldMs).then(() => place.leave());
       }
     },
   };

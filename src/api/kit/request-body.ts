@@ -14,6 +14,8 @@ export interface BodyReader<T> {
   read(body: JsonObject | readonly unknown[], nowMs: number): T;
   /** Returns whether a small body takes long to read. */
   isSlow?(body: JsonObject | readonly unknown[]): boolean;
+  /** Returns for how long, in pieces longer than a time slice, the main thread will be held by the call, ms; 0 when absent. */
+  heldMs?(value: T): number;
 }
 
 /** The value that a reader returns. */
@@ -28,7 +30,7 @@ export interface RemoteBodies {
   /** Transfers `body`, which is empty afterwards. */
   read(
     customer: CustomerNumber,
-    reader: string,
+    reader: Pick<BodyReader<unknown>, 'name' | 'heldMs'>,
     body: Uint8Array<ArrayBuffer>,
     nowMs: number,
   ): Promise<BodyRead<unknown>>;
@@ -57,8 +59,7 @@ export async function readBodyAnywhere<T>(
     if (parsed.kind === 'fault') return parsed;
     if (reader.isSlow?.(parsed.value) !== true) return { kind: 'read', value: reader.read(parsed.value, nowMs) };
   }
-  // The worker runs the same reader, selected by its name.
-  return (await remote.read(customer, reader.name, body, nowMs)) as BodyRead<T>;
+  return (await remote.read(customer, reader, body, nowMs)) as BodyRead<T>;
 }
 
 function parse(reader: BodyReader<unknown>, body: Uint8Array) {

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
-import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS, THREAD_REST_MS_MAX } from '../../../src/kernel/limits.ts';
+import {
+  MANAGEMENT_PAUSE_MS_MAX,
+  MANAGEMENT_SLICE_MS,
+  HELD_REST_MS_MAX,
+  THREAD_REST_MS_MAX,
+} from '../../../src/kernel/limits.ts';
 import { type DecideLoad, Slices, Turns, walkInSlices } from '../../../src/state/turns.ts';
 import { tempStore } from './support.ts';
 
@@ -45,23 +50,30 @@ test('A call that takes long lets the other calls of its customer go first from 
   await running;
 });
 
-test.each<readonly [load: DecideLoad, workMs: number, restMs: number]>([
-  ['idle', 20, 0],
-  ['active', 10, 70],
-  ['behind', 5, 45],
-  ['behind', 5_000, THREAD_REST_MS_MAX],
-])('While decisions are %s, a thread that worked %d ms rests %d ms', async (load, workMs, restMs) => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const turns = new Turns();
-  turns.giveWayTo(() => load);
-  let isOver = false;
-  const resting = turns.rest(workMs).then(() => (isOver = true));
-  await vi.advanceTimersByTimeAsync(Math.max(0, restMs - 1));
-  expect(isOver).toBe(restMs === 0);
-  await vi.advanceTimersByTimeAsync(1);
-  await resting;
-});
+test.each<readonly [load: DecideLoad, workMs: number, heldMs: number, restMs: number]>([
+  ['idle', 20, 7, 0],
+  ['active', 10, 0, 70],
+  ['behind', 5, 0, 45],
+  ['behind', 5_000, 0, THREAD_REST_MS_MAX],
+  ['active', 10, 0.2, 70],
+  ['active', 10, 7, 980],
+  ['behind', 5_000, 50, HELD_REST_MS_MAX],
+])(
+  'While decisions are %s, a thread rests after %d ms of work, and %d ms of the main thread, for %d ms',
+  async (...row) => {
+    const [load, workMs, heldMs, restMs] = row;
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const turns = new Turns();
+    turns.giveWayTo(() => load);
+    let isOver = false;
+    const resting = turns.rest(workMs, heldMs).then(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(Math.max(0, restMs - 1));
+    expect(isOver).toBe(restMs === 0);
+    await vi.advanceTimersByTimeAsync(1);
+    await resting;
+  },
+);
 
 describe('time slices beside decisions', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));

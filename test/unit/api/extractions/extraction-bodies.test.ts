@@ -11,8 +11,8 @@ async function remoteReaderOf(output: object | undefined): Promise<string | null
   const request = { connector: 'openlibrary', operation: 'search.works', input: { query: 'bread' }, output };
   let name: string | null = null;
   const remote = {
-    read: (_customer: CustomerNumber, reader: string) => {
-      name = reader;
+    read: (_customer: CustomerNumber, reader: { readonly name: string }) => {
+      ({ name } = reader);
       return Promise.resolve({ kind: 'read', value: null } as const);
     },
   };

@@ -690,7 +690,7 @@ test('A large or slow body is parsed by the worker, and a small one is not', asy
   const remote: (readonly [reader: string, bytes: number])[] = [];
   const bodies: RemoteBodies = {
     read(_customer, reader, body) {
-      remote.push([reader, body.length]);
+      remote.push([reader.name, body.length]);
       return Promise.resolve({ kind: 'read', value: 'by the worker' });
     },
   };
