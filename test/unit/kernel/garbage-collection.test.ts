@@ -6,7 +6,7 @@ const MODULE = new URL('../../../dist/src/kernel/garbage-collection.js', import.
 /** Survivors of each young collection, enough of them to be divided among threads. */
 const COPY_MUCH = `
   let live = Array.from({ length: 50_000 }, (_, i) => ({ i }));
-  for (let n = 0; n < 60; n++) live = live.map(({ i }) => ({ i: i + 1 }));`;
+  for (let n = 0; n < 20; n++) live = live.map(({ i }) => ({ i: i + 1 }));`;
 
 /** Returns the milliseconds that helper threads spent in each young collection of a process that runs this code. */
 function helpersMs(code: string): readonly number[] {
