@@ -41,12 +41,10 @@ const LONG: Seconds = {
   'test/contract/process': 15,
   'test/contract/readme': 13,
   'test/degrade/store-damage': 10,
-  'test/contract/upgrade': 10,
   'test/http/dashboard/settings': 10,
   'test/conformance/connectors.test': 9,
   'test/unit/extract/read/hostile': 9,
   'test/contract/roles': 9,
-  'test/degrade/model-files': 9,
   'test/http/collector/browsers': 9,
   'test/unit/velocity/shares': 9,
   'test/unit/extract/fetch/guarded-source': 8,
@@ -54,7 +52,6 @@ const LONG: Seconds = {
   'test/unit/cli/cli': 8,
   'test/contract/restore': 7,
   'test/unit/state/format-versions': 7,
-  'test/unit/state/restore-backup': 6,
   'test/unit/bench/detect': 5,
 };
 const SECONDS_OF_OTHERS = 1;
