@@ -39,7 +39,6 @@ const LONG: Seconds = {
   'test/degrade/start': 15,
   'test/degrade/memory': 15,
   'test/contract/process': 15,
-  'test/contract/readme': 13,
   'test/degrade/store-damage': 10,
   'test/http/dashboard/settings': 10,
   'test/conformance/connectors.test': 9,

@@ -30,6 +30,7 @@ const LONGEST = [
   'test/unit/state/restore-backup.long',
   'test/degrade/model-files.long',
   'test/contract/upgrade.long',
+  'test/contract/readme.long',
   'test/unit/cluster/redis-link-cluster',
   'test/unit/scripts/redis',
   'test/unit/cluster/feed/joining',
