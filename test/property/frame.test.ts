@@ -1,17 +1,18 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX } from '../../src/kernel/limits.ts';
 import {
   AnswerReader,
   AnswerWriter,
-  createBatchBuffer,
+  createBatchBuffers,
   BatchReader,
   BatchWriter,
   type Answer,
 } from '../../src/frames/batch-buffer.ts';
 
-// Created once, like in the pool; every run begins with a reset.
-const frame = createBatchBuffer();
+// Created once, with neighbours, like in the pool; every run begins with a reset.
+const [, frame, next] = createBatchBuffers(3);
+if (frame === undefined || next === undefined) throw new Error('there are fewer batch buffers');
 const writer = new BatchWriter(frame);
 const reader = new BatchReader(frame);
 const answers = new AnswerWriter(frame);
@@ -45,6 +46,12 @@ const answer: fc.Arbitrary<Answer> = fc.record({
     fc.nat(4_000).map((length) => 'x'.repeat(length)),
   ),
   record: fc.uint8Array({ maxLength: 400 }),
+});
+
+afterAll(() => {
+  const { memory, at } = frame;
+  const neighbours = [Buffer.from(memory, 0, at), Buffer.from(memory, next.at)];
+  for (const bytes of neighbours) expect(bytes.equals(Buffer.alloc(bytes.length))).toBe(true);
 });
 
 describe('a batch buffer', () => {
