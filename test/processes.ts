@@ -1,3 +1,5 @@
+import { MARKING } from '../src/kernel/garbage-collection.ts';
+
 /**
  * Options of the processes that run tests: they collect garbage less often, and alone. Several of them share the processors, and the
  * helper threads of each would wait for one.
@@ -7,5 +9,5 @@ export const FEW_COLLECTIONS: string[] = [
   '--max-semi-space-size=32',
   '--initial-old-space-size=256',
   '--no-parallel-scavenge',
-  '--concurrent-marking-max-worker-num=1',
+  MARKING,
 ];

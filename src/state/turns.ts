@@ -27,7 +27,7 @@ const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 7,
 /**
  * Pause after work that holds the main thread in pieces longer than a slice, as a multiple of their length. Choice: they take 0.7 % of its
  * time while decisions run, so that fewer than one decision in a hundred waits for one.
- * Measured: full batches of list entries add 3 % to the p99 of another customer, with a fifth of the pause 55 % (bench/isolation flood).
+ * Measured: full batches of list entries add 3 % to the p99 of another customer, with a tenth of the pause 55 % (bench/isolation flood).
  */
 const HELD_REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 140, behind: 140 };
 /**

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX } from '../../src/kernel/limits.ts';
 import {
   AnswerReader,
@@ -46,12 +46,6 @@ const answer: fc.Arbitrary<Answer> = fc.record({
     fc.nat(4_000).map((length) => 'x'.repeat(length)),
   ),
   record: fc.uint8Array({ maxLength: 400 }),
-});
-
-afterAll(() => {
-  const { memory, at } = frame;
-  const neighbours = [Buffer.from(memory, 0, at), Buffer.from(memory, next.at)];
-  for (const bytes of neighbours) expect(bytes.equals(Buffer.alloc(bytes.length))).toBe(true);
 });
 
 describe('a batch buffer', () => {
@@ -137,6 +131,12 @@ describe('a batch buffer', () => {
     expect(read.record(last).length).toBe(0);
     expect(read.text(last - 1)).toBe(large.text);
     expect(() => answers.write(last, large)).toThrow('does not fit');
+  });
+
+  test('Nothing that the tests before wrote is in the neighbours of the batch buffer', () => {
+    const { memory, at } = frame;
+    const neighbours = [Buffer.from(memory, 0, at), Buffer.from(memory, next.at)];
+    for (const bytes of neighbours) expect(bytes.equals(Buffer.alloc(bytes.length))).toBe(true);
   });
 });
 

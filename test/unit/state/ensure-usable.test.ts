@@ -20,7 +20,7 @@ import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts
 import { openEnvironment } from '../../../src/state/environment.ts';
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
 import { IS_FULL } from '../../support/long.ts';
-import { hashOf, open, tempFolder, value } from './support.ts';
+import { open, registryEntries, tempFolder, value } from './support.ts';
 import { writesOf } from '../../support/writes.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -53,14 +53,7 @@ async function makeStarted(withBackup: boolean): Promise<string> {
   expect(codes(await ensure(dataDir))).toEqual(['first_start']);
   const store = open(dataDir);
   await value(writesOf(store).customers.create('Acme', START_MS));
-  const rows = Array.from({ length: 1000 }, (_, i) => ({
-    fingerprintHash: hashOf(i),
-    risk: 90,
-    customers: 3,
-    firstSeenSeconds: 1,
-    lastSeenSeconds: 2,
-  }));
-  await value(writesOf(store).registry.putMany(rows));
+  await value(writesOf(store).registry.putMany(registryEntries(1000)));
   if (withBackup) await rotateBackups(store, dataDir, 3, START_MS);
   await store.close();
   return dataDir;

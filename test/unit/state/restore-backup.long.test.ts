@@ -29,7 +29,7 @@ import { command, commandAsProcess, MAIN } from '../../support/command-line.ts';
 import { contentOf, environmentVersions, setVersion } from '../../support/format-versions.ts';
 import { IS_FULL } from '../../support/long.ts';
 import { writesOf } from '../../support/writes.ts';
-import { hashOf, open, tempFolder, value } from './support.ts';
+import { open, registryEntries, tempFolder, value } from './support.ts';
 
 const START_MS = 1_700_000_000_000;
 const ROWS = 1000;
@@ -55,14 +55,7 @@ beforeAll(async () => {
   const { number } = await value(writesOf(store).customers.create('Acme', START_MS));
   const { secret } = await value(writesOf(store).apiKeys.createPair(number, null, 1));
   revoked = secret.key.hash;
-  const rows = Array.from({ length: ROWS }, (_, i) => ({
-    fingerprintHash: hashOf(i),
-    risk: 90,
-    customers: 3,
-    firstSeenSeconds: 1,
-    lastSeenSeconds: 2,
-  }));
-  await value(writesOf(store).registry.putMany(rows));
+  await value(writesOf(store).registry.putMany(registryEntries(ROWS)));
   const made = await backup(store, original, whole);
   if (made.kind === 'fault') throw new Error(made.detail);
   await store.close();

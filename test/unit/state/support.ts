@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { CustomerNumber, FingerprintHash } from '../../../src/kernel/brand.ts';
 import type { StoreWrite } from '../../../src/state/durable.ts';
+import type { RegistryEntry } from '../../../src/state/registry-table.ts';
 import { openStore, type Store } from '../../../src/state/open-store.ts';
 
 /** Creates a temporary folder for the test, removed afterwards. */
@@ -35,6 +36,17 @@ export async function value<T>(write: Promise<StoreWrite<T>>): Promise<T> {
 
 export function hashOf(seed: number): FingerprintHash {
   return seed.toString(16).padStart(64, '0') as FingerprintHash;
+}
+
+/** Returns entries of the registry for the hashes of 0, 1, and so on. */
+export function registryEntries(count: number): readonly RegistryEntry[] {
+  return Array.from({ length: count }, (_none, seed) => ({
+    fingerprintHash: hashOf(seed),
+    risk: 90,
+    customers: 3,
+    firstSeenSeconds: 1,
+    lastSeenSeconds: 2,
+  }));
 }
 
 export function customer(number: number): CustomerNumber {
