@@ -52,7 +52,7 @@ function openShared({ address, valuesKey }: ExchangeSeed): SharedVelocity {
   const exchange = new VelocityExchange({ memory: data.velocity, values: new EncryptedValues(valuesKey), link });
   return {
     exchange,
-    isDegraded: () => isVelocityDegraded(marks, Date.now()),
+    isDegraded: () => isVelocityDegraded(marks),
     async close() {
       await exchange.flush();
       exchange.close();

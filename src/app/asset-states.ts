@@ -29,7 +29,7 @@ export function storeStatus(
 
 /** The exchange of events with the other nodes. */
 export function velocityStatus({ marks }: VelocityMemory): AssetStatus {
-  const { isBroken, detail } = readVelocityState(new StreamMarks(marks), Date.now());
+  const { isBroken, detail } = readVelocityState(new StreamMarks(marks));
   return isBroken ? broken(detail) : { state: 'ok', version: null, detail };
 }
 

@@ -7,6 +7,14 @@ export interface Clock {
   readonly followsTimestamps: boolean;
 }
 
+/**
+ * Milliseconds of the process's monotonic clock: equal in all of its threads, where `performance.now()` counts from the thread's own start.
+ * A step of the system's clock does not move it.
+ */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   observe: () => {},

@@ -1,3 +1,5 @@
+import { monotonicMs } from '../kernel/clock.ts';
+
 /**
  * How far this node has read the events that the nodes of a cluster exchange, in shared memory beside the table: what has been read is
  * in the table, so both are saved and restored together (`snapshot-writer.ts`). On a node that works alone everything stays 0.
@@ -41,18 +43,24 @@ export const MARK_COUNTERS = {
   waiting: 5,
   /** Level: streams of which the background reader has not reached the end. */
   unread: 6,
-  /** When a decision was last counted without all events of other nodes, when a gap was last found: ms of the system's clock. */
-  aloneAtMs: 7,
-  gapAtMs: 8,
-  /** When a node began to read streams without any history, ms of the system's clock. */
-  thinAtMs: 11,
-  /** When an entry could not be read last. */
-  unreadableAtMs: 12,
   /** Entries and bytes sent. */
   entriesSent: 9,
   bytesSent: 10,
 } as const;
 export type MarkCounter = keyof typeof MARK_COUNTERS;
+
+/** Counters that hold when something happened last, by the monotonic clock: a step of the system's clock would make it recent, or old. */
+const MARK_TIMES = {
+  /** A decision was counted without all events of other nodes. */
+  countedAlone: 7,
+  /** A gap was found. */
+  foundGap: 8,
+  /** A node began to read streams without any history. */
+  beganThin: 11,
+  /** An entry could not be read. */
+  foundUnreadable: 12,
+} as const;
+export type MarkTime = keyof typeof MARK_TIMES;
 
 const SEQUENCE_BITS = 22n;
 export const SEQUENCE_MAX = 2 ** 22 - 1;
@@ -123,9 +131,15 @@ export class StreamMarks {
     else Atomics.sub(this.#words, AT_COUNTERS + MARK_COUNTERS[counter], BigInt(-by));
   }
 
-  /** Raises a time to `value`, ms. */
-  raise(counter: MarkCounter, value: number): void {
-    this.#raise(AT_COUNTERS + MARK_COUNTERS[counter], BigInt(Math.floor(value)));
+  /** Notes that this happens now. */
+  happens(what: MarkTime): void {
+    this.#raise(AT_COUNTERS + MARK_TIMES[what], BigInt(monotonicMs()));
+  }
+
+  /** Returns how long ago this happened last, in any thread, ms; Infinity if it never did. */
+  sinceMs(what: MarkTime): number {
+    const atMs = Number(Atomics.load(this.#words, AT_COUNTERS + MARK_TIMES[what]));
+    return atMs === 0 ? Number.POSITIVE_INFINITY : monotonicMs() - atMs;
   }
 
   set(counter: MarkCounter, value: number): void {

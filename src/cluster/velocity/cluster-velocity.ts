@@ -87,7 +87,7 @@ export class ClusterVelocity implements Velocity, OutcomeMemory {
   #count(events: readonly HistoryEvent[], isComplete: boolean): Facts {
     if (!isComplete) {
       this.#marks.add('alone', events.length);
-      this.#marks.raise('aloneAtMs', Date.now());
+      this.#marks.happens('countedAlone');
     }
     for (const { customer, nowMs } of events) this.#marks.sawAt(velocityShard(customer), nowMs);
     return this.#local.observe(events);

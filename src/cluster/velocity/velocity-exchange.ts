@@ -203,7 +203,7 @@ export class VelocityExchange {
     const items = payload === null ? null : decodeItems(payload);
     if (items === null) {
       this.#marks.add('unreadable', 1);
-      this.#marks.raise('unreadableAtMs', Date.now());
+      this.#marks.happens('foundUnreadable');
     } else this.#foreign.apply(stream, items);
   }
 
@@ -212,7 +212,7 @@ export class VelocityExchange {
     if (this.#gone.get(stream) === after) return;
     this.#gone.set(stream, after);
     this.#marks.add('gaps', 1);
-    this.#marks.raise('gapAtMs', Date.now());
+    this.#marks.happens('foundGap');
   }
 
   #forget({ sealed, items }: Outgoing): void {

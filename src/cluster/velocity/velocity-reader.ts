@@ -49,7 +49,7 @@ export class VelocityReader {
       if (!isAtEnd) await pause(READ_MS);
     }
     // The others have counted for longer than the streams reach back.
-    if (isNew && !this.#marks.isEmpty) this.#marks.raise('thinAtMs', Date.now());
+    if (isNew && !this.#marks.isEmpty) this.#marks.happens('beganThin');
     return isAtEnd;
   }
 

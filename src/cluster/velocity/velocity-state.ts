@@ -8,9 +8,9 @@ const GAP_MS = 60_000;
 const THIN_MS = 3_600_000;
 
 /** Returns whether the counts of present decisions may lack events of other nodes. */
-export function isVelocityDegraded(marks: StreamMarks, nowMs: number): boolean {
-  const sinceLossMs = nowMs - Math.max(marks.count('gapAtMs'), marks.count('unreadableAtMs'));
-  return sinceLossMs < GAP_MS || nowMs - marks.count('aloneAtMs') < ALONE_MS;
+export function isVelocityDegraded(marks: StreamMarks): boolean {
+  const sinceLossMs = Math.min(marks.sinceMs('foundGap'), marks.sinceMs('foundUnreadable'));
+  return sinceLossMs < GAP_MS || marks.sinceMs('countedAlone') < ALONE_MS;
 }
 
 export interface VelocityState {
@@ -21,17 +21,17 @@ export interface VelocityState {
 }
 
 /** The exchange of events, as the layer `velocity` shows it. */
-export function readVelocityState(marks: StreamMarks, nowMs: number): VelocityState {
-  const sinceAloneMs = nowMs - marks.count('aloneAtMs');
-  const sinceGapMs = nowMs - marks.count('gapAtMs');
+export function readVelocityState(marks: StreamMarks): VelocityState {
+  const sinceAloneMs = marks.sinceMs('countedAlone');
+  const sinceGapMs = marks.sinceMs('foundGap');
   if (sinceAloneMs < ALONE_MS) return { isBroken: true, detail: 'events are counted by this node alone' };
   if (marks.count('waiting') > 0 && sinceAloneMs < GAP_MS)
     return { isBroken: true, detail: 'events wait to be sent to other nodes' };
-  if (nowMs - marks.count('unreadableAtMs') < GAP_MS)
+  if (marks.sinceMs('foundUnreadable') < GAP_MS)
     return { isBroken: true, detail: 'events of nodes of another version are not counted here' };
   if (sinceGapMs < THIN_MS)
     return { isBroken: sinceGapMs < GAP_MS, detail: 'events of other nodes were lost in the last hour' };
-  if (nowMs - marks.count('thinAtMs') < THIN_MS)
+  if (marks.sinceMs('beganThin') < THIN_MS)
     return { isBroken: false, detail: 'this node began in the last hour, with the latest events of the others only' };
   return { isBroken: false, detail: '' };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createVelocityMemory, type VelocityMemory } from '../../../src/velocity/memory.ts';
 import { SnapshotWriter } from '../../../src/velocity/snapshot-writer.ts';
 import { loadSnapshot, SNAPSHOT_NAME } from '../../../src/velocity/snapshot.ts';
@@ -54,20 +54,31 @@ describe('the marks of streams', () => {
     expect([one.read(3), one.read(2), one.claim(2, 1n)]).toEqual([7n, 0n, true]);
   });
 
-  test('Counters of all threads add up, levels go down again, times only rise', () => {
+  test('Counters of all threads add up, levels go down again, times of events only rise', () => {
     const memory = createMarksMemory();
     const [one, other] = [new StreamMarks(memory), new StreamMarks(memory)];
     one.add('waiting', 5);
     other.add('waiting', -3);
-    one.raise('gapAtMs', NOW_MS);
-    other.raise('gapAtMs', NOW_MS - SECOND);
     one.sawAt(STREAMS - 1, NOW_MS);
-    expect([one.count('waiting'), one.count('gapAtMs'), other.newestMs(STREAMS - 1), one.newestMs(0)]).toEqual([
-      2,
-      NOW_MS,
-      NOW_MS,
-      0,
-    ]);
+    other.sawAt(STREAMS - 1, NOW_MS - SECOND);
+    expect([one.count('waiting'), other.newestMs(STREAMS - 1), one.newestMs(0)]).toEqual([2, NOW_MS, 0]);
+  });
+
+  test('What happened in one thread is as long ago in all others, whatever happens to the clock of the system', () => {
+    vi.useFakeTimers({ toFake: ['Date', 'hrtime'] });
+    try {
+      const memory = createMarksMemory();
+      const [one, other] = [new StreamMarks(memory), new StreamMarks(memory)];
+      vi.advanceTimersByTime(SECOND);
+      one.happens('foundGap');
+      vi.setSystemTime(Date.now() - 400 * SECOND);
+      expect([other.sinceMs('foundGap'), other.sinceMs('countedAlone')]).toEqual([0, Number.POSITIVE_INFINITY]);
+      vi.setSystemTime(Date.now() + 800 * SECOND);
+      vi.advanceTimersByTime(SECOND);
+      expect(other.sinceMs('foundGap')).toBe(SECOND);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
