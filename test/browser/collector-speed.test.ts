@@ -110,30 +110,57 @@ async function measure(cpuRate: number): Promise<Times> {
   return times;
 }
 
+/** Measured: the fixed computation on an idle core of the machine on which the limits were set. */
+const YARDSTICK_MS = 20;
+/** Choice: a machine that is shared with other processes is rarely busy five times in a row. */
+const RUNS_MAX = 5;
+
+/** The best of each figure: other runs waited for processes that share the machine. */
+function bestOf(runs: readonly Times[]): Times {
+  const best = (pick: (times: Times) => number): number => Math.min(...runs.map(pick));
+  return {
+    firstMs: best(({ firstMs }) => firstMs),
+    laterMs: best(({ laterMs }) => laterMs),
+    longestTaskMs: best(({ longestTaskMs }) => longestTaskMs),
+    yardstickMs: best(({ yardstickMs }) => yardstickMs),
+  };
+}
+
+/**
+ * The limits of these times. A machine that is busy or slow gets as much more time as the fixed computation takes longer, and as much again
+ * for what is not computed in the page: graphics, timers and the test's own work.
+ */
+function limitsFor({ yardstickMs }: Times): Omit<Times, 'yardstickMs'> {
+  const slack = 2 * Math.max(1, yardstickMs / YARDSTICK_MS);
+  return {
+    firstMs: FIRST_TOKEN_MS_MAX * slack,
+    laterMs: LATER_TOKEN_MS_MAX * slack,
+    longestTaskMs: TASK_MS_MAX * slack,
+  };
+}
+
+function isWithinLimits(times: Times): boolean {
+  const limits = limitsFor(times);
+  return (
+    times.firstMs < limits.firstMs && times.laterMs < limits.laterMs && times.longestTaskMs <= limits.longestTaskMs
+  );
+}
+
 describe('speed', () => {
   test.each([1, 4])(
     'The first token, later tokens and the longest task keep their limits at 1/%i of the processor',
     async (rate) => {
-      const runs: Times[] = [];
-      for (let i = 0; i < 5; i++) runs.push(await measure(rate));
-      // The best of five: the others waited for processes that share the machine.
-      const best = (pick: (times: Times) => number): number => Math.min(...runs.map(pick));
-      const first = best(({ firstMs }) => firstMs);
-      const later = best(({ laterMs }) => laterMs);
-      const task = best(({ longestTaskMs }) => longestTaskMs);
-      const yardstick = best(({ yardstickMs }) => yardstickMs);
+      const runs = [await measure(rate)];
+      while (runs.length < RUNS_MAX && !isWithinLimits(bestOf(runs))) runs.push(await measure(rate));
+      const best = bestOf(runs);
+      const { firstMs, laterMs, longestTaskMs, yardstickMs } = best;
       process.stdout.write(
-        `processor 1/${rate}: first token ${first.toFixed(0)} ms, later ${later.toFixed(1)} ms, longest task ${task.toFixed(0)} ms, yardstick ${yardstick.toFixed(0)} ms\n`,
+        `processor 1/${rate}: first token ${firstMs.toFixed(0)} ms, later ${laterMs.toFixed(1)} ms, longest task ${longestTaskMs.toFixed(0)} ms, yardstick ${yardstickMs.toFixed(0)} ms, ${runs.length} runs\n`,
       );
-      // A machine that is busy or slow gets as much more time as the fixed computation takes longer, and as much again for what is not
-      // computed in the page: graphics, timers and the test's own work.
-      const slack = 2 * Math.max(1, yardstick / YARDSTICK_MS);
-      expect(first).toBeLessThan(FIRST_TOKEN_MS_MAX * slack);
-      expect(later).toBeLessThan(LATER_TOKEN_MS_MAX * slack);
-      expect(task).toBeLessThanOrEqual(TASK_MS_MAX * slack);
+      const limits = limitsFor(best);
+      expect(firstMs).toBeLessThan(limits.firstMs);
+      expect(laterMs).toBeLessThan(limits.laterMs);
+      expect(longestTaskMs).toBeLessThanOrEqual(limits.longestTaskMs);
     },
   );
 });
-
-/** Measured: the fixed computation on an idle core of the machine on which the limits were set. */
-const YARDSTICK_MS = 20;

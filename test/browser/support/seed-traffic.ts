@@ -23,12 +23,12 @@ export interface Seeded {
   readonly ids: readonly string[];
 }
 
-/** One device with 12 accounts, a headless browser, a scripted client, and eight calm visitors. */
-export async function seedTraffic({ url, secretKey }: SharedServer): Promise<Seeded> {
+/** One device with several accounts, a headless browser, a scripted client, and eight calm visitors. */
+export async function seedTraffic({ url, secretKey }: SharedServer, farmIdentities = FARM_IDENTITIES): Promise<Seeded> {
   const agent = new Agent({ keepAlive: true });
   const iat = Math.floor(Date.now() / 1_000);
   const visits: Record<string, unknown>[] = [];
-  for (let n = 0; n < FARM_IDENTITIES; n++)
+  for (let n = 0; n < farmIdentities; n++)
     for (const event of ['signup', 'login', 'checkout'])
       visits.push({
         ip: `81.2.69.${160 + (n % 4)}`,
