@@ -31,6 +31,7 @@ await runNamed(BENCHES, async (chosen, words, folder, children) => {
     rate: words.number('rate', 400, 200),
     deliveries: words.number('deliveries', 50_000, 500),
     folder,
+    isSmoke: words.isSmoke,
     nodeFlags: words.nodeFlags,
   };
   const receiver = await Receiver.start(children);

@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly deliveries: number;
   /** Parent of the data directories; removed at the end. */
   readonly folder: string;
+  /** Nobody reads the figures: phases that only make them steady are left out. */
+  readonly isSmoke: boolean;
   /** Passed to the server's Node.js, for example --cpu-prof. */
   readonly nodeFlags: readonly string[];
 }
