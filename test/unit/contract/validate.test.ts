@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { text } from '../../../src/contract/requests/request-text.ts';
 import { validate } from '../../../src/contract/validate.ts';
@@ -72,6 +72,18 @@ describe('a text', () => {
   test('The length of a text is counted in characters, not in UTF-16 units', () => {
     expect(validate(text(3), '😀😀😀')).toEqual({ kind: 'ok', value: '😀😀😀' });
     expect(validate(text(3), '😀😀😀😀').kind).toBe('problem');
+  });
+
+  test('A text that is more than twice too long in UTF-16 units is refused without counting its characters', () => {
+    const counting = vi.spyOn(Array, 'from');
+    try {
+      expect(validate(text(3), '😀'.repeat(1_000)).kind).toBe('problem');
+      expect(counting.mock.calls.filter(([what]) => typeof what === 'string')).toEqual([]);
+      expect(validate(text(3), '😀😀ab').kind).toBe('problem');
+      expect(counting.mock.calls.filter(([what]) => typeof what === 'string')).toHaveLength(1);
+    } finally {
+      counting.mockRestore();
+    }
   });
 
   test('A text contains no lone surrogate after validation', () => {
