@@ -78,7 +78,7 @@ export function keyNotAllowed(): Problem {
 /** Authenticates a signed request. The caller must have checked the format, and must still check what the key may do. */
 export function authenticateSigned(
   head: RequestHead,
-  body: Uint8Array,
+  body: Uint8Array | string,
   keyCache: KeyCache,
   clock: Clock,
 ): Authenticated {

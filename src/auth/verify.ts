@@ -52,9 +52,14 @@ function unknownKey(): Problem {
 
 /**
  * Verifies clock, key and signature, in this order and before any JSON is parsed. The form of the headers has been checked. An unknown key
- * differs from a wrong signature only in its error code: both take the same time.
+ * differs from a wrong signature only in its error code: both take the same time. `body`: its bytes, or their SHA-256 in hex.
  */
-export function verifyRequest(head: RequestHead, body: Uint8Array, keyCache: KeyCache, clock: Clock): Verified {
+export function verifyRequest(
+  head: RequestHead,
+  body: Uint8Array | string,
+  keyCache: KeyCache,
+  clock: Clock,
+): Verified {
   const timestampSeconds = Number(head.svcTimestamp);
   const { known, key } = keyCache.find(head.svcKey);
   const clockFault = checkTimestamp(timestampSeconds, clock);
@@ -88,8 +93,8 @@ export function timestampOutOfWindow(nowSeconds: number): Problem {
  * The target is signed as it was sent, including the query; the path alone is accepted too. Every candidate is tried, so the time does not
  * reveal how close a wrong signature came.
  */
-function verifySignature(head: RequestHead, body: Uint8Array, key: Key): boolean {
-  const bodyHash = hash('sha256', body, 'hex');
+function verifySignature(head: RequestHead, body: Uint8Array | string, key: Key): boolean {
+  const bodyHash = typeof body === 'string' ? body : hash('sha256', body, 'hex');
   const signature = head.svcSignature.toLowerCase();
   const path = canonicalText(head.method, head.path, head.svcTimestamp, bodyHash, head.svcRequestId);
   const target =

@@ -381,6 +381,55 @@ describe('refusals before the body is read', () => {
   });
 });
 
+describe('a large signed body', () => {
+  const BODY = JSON.stringify({ note: 'n'.repeat(1_000_000) });
+  const SOURCE = '192.0.2.1';
+
+  class CountedTurns extends Turns {
+    ofSource = 0;
+
+    override next(...[lane, isFirst]: Parameters<Turns['next']>): Promise<void> {
+      if (lane === SOURCE) this.ofSource++;
+      return super.next(lane, isFirst);
+    }
+  }
+
+  test('is hashed in turns of its source, and verified then', async () => {
+    const turns = new CountedTurns();
+    const { ask, journalled } = setUp(undefined, {}, undefined, undefined, turns);
+    const endpoint = { body: AS_IT_IS };
+    const head = signed({ method: 'POST', body: BODY });
+    expect((await ask(head, { body: BODY, endpoint })).status).toBe(200);
+    expect(turns.ofSource).toBe(Math.ceil(BODY.length / 65_536));
+    const other = BODY.replace(/n"}$/, 'm"}');
+    const forged = signed({ method: 'POST', body: BODY });
+    expect((await ask(forged, { body: other, endpoint })).json).toMatchObject({ code: 'invalid_signature' });
+    expect(journalled).toHaveLength(1);
+  });
+
+  test('of a client that leaves meanwhile is not admitted, and takes no room any more', async () => {
+    const { endpoint, journalled } = setUp(undefined, { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 0 });
+    const handle = vi.fn(() => OK);
+    const handler = endpoint({ body: AS_IT_IS }, handle);
+    const sent: number[] = [];
+    const call = (isLeaving: boolean): Promise<void> => {
+      const exchange = {
+        ...exchangeOf(),
+        aborted: false,
+        readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.from(BODY)),
+        send: (status: number) => void sent.push(status),
+      };
+      handler({ ...HEAD, ...signed({ method: 'POST', body: BODY }), contentLength: BODY.length }, exchange);
+      exchange.aborted = isLeaving;
+      return endpoint.drain();
+    };
+    await call(true);
+    expect([sent, handle.mock.calls.length, journalled.length]).toEqual([[], 0, 0]);
+    await call(false);
+    expect(sent).toEqual([200]);
+  });
+});
+
 describe('rates', () => {
   test(`A key may make ${RATE_MANAGEMENT} calls a window, and gets 429 with Retry-After until the window ends`, async () => {
     const { ask, clock } = setUp();
