@@ -20,8 +20,8 @@ const PAUSE_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 9
 /**
  * Pause after work on a thread that can wait, as a multiple of its length. Choice: an eighth of a processor while decisions run. With a
  * lower priority alone such a thread gets all that the deciding threads do not take at the moment, and they wait until it is switched out.
- * Measured, before signed bodies were hashed in turns: they add 5 to 31 % to the p99 of another customer, with a quarter of a processor 47 %
- * (bench/isolation flood).
+ * Measured, before signed bodies were hashed in turns: they add 5 to 31 % to the p99 of another customer, with a quarter of a processor
+ * 47 % (bench/isolation flood).
  */
 const REST_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 7, behind: 9 };
 /**
