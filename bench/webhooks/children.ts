@@ -16,6 +16,13 @@ export interface Server {
 export class Children {
   readonly #started: ChildProcess[] = [];
 
+  constructor() {
+    // A bench ends by an error when the reader of its output has gone (`| head`), or by one of its own.
+    process.once('exit', () => {
+      for (const child of this.#started) if (isRunning(child)) child.kill('SIGKILL');
+    });
+  }
+
   /** Starts one of the files in this folder. */
   spawn(file: string, ...words: readonly string[]): ChildProcess {
     return this.#spawn([new URL(file, import.meta.url).pathname, ...words], {});
@@ -61,8 +68,12 @@ export class Children {
   }
 }
 
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
 export async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (!isRunning(child)) return;
   child.kill('SIGTERM');
   await once(child, 'exit');
 }

@@ -53,8 +53,9 @@ function open(path: string, override?: Override): Promise<Page> {
   return harness.open(withId(path), override === undefined ? {} : { override });
 }
 
-async function expectGood(page: Page): Promise<void> {
-  await expectReadable(page);
+/** Everything but its data is seen wide and dark with its data. */
+async function expectGood(page: Page, darkAt: 'all sizes' | 'phone' = 'phone'): Promise<void> {
+  await expectReadable(page, darkAt);
   await page.emulateMedia({ forcedColors: 'active' });
   expect(await page.evaluate(() => matchMedia('(forced-colors: active)').matches)).toBe(true);
   expect(await page.evaluate(faintMarks)).toEqual([]);
@@ -115,7 +116,7 @@ describe('Each page', () => {
     await visible(page, data).waitFor();
     await alert.waitFor({ state: 'detached' });
     await expectNothingLoads(page);
-    await expectGood(page);
+    await expectGood(page, 'all sizes');
     await expectFreshColours(page);
 
     if (typeof stale === 'string') return;

@@ -409,7 +409,7 @@ describe('a large signed body', () => {
 
   test('of a client that leaves meanwhile is not admitted, and takes no room any more', async () => {
     const { endpoint, journalled } = setUp(undefined, { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 0 });
-    const handle = vi.fn(() => OK);
+    const handle = vi.fn<EndpointHandler<unknown>>(() => OK);
     const handler = endpoint({ body: AS_IT_IS }, handle);
     const sent: number[] = [];
     const call = (isLeaving: boolean): Promise<void> => {
