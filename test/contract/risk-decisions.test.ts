@@ -394,7 +394,11 @@ describe('what an operator sees', () => {
   });
 
   test('/metrics counts decisions, rules, rejections, batches and layers', async () => {
-    await ask({ ...newcomer(), user_agent: HEADLESS });
+    // Each request goes to the next node, and each node has counters of its own.
+    const nodes = Math.max(1, NODES_OF_TESTS);
+    const reviewed = { url: 'https://shop.example/checkout', user_agent: HEADLESS, event_type: 'checkout' };
+    for (let n = 0; n < nodes; n++) await ask({ ...newcomer(), ...reviewed });
+    for (let n = 0; n < nodes; n++) await decide(server.url, server.secretKey, '{');
     const { text } = await get(server.url, '/metrics');
     for (const line of [
       /^gatehouse_decisions_total\{decision="REVIEW"\} [1-9]/m,
