@@ -2,15 +2,15 @@ import { defineConfig } from 'vitest/config';
 import { longestFirst } from './longest-first.ts';
 
 /** Files that compare times: `.ci/run` runs them with nothing beside them. */
-const TIMED = ['automation', 'forms', 'speed', 'tokens'].map((name) => `test/browser/collector-${name}.test.ts`);
+const TIMED = ['forms', 'rhythm', 'speed', 'tokens'].map((name) => `test/browser/collector-${name}.test.ts`);
 
 const LONGEST = [
   'test/browser/dashboard/states',
-  'test/browser/collector-speed',
-  'test/browser/collector-automation',
+  'test/browser/collector-rhythm',
   'test/browser/dashboard/webhooks-page',
   'test/browser/dashboard/rules-page',
   'test/browser/collector-fingerprint',
+  'test/browser/collector-automation',
 ];
 
 /** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
