@@ -29,6 +29,7 @@ await runNamed(BENCHES, async (chosen, words, folder, children) => {
     listEntries: words.number('list-entries', 1_000, 1_000),
     only: words.text('only') ?? '',
     folder,
+    isSmoke: words.isSmoke,
     nodeFlags: words.nodeFlags,
   };
   for (const run of chosen) await run(options, children);

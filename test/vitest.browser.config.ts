@@ -7,6 +7,7 @@ const TIMED = ['forms', 'rhythm', 'speed', 'tokens'].map((name) => `test/browser
 const LONGEST = [
   'test/browser/dashboard/states',
   'test/browser/collector-rhythm',
+  'test/browser/collector-speed',
   'test/browser/dashboard/webhooks-page',
   'test/browser/dashboard/rules-page',
   'test/browser/collector-fingerprint',

@@ -16,6 +16,8 @@ export interface IsolationOptions {
   readonly rate: number;
   /** Parent of the data directories; removed at the end. */
   readonly folder: string;
+  /** Nobody reads the figures. */
+  readonly isSmoke: boolean;
   readonly nodeFlags: readonly string[];
   /** Part of the names of the calls or floods to run; empty for all. */
   readonly only: string;

@@ -7,14 +7,6 @@ export interface Clock {
   readonly followsTimestamps: boolean;
 }
 
-/**
- * Milliseconds of the process's monotonic clock: equal in all of its threads, where `performance.now()` counts from the thread's own start.
- * A step of the system's clock does not move it.
- */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
-}
-
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   observe: () => {},
@@ -35,4 +27,12 @@ export function createSimulatedClock(startMs = 0): Clock {
       if (seenMs > nowMs) nowMs = seenMs;
     },
   };
+}
+
+/**
+ * Milliseconds of the process's monotonic clock: equal in all of its threads, where `performance.now()` counts from the thread's own start.
+ * A step of the system's clock does not move it.
+ */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }
