@@ -16,7 +16,8 @@ const PERSON_GAPS_MS = [
   126,
 ] as const;
 
-describe('the rhythm of keys', () => {
+/** A machine that stops for 50 ms between two keys makes a script type like a person. */
+describe('the rhythm of keys', { retry: 2 }, () => {
   const type = async (page: Page, gapsMs: readonly number[]): Promise<void> => {
     await page.locator('[name=name]').focus();
     for (const gapMs of gapsMs) {

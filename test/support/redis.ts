@@ -3,7 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -281,12 +281,29 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   }
 }
 
-/** Returns ports that were free a moment ago, all different. */
-/** Returns ports of loopback that nothing uses now. */
+/** Below the ports that Linux gives to connections, so that a server that is started again finds its port free. */
+const PORT_MIN = 10_000;
+const PORTS = 22_000;
+
+/** Returns ports of loopback that nothing uses now, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const held = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  for (const one of held) if (!one.listening) await once(one, 'listening');
+  const held: Server[] = [];
+  while (held.length < count) {
+    const one = await listenAt(PORT_MIN + Math.floor(Math.random() * PORTS));
+    if (one !== null) held.push(one);
+  }
   const ports = held.map((one) => (one.address() as AddressInfo).port);
   await Promise.all(held.map((one) => once(one.close(), 'close')));
   return ports;
+}
+
+/** Null if the port is taken. */
+async function listenAt(port: number): Promise<Server | null> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return server;
+  } catch {
+    return null;
+  }
 }
