@@ -17,7 +17,7 @@ export class Children {
   readonly #started: ChildProcess[] = [];
 
   constructor() {
-    // A bench ends by an error when the reader of its output has gone (`| head`), or by one of its own.
+    // A bench that fails does not end its servers. It also fails when nobody reads its output any more (`| head`).
     process.once('exit', () => {
       for (const child of this.#started) if (isRunning(child)) child.kill('SIGKILL');
     });

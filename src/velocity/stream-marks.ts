@@ -44,17 +44,17 @@ export const MARK_COUNTERS = {
   /** Level: streams of which the background reader has not reached the end. */
   unread: 6,
   /** Entries and bytes sent. */
-  entriesSent: 9,
-  bytesSent: 10,
+  entriesSent: 7,
+  bytesSent: 8,
 } as const;
 export type MarkCounter = keyof typeof MARK_COUNTERS;
 
 /** Counters that hold when something happened last, by the monotonic clock: a step of the system's clock would make it recent, or old. */
 const MARK_TIMES = {
   /** A decision was counted without all events of other nodes. */
-  countedAlone: 7,
+  countedAlone: 9,
   /** A gap was found. */
-  foundGap: 8,
+  foundGap: 10,
   /** A node began to read streams without any history. */
   beganThin: 11,
   /** An entry could not be read. */

@@ -16,8 +16,7 @@ const PERSON_GAPS_MS = [
   126,
 ] as const;
 
-/** A machine that stops for 50 ms between two keys makes a script type like a person. */
-describe('the rhythm of keys', { retry: 2 }, () => {
+describe('the rhythm of keys', () => {
   const type = async (page: Page, gapsMs: readonly number[]): Promise<void> => {
     await page.locator('[name=name]').focus();
     for (const gapMs of gapsMs) {
@@ -26,10 +25,11 @@ describe('the rhythm of keys', { retry: 2 }, () => {
     }
   };
 
+  // A script types like a person when the machine stops for 50 ms between two keys, so the test is repeated then.
   test.each([
     ['no delay', 0],
     ['a delay of 7 ms', 7],
-  ])('Typing by a script with %s is noticed', async (_how, delay) => {
+  ])('Typing by a script with %s is noticed', { retry: 2 }, async (_how, delay) => {
     const judged = await browsers.inContext(
       browsers.disguised,
       DISGUISE,

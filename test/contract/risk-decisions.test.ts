@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bearer, fingerprintOf } from '../support/manage.ts';
 import { decide, gatehouse, get, newcomer, newCustomer, send, type Answer } from '../support/requests.ts';
-import { NODES_OF_TESTS, startServer, type RunningServer } from '../support/server.ts';
+import { NODES_OF_TESTS, SERVERS_IN_TURN, startServer, type RunningServer } from '../support/server.ts';
 
 /** Contract, 3 to 6: a test for each sentence that a decision can show. */
 
@@ -394,11 +394,10 @@ describe('what an operator sees', () => {
   });
 
   test('/metrics counts decisions, rules, rejections, batches and layers', async () => {
-    // Each request goes to the next node, and each node has counters of its own.
-    const nodes = Math.max(1, NODES_OF_TESTS);
+    // Each server counts only its own requests.
     const reviewed = { url: 'https://shop.example/checkout', user_agent: HEADLESS, event_type: 'checkout' };
-    for (let n = 0; n < nodes; n++) await ask({ ...newcomer(), ...reviewed });
-    for (let n = 0; n < nodes; n++) await decide(server.url, server.secretKey, '{');
+    for (let n = 0; n < SERVERS_IN_TURN; n++) await ask({ ...newcomer(), ...reviewed });
+    for (let n = 0; n < SERVERS_IN_TURN; n++) await decide(server.url, server.secretKey, '{');
     const { text } = await get(server.url, '/metrics');
     for (const line of [
       /^gatehouse_decisions_total\{decision="REVIEW"\} [1-9]/m,

@@ -4,7 +4,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { DECISIONS, type Decision } from '../../src/risk/decision.ts';
 import { bearer } from '../support/manage.ts';
 import { newCustomer, type Answer } from '../support/requests.ts';
-import { NODES_OF_TESTS } from '../support/server.ts';
+import { SERVERS_IN_TURN } from '../support/server.ts';
 import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 import {
   type Arrival,
@@ -44,12 +44,11 @@ afterEach(async () => {
 const decided = async (value: Decision): Promise<string> =>
   String((await decideTo(server.url, server.secretKey, value)).json['request_id']);
 
-/** Waits until the webhook has the given health, which is updated shortly after a delivery. */
-/** Waits until every node shows it: each request goes to the next one. */
+/** Waits until the webhook has the given health at every server. It is updated shortly after a delivery. */
 const withHealth = (id: string, health: object): Promise<Record<string, unknown>> =>
   eventually(`${id} with ${JSON.stringify(health)}`, async () => {
     let shown: Record<string, unknown> = {};
-    for (let n = 0; n < Math.max(1, NODES_OF_TESTS); n++) {
+    for (let n = 0; n < SERVERS_IN_TURN; n++) {
       shown = await client.ask('GET', `/v1/webhooks/${id}`);
       if (Object.entries(health).some(([name, value]) => shown[name] !== value)) return null;
     }

@@ -8,7 +8,7 @@ import { command } from './command-line.ts';
 import { expectDocumented } from './contract.ts';
 import type { Answer } from './answer.ts';
 import { expectRawDocumented } from './raw-answers.ts';
-import { NODES_OF_TESTS } from './server.ts';
+import { NODES_OF_TESTS, SERVERS_IN_TURN } from './server.ts';
 import { writesOf } from './writes.ts';
 
 /** Requests as a customer's backend sends them; tests can change every part. */
@@ -220,7 +220,7 @@ export async function newCustomer(
   const until = Date.now() + 20_000;
   let answer: unknown;
   // On several nodes each of them has to know the keys, and answers in turn.
-  for (let known = 0; known < Math.max(1, NODES_OF_TESTS) && Date.now() < until;) {
+  for (let known = 0; known < SERVERS_IN_TURN && Date.now() < until;) {
     // A wrong signature distinguishes a known key from an unknown one and does not count against the rate limit.
     const { json } = await decide(url, keys.secretKey, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
     answer = json['code'];

@@ -83,6 +83,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 /** Number of nodes that `startServer` starts; 0 for a server that works alone. */
 export const NODES_OF_TESTS = Number(process.env['GATEHOUSE_TEST_NODES'] ?? 0);
 
+/** Number of servers behind the address that `startServer` returns. Requests go to them in turn. */
+export const SERVERS_IN_TURN = Math.max(1, NODES_OF_TESTS);
+
 /** Starts one server. */
 export async function startNode(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));

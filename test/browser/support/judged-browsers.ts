@@ -25,7 +25,7 @@ export interface JudgedBrowsers {
   readonly pages: CollectorPages;
   /** Decides a login with the page's token and the browser's own user agent, as a backend does. */
   judge(page: Page): Promise<Judged>;
-  /** Works with a page in a context of its own. `init` runs before the page's scripts. */
+  /** Opens a page in a new context, calls `work`, and closes the context. `init` runs before the page's scripts. */
   inContext<T>(
     browser: Browser,
     options: BrowserContextOptions,

@@ -57,12 +57,14 @@ export async function expectAccessible(
   expect(violations).toEqual([]);
 }
 
+/** Where the dark theme is checked. `phone` is for pages whose wide parts are checked in another state. */
+export type DarkAt = 'all sizes' | 'phone';
+
 /**
  * The page can be read in both themes, at its present size, at 200 % zoom of a window of 1,280 by 800 pixels, and on a phone. Leaves it
- * at its present size in the light theme. `darkAt`: `phone` leaves the dark theme at the present size out, for pages whose wide parts were
- * checked in another state.
+ * at its present size in the light theme.
  */
-export async function expectReadable(page: Page, darkAt: 'all sizes' | 'phone' = 'all sizes'): Promise<void> {
+export async function expectReadable(page: Page, darkAt: DarkAt = 'all sizes'): Promise<void> {
   const size = page.viewportSize() ?? { width: 1_280, height: 800 };
   await expectNoSideScroll(page);
   await expectAccessible(page);
