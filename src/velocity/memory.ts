@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { VELOCITY_BYTES_MAX } from '../kernel/limits.ts';
+import { createAppliersMemory } from './applier.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_MAGIC, HEAD_VERSION, HEAD_WORDS, LAYOUT_VERSION, MAGIC } from './layout.ts';
 import { createMarksMemory } from './stream-marks.ts';
 
@@ -11,6 +12,8 @@ export interface VelocityMemory {
   readonly hashKey: Uint8Array;
   /** How far the table contains the events of other nodes (`stream-marks.ts`). */
   readonly marks: SharedArrayBuffer;
+  /** Which threads are applying events of other nodes at the moment (`applier.ts`). */
+  readonly appliers: SharedArrayBuffer;
 }
 
 /** What a thread needs to exchange events with other nodes. */
@@ -36,7 +39,7 @@ export function createVelocityMemory(bytesMax: number, hashKey: Uint8Array): Vel
   head[HEAD_MAGIC] = MAGIC;
   head[HEAD_VERSION] = LAYOUT_VERSION;
   head[HEAD_GROUPS] = groups;
-  return { words: buffer, hashKey, marks: createMarksMemory() };
+  return { words: buffer, hashKey, marks: createMarksMemory(), appliers: createAppliersMemory() };
 }
 
 /** Choice: the smallest page size of the supported systems. */

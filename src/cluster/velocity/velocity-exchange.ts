@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+import { Applier, type Unapplied } from '../../velocity/applier.ts';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { idOfWord, StreamMarks, wordOfId } from '../../velocity/stream-marks.ts';
 import type { EncryptedValues } from '../encrypted-values.ts';
@@ -16,6 +18,9 @@ import { exchange, type Exchanged, type StreamEntry } from './stream-functions.t
 export const ENTRIES_PER_DECISION_MAX = 32;
 /** Choice: a reader in the background may wait longer than a decision. */
 const READ_DEADLINE_MS = 1_000;
+/** Choice: others apply what one round trip brings within a turn or two, unless the system has stopped their thread. */
+const APPLY_TURNS = 3;
+const APPLY_PAUSE_MS = 1;
 /** Choice: how soon after an outage other nodes get what waited, if no decision takes it along. */
 const RETRY_MS = 100;
 
@@ -31,8 +36,9 @@ export interface ExchangeOptions {
  * before them, in one round trip.
  *
  * Exactly once: a stream's mark moves from entry to entry by compare-and-swap in memory that all threads share, and the thread that moves
- * it applies the entry. Threads that read the same entries at the same time share the work, and none waits for another. A thread that
- * dies in between loses at most the one entry that it was about to apply. Entries of this life are left out by the store.
+ * it applies the entry. Threads that read the same entries at the same time share the work; a decision then waits until the others have
+ * applied their part. A thread that dies in between loses at most the one entry that it was about to apply. Entries of this life are left
+ * out by the store.
  *
  * Never rejects, and never throws.
  */
@@ -40,6 +46,7 @@ export class VelocityExchange {
   readonly #link: Link;
   readonly #values: EncryptedValues;
   readonly #marks: StreamMarks;
+  readonly #applier: Applier;
   readonly #foreign: ForeignEvents;
   readonly #encoder = new EventEncoder();
   readonly #life: string;
@@ -55,6 +62,7 @@ export class VelocityExchange {
     this.#link = link;
     this.#values = values;
     this.#marks = new StreamMarks(memory.marks);
+    this.#applier = new Applier(memory.appliers);
     this.#foreign = new ForeignEvents(memory);
     this.#life = this.#marks.life.toString(16);
     this.#sender = `${this.#life}-${randomBytes(6).toString('hex')}`;
@@ -78,7 +86,21 @@ export class VelocityExchange {
   async run(streams: Iterable<number>): Promise<boolean> {
     const trips: Trip[] = [];
     for (const stream of streams) this.#plan(stream, ENTRIES_PER_DECISION_MAX, trips);
-    return (await this.#travel(trips)).isComplete;
+    const { isComplete } = await this.#travel(trips);
+    if (!isComplete) return false;
+    const unapplied = this.#applier.unapplied(trips);
+    return unapplied.length === 0 || this.#untilApplied(unapplied);
+  }
+
+  /** Waits for other threads. Returns false if one takes longer than a decision may wait for the store. */
+  async #untilApplied(unapplied: readonly Unapplied[]): Promise<boolean> {
+    const endMs = performance.now() + LINK_DEADLINE_MS;
+    for (let turn = 1; unapplied.some((one) => this.#applier.isWaiting(one)); turn++) {
+      if (performance.now() > endMs) return false;
+      if (turn <= APPLY_TURNS) await setImmediate();
+      else await pause(APPLY_PAUSE_MS);
+    }
+    return true;
   }
 
   /** Reads these streams without sending. Returns those that have more entries; null if the store did not answer for all. */
@@ -176,7 +198,7 @@ export class VelocityExchange {
     }
     const { appended, isGap, isMore, upTo, entries } = result;
     if (isGap && after !== null) this.#gap(stream, after);
-    for (const entry of entries) this.#take(stream, entry);
+    this.#takeAll(stream, entries);
     if (after !== null) this.#marks.claim(stream, wordOfId(upTo));
     if (isMore) {
       travelled.isComplete = false;
@@ -193,6 +215,16 @@ export class VelocityExchange {
     const id = wordOfId(appended);
     this.#marks.own(stream, id);
     if (isNext) this.#marks.claim(stream, id);
+  }
+
+  #takeAll(stream: number, entries: readonly StreamEntry[]): void {
+    if (entries.length === 0) return;
+    this.#applier.begin(stream);
+    try {
+      for (const entry of entries) this.#take(stream, entry);
+    } finally {
+      this.#applier.end();
+    }
   }
 
   #take(stream: number, { id, life, sealed }: StreamEntry): void {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Link, MeasuredLink } from '../../../../src/cluster/link.ts';
 import { openLink } from '../../../../src/cluster/redis-link.ts';
 import { velocityKey } from '../../../../src/cluster/store-keys.ts';
@@ -12,6 +12,7 @@ import { isVelocityDegraded, readVelocityState } from '../../../../src/cluster/v
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 import type { Velocity } from '../../../../src/ports/velocity.ts';
 import type { HistoryEvent, HistoryFacts } from '../../../../src/risk/history.ts';
+import { Applier } from '../../../../src/velocity/applier.ts';
 import { createVelocityMemory, type VelocityMemory } from '../../../../src/velocity/memory.ts';
 import { SnapshotWriter } from '../../../../src/velocity/snapshot-writer.ts';
 import { loadSnapshot } from '../../../../src/velocity/snapshot.ts';
@@ -97,6 +98,41 @@ async function payments(node: VelocityNode, link: Link, sessionId = 'session-1')
 async function entries(): Promise<number> {
   return Number(await redis.command('XLEN', KEY));
 }
+
+describe.runIf(HAS_REDIS)('entries that another thread applies', () => {
+  test('A decision waits for them', async () => {
+    const node = openVelocityNode(await linkTo());
+    const velocity = node.worker();
+    const thread = new Applier(node.memory.appliers);
+    // The time that a decision may wait does not pass.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      let isDecided = false;
+      thread.begin(STREAM);
+      const decided = see(velocity).then(() => (isDecided = true));
+      await until('the exchange', async () => (await entries()) === 1);
+      for (let turn = 0; turn < 10; turn++) await new Promise((done) => setImmediate(done));
+      expect(isDecided).toBe(false);
+      thread.end();
+      await decided;
+      expect([isDegraded(node), node.marks.count('alone')]).toEqual([false, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('When they take longer than the store may, the decision is made without them and says so; a dead thread delays no further ones', async () => {
+    const node = openVelocityNode(await linkTo());
+    const velocity = node.worker();
+    const thread = new Applier(node.memory.appliers);
+    thread.begin(STREAM);
+    await see(velocity);
+    expect([isDegraded(node), node.marks.count('alone')]).toEqual([true, 1]);
+    await until('the end of the mark', () => !isDegraded(node));
+    await see(velocity);
+    expect([isDegraded(node), node.marks.count('alone')]).toEqual([false, 1]);
+  });
+});
 
 describe.runIf(HAS_REDIS)('a store that fails', () => {
   test('While it is paused each node counts alone, marked as degraded; afterwards every event is at the other once', async () => {
