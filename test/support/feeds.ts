@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type FeedOpened, type FeedOptions, RedisFeed } from '../../src/cluster/feed/redis-feed.ts';
+import type { Link } from '../../src/cluster/link.ts';
 import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
 import { openChangeTables } from '../../src/state/change-tables.ts';
 import { openStore, type Store } from '../../src/state/open-store.ts';
@@ -18,6 +19,8 @@ export interface FeedNode {
   readonly store: Store;
   readonly feed: RedisFeed;
   readonly opened: FeedOpened;
+  /** The connection that sends changes. */
+  readonly link: Link;
   /** Ends it in an orderly way. Idempotent. */
   close(): Promise<void>;
 }
@@ -51,7 +54,7 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
     await Promise.all([link.close(), waiting.close()]);
     await store.close();
   };
-  const node = { id, dataDir, store, feed, close: () => (closing ??= close()) };
+  const node = { id, dataDir, store, feed, link, close: () => (closing ??= close()) };
   onTestFinished(async () => {
     await node.close();
     rmSync(dataDir, { recursive: true, force: true });
