@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { longestFirst } from './longest-first.ts';
+import { keepFoldersInMemory } from './memory-folder.ts';
 
 /** Files that compare times: `.ci/run` runs them with nothing beside them. */
 const TIMED = ['forms', 'rhythm', 'speed', 'tokens'].map((name) => `test/browser/collector-${name}.test.ts`);
@@ -15,6 +16,8 @@ const LONGEST = [
 ];
 
 /** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
+keepFoldersInMemory();
+
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,

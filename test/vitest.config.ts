@@ -1,9 +1,8 @@
-import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { COMPILED, COMPILED_MODULES } from './compiled.ts';
+import { keepFoldersInMemory } from './memory-folder.ts';
 import { FEW_COLLECTIONS } from './processes.ts';
 import { filesWith, OF_SEVERAL_NODES } from './test-files.ts';
 
@@ -102,26 +101,6 @@ function secondsOf(file: TestSpecification): number {
 /** Files that replace modules by mocks. */
 const MOCKING = filesWith(/vi\.mock\(/);
 
-const MEMORY_FOLDER = '/dev/shm';
-/** Choice: several times the size of the folders of all concurrent tests. */
-const MEMORY_BYTES_MIN = 4 * 2 ** 30;
-
-/**
- * Puts the tests' folders into memory when there is room: they write 5 GB, and on a disk they would wait at each commit. Tests kill only
- * processes, whose writes survive in either location.
- */
-function keepFoldersInMemory(): void {
-  try {
-    accessSync(MEMORY_FOLDER, constants.W_OK);
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
-    if (bavail * bsize < MEMORY_BYTES_MIN) return;
-  } catch {
-    return;
-  }
-  const folder = mkdtempSync(join(MEMORY_FOLDER, 'gatehouse-tests-'));
-  process.env['TMPDIR'] = folder;
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-}
 keepFoldersInMemory();
 
 export default defineConfig({

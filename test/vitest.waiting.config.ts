@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { COMPILED, COMPILED_MODULES } from './compiled.ts';
 import { longestFirst } from './longest-first.ts';
+import { keepFoldersInMemory } from './memory-folder.ts';
 import { FEW_COLLECTIONS } from './processes.ts';
 import { CONTRACT, longTests, STORE } from './projects.ts';
 
@@ -38,6 +39,8 @@ const LONGEST = [
   'test/contract/cluster-changes',
   'test/contract/cluster-velocity',
 ];
+
+keepFoldersInMemory();
 
 export default defineConfig({
   ...COMPILED,

@@ -36,6 +36,24 @@ const RECONNECT_MS_MAX = 1_000;
 
 type Client = ReturnType<typeof openClient>;
 
+/** What the connections of this thread do at each tick. One timer for all: with one each, a quiet node woke up 60 times a second. */
+const ticks = new Set<() => void>();
+let timer: NodeJS.Timeout | null = null;
+
+function startTicks(tick: () => void): void {
+  ticks.add(tick);
+  timer ??= setInterval(() => {
+    for (const each of ticks) each();
+  }, PROBE_MS).unref();
+}
+
+function stopTicks(tick: () => void): void {
+  ticks.delete(tick);
+  if (ticks.size > 0 || timer === null) return;
+  clearInterval(timer);
+  timer = null;
+}
+
 /**
  * The connection to one primary, with its breaker. The client (`@redis/client`) writes, reads and parses; when and how often to connect is
  * decided here. The client itself would retry a command that no answer comes for without limit, keep what it holds in flight without
@@ -44,7 +62,7 @@ type Client = ReturnType<typeof openClient>;
 export class StoreConnection {
   readonly name: string;
   readonly address: StoreAddress;
-  readonly #timer: NodeJS.Timeout;
+  readonly #ticks = (): void => this.#tick();
   readonly #breaker = new Breaker(LATE_MAX);
   #client: Client | null = null;
   #connectAtMs = 0;
@@ -63,7 +81,7 @@ export class StoreConnection {
   constructor(address: StoreAddress) {
     this.address = address;
     this.name = `${address.host}:${address.port}`;
-    this.#timer = setInterval(() => this.#tick(), PROBE_MS).unref();
+    startTicks(this.#ticks);
     if (loadedRedis() === null) void loadRedis().then(() => this.#tick());
     else this.#tick();
   }
@@ -105,7 +123,7 @@ export class StoreConnection {
 
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#timer);
+    stopTicks(this.#ticks);
     this.#drop('closed');
   }
 

@@ -86,13 +86,19 @@ export const NODES_OF_TESTS = Number(process.env['GATEHOUSE_TEST_NODES'] ?? 0);
 /** Number of servers behind the address that `startServer` returns. Requests go to them in turn. */
 export const SERVERS_IN_TURN = Math.max(1, NODES_OF_TESTS);
 
+/**
+ * V8 collects the heap of each thread that grows quiet, up to three times within seconds, to give some MB back. Most servers of tests end
+ * soon after. Measured: a node of a cluster takes 49 instead of 79 ms of processor time a second from its 6th to its 18th second.
+ */
+const KEEP_HEAP = '--no-memory-reducer';
+
 /** Starts one server. */
 export async function startNode(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
   const child = spawn(
     process.execPath,
-    [...(options.nodeFlags ?? []), options.main ?? MAIN, 'serve', ...(options.words ?? [])],
+    [KEEP_HEAP, ...(options.nodeFlags ?? []), options.main ?? MAIN, 'serve', ...(options.words ?? [])],
     {
       env: {
         ...foreignEnvironment(),

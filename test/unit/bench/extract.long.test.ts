@@ -1,26 +1,15 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-
-/** Runs the extraction benches as built, from the command line, in their smoke mode, so that they stay runnable. */
-
-const BENCH = fileURLToPath(new URL('../../../dist/bench/extract.js', import.meta.url));
-
-async function smoke(name: string): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--smoke', name]);
-  return stdout.trimEnd().split('\n');
-}
+import { smokeBench } from '../../support/smoke-bench.ts';
 
 test('bench:extract pages turns the whole site into records', async () => {
-  const lines = await smoke('pages');
+  const lines = await smokeBench('extract', 'pages');
   expect(lines[0]).toBe('60 pages, 4 requests at a time, 1 rounds');
   expect(lines.filter((line) => /^service +[1-9]\d* +\d+\.\d\d +[1-9]\d* +\d+$/.test(line))).toHaveLength(1);
   expect(lines.at(-2)).toMatch(/^pages\/s, median of 1: [1-9]\d*$/);
 });
 
 test('bench:extract records reads all records, in each format', async () => {
-  const lines = await smoke('records');
+  const lines = await smokeBench('extract', 'records');
   for (const format of ['json', 'ndjson', 'csv']) {
     const rows = lines.filter((line) => line.startsWith(`${format}, `));
     expect(rows).toHaveLength(3);

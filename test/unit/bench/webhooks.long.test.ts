@@ -1,19 +1,8 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-
-/** Runs the webhook benches as built, from the command line, in their smoke mode, so that they stay runnable. */
-
-const BENCH = fileURLToPath(new URL('../../../dist/bench/webhooks.js', import.meta.url));
-
-async function smoke(name: string): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--smoke', name]);
-  return stdout.trimEnd().split('\n');
-}
+import { smokeBench } from '../../support/smoke-bench.ts';
 
 test('bench:webhooks isolation delivers every event of a healthy endpoint, at both servers in each phase', async () => {
-  const lines = await smoke('isolation');
+  const lines = await smokeBench('webhooks', 'isolation');
   const rows = lines.filter((line) => /^(all respond|\d+ of \d+ hang) /.test(line));
   expect(rows).toHaveLength(6);
   for (const row of rows) expect(row).toMatch(/ 180 +0$/);
@@ -21,7 +10,7 @@ test('bench:webhooks isolation delivers every event of a healthy endpoint, at bo
 });
 
 test('bench:webhooks throughput delivers the whole backlog', async () => {
-  const lines = await smoke('throughput');
+  const lines = await smokeBench('webhooks', 'throughput');
   expect(lines.at(-5)).toMatch(/^round 1 +\d+ +\d+ +\d+\.\d{3} +\d+\.\d{3}$/);
   const costs = String.raw`, µs: server [\d.]+ \(main thread [\d.]+\), bare sender [\d.]+, undici alone [\d.]+$`;
   expect(lines.at(-4)).toMatch(new RegExp(`^processor time per delivery, in all${costs}`));
@@ -33,7 +22,7 @@ test('bench:webhooks throughput delivers the whole backlog', async () => {
 });
 
 test('bench:webhooks decide has no refused request, with and without deliveries', async () => {
-  const lines = await smoke('decide');
+  const lines = await smokeBench('webhooks', 'decide');
   const rows = lines.filter((line) => /^(no webhooks|delivering) /.test(line));
   const [steady, fast] = [rows.slice(0, 4), rows.slice(4)];
   for (const row of steady) expect(row).toMatch(/ +\d+\.\d\d +\d+\.\d\d$/);
@@ -46,7 +35,7 @@ test('bench:webhooks decide has no refused request, with and without deliveries'
 });
 
 test('bench:webhooks down goes on deciding and prints the pending deliveries', async () => {
-  const lines = await smoke('down');
+  const lines = await smokeBench('webhooks', 'down');
   const rows = lines.filter((line) => /^all down, slice \d/.test(line));
   expect(rows).toHaveLength(2);
   for (const row of rows) expect(row).toMatch(/ [1-9]\d* +\d+ +10$/);
