@@ -226,7 +226,7 @@ describe('contract, 5.1: the decide response', () => {
 
   test('The session_mode is no_session, unverified or full', async () => {
     const collector = collectorToken(Math.floor(Date.now() / 1000) - 5);
-    // On a machine that stands still for 25 ms one of several nodes decides alone, and says so.
+    // On a machine that stands still for 25 ms one of several nodes decides alone.
     const mode = async (body: unknown): Promise<unknown> => {
       for (let n = 0; n < 5; n++) {
         const { session_mode: shown } = (await ask(body)).json;
