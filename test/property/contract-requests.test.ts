@@ -38,12 +38,15 @@ const text = mostly(fc.string());
 const entity = mostly(fc.oneof(fc.string(), fc.integer()));
 const header = mostly(fc.oneof(fc.string(), fc.integer(), fc.array(fc.string(), { maxLength: 3 })));
 
+/** Zod does not look at a value of the name `__proto__`; the reader does. */
+const anyName = fc.string().filter((name) => name !== '__proto__');
+
 const anyDecideBody = fc.record(
   {
     // Every field of the schema, so that one that the reader does not know is found.
     ...Object.fromEntries(Object.keys(DECIDE_REQUEST.shape).map((name) => [name, text])),
-    entity_keys: mostly(fc.dictionary(fc.string(), entity, { maxKeys: 4 })),
-    headers: mostly(fc.dictionary(fc.string(), header, { maxKeys: 4 })),
+    entity_keys: mostly(fc.dictionary(anyName, entity, { maxKeys: 4 })),
+    headers: mostly(fc.dictionary(anyName, header, { maxKeys: 4 })),
     timestamp: mostly(fc.oneof(fc.integer(), fc.constantFrom(2 ** 60, 1e300, -0))),
     outcome: mostly(fc.constantFrom(...OUTCOMES)),
     something_unknown: anyValue,
