@@ -24,6 +24,8 @@ describe('The command palette', () => {
   const selected = (page: Page): Locator => page.getByRole('dialog').getByRole('option', { selected: true });
 
   async function open(page: Page, text = ''): Promise<void> {
+    // The page listens to keys only after it has been drawn.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
     await page.keyboard.press('Control+k');
     await field(page).waitFor();
     if (text !== '') await page.keyboard.type(text);
