@@ -60,7 +60,7 @@ describe('What a decision keeps, and where records go', () => {
     // A preset takes its place, and the way back brings the rebuilt request again.
     await page.getByRole('link', { name: 'Tor' }).click();
     await rebuilt.waitFor({ state: 'detached' });
-    expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('185.220.101.1');
+    await expect.poll(() => page.getByLabel('Address', { exact: true }).inputValue()).toBe('185.220.101.1');
     await page.goBack();
     await rebuilt.waitFor();
     await expect.poll(() => page.getByLabel('Body').inputValue()).toContain(`rebuilt-${one.request_id}`);
