@@ -15,9 +15,9 @@ const LONGEST = [
   'test/browser/collector-automation',
 ];
 
-/** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
 keepFoldersInMemory();
 
+/** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,

@@ -62,7 +62,7 @@ function stopTicks(tick: () => void): void {
 export class StoreConnection {
   readonly name: string;
   readonly address: StoreAddress;
-  readonly #ticks = (): void => this.#tick();
+  readonly #onTick = (): void => this.#tick();
   readonly #breaker = new Breaker(LATE_MAX);
   #client: Client | null = null;
   #connectAtMs = 0;
@@ -81,7 +81,7 @@ export class StoreConnection {
   constructor(address: StoreAddress) {
     this.address = address;
     this.name = `${address.host}:${address.port}`;
-    startTicks(this.#ticks);
+    startTicks(this.#onTick);
     if (loadedRedis() === null) void loadRedis().then(() => this.#tick());
     else this.#tick();
   }
@@ -123,7 +123,7 @@ export class StoreConnection {
 
   close(): void {
     this.#isClosed = true;
-    stopTicks(this.#ticks);
+    stopTicks(this.#onTick);
     this.#drop('closed');
   }
 

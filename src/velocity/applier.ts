@@ -56,8 +56,9 @@ export class Applier {
     for (let slot = 1; slot <= last; slot++) {
       const word = Atomics.load(this.#words, slot);
       const at = (word & STREAM_MASK) - 1;
-      if (at < 0 || slot === this.#slot) continue;
-      if (of.some(({ stream }) => stream === at) && this.isWaiting({ slot, word })) found.push({ slot, word });
+      if (at < 0 || slot === this.#slot || !of.some(({ stream }) => stream === at)) continue;
+      const one = { slot, word };
+      if (this.isWaiting(one)) found.push(one);
     }
     return found;
   }

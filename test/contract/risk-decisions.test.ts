@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { bearer, fingerprintOf } from '../support/manage.ts';
 import { decide, gatehouse, get, newcomer, newCustomer, send, type Answer } from '../support/requests.ts';
 import { NODES_OF_TESTS, SERVERS_IN_TURN, startServer, type RunningServer } from '../support/server.ts';
+import { eventually } from '../support/webhooks.ts';
 
 /** Contract, 3 to 6: a test for each sentence that a decision can show. */
 
@@ -227,13 +228,11 @@ describe('contract, 5.1: the decide response', () => {
   test('The session_mode is no_session, unverified or full', async () => {
     const collector = collectorToken(Math.floor(Date.now() / 1000) - 5);
     // On a machine that stands still for 25 ms one of several nodes decides alone, and reports it for a second.
-    const mode = async (body: unknown): Promise<unknown> => {
-      for (let n = 0; ; n++) {
+    const mode = (body: unknown): Promise<unknown> =>
+      eventually('a decision of all nodes together', async () => {
         const { session_mode: shown } = (await ask(body)).json;
-        if (shown !== 'degraded' || n === 50) return shown;
-        await new Promise((done) => setTimeout(done, 100));
-      }
-    };
+        return shown === 'degraded' ? null : shown;
+      });
     expect(await mode({})).toBe('no_session');
     expect(await mode(newcomer())).toBe('unverified');
     expect(await mode({ ...newcomer(), session_token: collector })).toBe('full');

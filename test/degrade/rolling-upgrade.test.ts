@@ -109,7 +109,7 @@ async function listed(node: number): Promise<readonly string[]> {
 
 const expected = (): readonly string[] => blocked.map((hash, n) => `${hash} note ${n + 1}`).toSorted();
 
-/** Customers by the node that made them. */
+/** Customers by the node that made them: one is enough, and each command is a process. */
 const customers: string[] = [];
 
 async function customerOf(node: number): Promise<string> {
@@ -118,21 +118,18 @@ async function customerOf(node: number): Promise<string> {
   return (JSON.parse(made.out) as { customer_id: string }).customer_id;
 }
 
-let turn = 0;
-
-/** Makes a list entry through each node and a key through the next one, and waits until all nodes have them. A command is a process. */
+/** Makes a list entry and a key through each node, and waits until all nodes have them. */
 async function writeThroughAll(): Promise<void> {
   for (let node = 0; node < COUNT; node++) {
     expect((await put(node)).status).toBe(201);
     for (let each = 0; each < COUNT; each++) await expect.poll(() => listed(each), POLL).toEqual(expected());
+    const customer = (customers[node] ??= await customerOf(node));
+    const keyWords = ['--json', '--data-dir', nodes.at(node).dataDir, 'keys', 'create', '--customer', customer];
+    const keys = await command(keyWords, { env: nodes.env(node) });
+    const { secret_key: key } = JSON.parse(keys.out) as { secret_key: string };
+    for (let each = 0; each < COUNT; each++)
+      await expect.poll(async () => (await decide(nodes.at(each).url, key)).status, POLL).toBe(200);
   }
-  const node = turn++ % COUNT;
-  const customer = (customers[node] ??= await customerOf(node));
-  const keyWords = ['--json', '--data-dir', nodes.at(node).dataDir, 'keys', 'create', '--customer', customer];
-  const keys = await command(keyWords, { env: nodes.env(node) });
-  const { secret_key: key } = JSON.parse(keys.out) as { secret_key: string };
-  for (let each = 0; each < COUNT; each++)
-    await expect.poll(async () => (await decide(nodes.at(each).url, key)).status, POLL).toBe(200);
 }
 
 /** Version in which the newest list entry is in the stream of changes. */

@@ -78,6 +78,15 @@ describe('the reader of decide bodies and their schema', () => {
     expect(Math.min(accepted, refused)).toBeGreaterThan(100);
   });
 
+  test.each(['entity_keys', 'headers'])(
+    'The decide reader checks a value of the name __proto__ in %s like any other',
+    (field) => {
+      const kindOf = (value: string): string =>
+        parseDecideRequest(Buffer.from(`{"${field}":{"__proto__":${value}}}`)).kind;
+      expect([kindOf('"text"'), kindOf('{}')]).toEqual(['request', 'fault']);
+    },
+  );
+
   test.each([[], 'text', 7, null, true])(
     'The decide reader and its schema both refuse %j, which is not an object',
     (body) => {

@@ -1,16 +1,12 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { STAGES } from '../../../bench/micro/index.ts';
 import { runStage } from '../../../bench/micro/stage.ts';
+import { smokeBench } from '../../support/smoke-bench.ts';
 
 /**
  * Runs the benches in their smoke mode, so that they stay runnable. Each task checks its own results: a task that measured a refusal would
  * throw.
  */
-
-const MICRO = fileURLToPath(new URL('../../../dist/bench/micro.js', import.meta.url));
 
 describe('the micro benches', () => {
   test.each(STAGES.map((stage) => [stage.name, stage] as const))('%s', async (name, stage) => {
@@ -27,15 +23,16 @@ describe('the micro benches', () => {
   });
 
   test('The pool hop runs as built, from the command line', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [MICRO, '--smoke', 'pool']);
-    const [head, ...rows] = stdout.trimEnd().split('\n');
+    const [head, ...rows] = await smokeBench('micro', 'pool');
     expect(head).toMatch(/^stage +task +ns\/op +median +p99 +samples +ops\/sample$/);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(row).toMatch(/^pool hop +\w.* +\d+ +\d+ +\d+ +2 +16$/);
   });
 
   test('An unknown stage name is refused', async () => {
-    const run = promisify(execFile)(process.execPath, [MICRO, '--smoke', 'no such stage']);
-    await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('pool hop') as string });
+    await expect(smokeBench('micro', 'no such stage')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('pool hop') as string,
+    });
   });
 });
