@@ -192,11 +192,26 @@ class RoundTrip {
   }
 
   /**
-   * Starts the deadline. When it has passed, replies that have already arrived are still read: after a pause of this thread its timers run
-   * before its sockets, and a store that answered in time must not count as late.
+   * Starts the deadline after the commands have left: the client writes them at the end of this turn of the event loop. When it has
+   * passed, replies that have already arrived are still read: after a pause of this thread its timers run before its sockets, and a store
+   * that answered in time must not count as late.
    */
   arm(deadlineMs: number): void {
-    if (!this.isOver) this.#timer = setTimeout(() => setImmediate(() => this.#expire()), deadlineMs);
+    if (this.isOver) return;
+    // Runs after the client's own, which was queued before.
+    setImmediate(() => this.#expireAfter(deadlineMs, performance.now() + deadlineMs));
+  }
+
+  /** Node.js counts a timer from the beginning of the turn, so one that is set after a pause within it is too short. */
+  #expireAfter(delayMs: number, untilMs: number): void {
+    if (this.isOver) return;
+    this.#timer = setTimeout(() => {
+      setImmediate(() => {
+        const leftMs = untilMs - performance.now();
+        if (leftMs > 0) this.#expireAfter(leftMs, untilMs);
+        else this.#expire();
+      });
+    }, delayMs);
   }
 
   #expire(): void {

@@ -42,9 +42,12 @@ let timer: NodeJS.Timeout | null = null;
 
 function startTicks(tick: () => void): void {
   ticks.add(tick);
-  timer ??= setInterval(() => {
-    for (const each of ticks) each();
-  }, PROBE_MS).unref();
+  timer ??= setInterval(() => setImmediate(runTicks), PROBE_MS).unref();
+}
+
+/** After a pause of this thread its timers run before its sockets, so the replies that have arrived meanwhile are read first. */
+function runTicks(): void {
+  for (const each of ticks) each();
 }
 
 function stopTicks(tick: () => void): void {
