@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
 import { committed, type StoreFault } from '../state/durable.ts';
 import { type ExtractStore, openJobTables } from '../state/extract-store.ts';
-import { ask, listOf, textOf } from './feed/feed-store.ts';
+import { ask, listOf, textOf, timeCommand, timeOf } from './feed/feed-store.ts';
 import type { Link } from './link.ts';
 import {
   claimGiving,
@@ -95,11 +95,13 @@ export class JobSnapshots {
     const { link, node, store } = this.#parts;
     if (this.#isTaking || this.#isClosed) return;
     const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, listOf);
-    if (rows.kind === 'away') return;
+    if (rows.kind === 'away' || rows.value.length === 0) return;
+    const time = await ask(link, timeCommand(KEYS.wanted), timeOf);
+    if (time.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
       if (textOf(rows.value[at]) === node) continue;
       const wanted = readWanted(textOf(rows.value[at + 1]));
-      if (wanted === null || Date.now() - wanted.atMs > WANTED_MS || wanted.tables !== TABLES) continue;
+      if (wanted === null || time.value - wanted.atMs > WANTED_MS || wanted.tables !== TABLES) continue;
       if (store.counters.get('jobLog') < wanted.atLeast) continue;
       await this.#give(wanted.id);
     }
@@ -150,6 +152,7 @@ interface JobsTaken {
 
 interface Wanted {
   readonly id: string;
+  /** On the store's clock, Unix ms. */
   readonly atMs: number;
   readonly atLeast: number;
   /** Version of the tables that the node reads. */

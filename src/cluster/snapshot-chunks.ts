@@ -6,7 +6,7 @@ import type { ChangeTable } from '../state/change-tables.ts';
 import { committed, fault, type StoreFault, writtenInSteps } from '../state/durable.ts';
 import type { Environment } from '../state/environment.ts';
 import type { Link } from './link.ts';
-import { ask, listOf } from './feed/feed-store.ts';
+import { ask, listOf, timeCommand, timeOf } from './feed/feed-store.ts';
 
 /**
  * Copies of tables from one node to another, in encrypted chunks through the store. Who wants a copy asks for it under an id of this
@@ -216,7 +216,10 @@ async function want(
   node: string,
   request: Wish & { readonly id: string },
 ): Promise<void> {
-  const record = JSON.stringify({ ...request, atMs: Date.now() });
+  // Givers compare the time with theirs, and the clock of a node may be minutes off.
+  const time = await ask(link, timeCommand(keys.wanted), timeOf);
+  if (time.kind === 'away') return;
+  const record = JSON.stringify({ ...request, atMs: Math.round(time.value) });
   await ask(link, { key: keys.wanted, args: ['HSET', keys.wanted, node, record] }, Number);
 }
 

@@ -126,6 +126,17 @@ export async function ask<T>(
   return readSent(sent, read);
 }
 
+/** The command for the clock of the primary that has `key`, which the nodes share. `timeOf` reads its reply. */
+export function timeCommand(key: string): Command {
+  return { key, args: ['EVAL', "return redis.call('TIME')", '1', key] };
+}
+
+/** Unix ms. */
+export function timeOf(reply: Reply): number {
+  const [seconds, microseconds] = listOf(reply);
+  return Number(textOf(seconds)) * 1000 + Number(textOf(microseconds)) / 1000;
+}
+
 function readSent<T>(sent: Sent | undefined, read: (reply: Reply) => T): Asked<T> {
   if (sent === undefined) return { kind: 'away', what: 'down', detail: 'nothing was sent' };
   if (sent.kind === 'fault') return { kind: 'away', what: sent.what, detail: sent.detail };

@@ -354,10 +354,12 @@ export class RedisFeed implements StateFeed {
 
   async #give(wanted: readonly Wanted[]): Promise<void> {
     const options = this.#options;
-    if (this.#isGiving || options === null || this.#state.kind !== 'current') return;
+    const replicas = this.#replicas;
+    if (this.#isGiving || options === null || replicas === null || this.#state.kind !== 'current') return;
     this.#isGiving = true;
     for (const one of wanted) {
-      if (Date.now() - one.atMs < WANTED_MS) await giveSnapshot(this.#snapshotParts(options), options.node, one);
+      if (replicas.storeNowMs - one.atMs < WANTED_MS)
+        await giveSnapshot(this.#snapshotParts(options), options.node, one);
     }
     this.#isGiving = false;
   }

@@ -1,7 +1,7 @@
 import type { ChangeFormats } from '../../state/change-formats.ts';
 import type { Command, Link, Reply } from '../link.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
-import { FEED_DEADLINE_MS, listOf, textOf } from './feed-store.ts';
+import { FEED_DEADLINE_MS, listOf, textOf, timeCommand, timeOf } from './feed-store.ts';
 
 /** What a node tells the others about its copy of the data. */
 export interface ReplicaFacts {
@@ -30,6 +30,7 @@ export interface Replica extends ReplicaFacts {
 /** A request for a snapshot. */
 export interface Wanted {
   readonly id: string;
+  /** On the store's clock, Unix ms. */
   readonly atMs: number;
   /** Version of the tables that the node reads. */
   readonly tables: number;
@@ -124,7 +125,7 @@ export class Replicas {
       { key: REPLICAS_KEY, args: ['HSET', REPLICAS_KEY, id, record] },
       { key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] },
       { key: WANTED_KEY, args: ['HGETALL', WANTED_KEY] },
-      { key: REPLICAS_KEY, args: TIME },
+      timeCommand(REPLICAS_KEY),
     ];
     const sentAtMs = Date.now();
     const [stored, all, wanted, time] = await link.send(commands, FEED_DEADLINE_MS);
@@ -149,14 +150,6 @@ export class Replicas {
   }
 }
 
-/** The store's clock, asked where the feed is. */
-const TIME = ['EVAL', "return redis.call('TIME')", '1', REPLICAS_KEY] as const;
-
-function timeOf(reply: Reply): number {
-  const [seconds, microseconds] = listOf(reply);
-  return Number(textOf(seconds)) * 1000 + Number(textOf(microseconds)) / 1000;
-}
-
 /** Reads the reports of all nodes, dead ones included, in the order of their ids. */
 export async function readReplicas(link: Link): Promise<readonly Replica[] | null> {
   const [sent] = await link.send([{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }], FEED_DEADLINE_MS);
@@ -164,7 +157,7 @@ export async function readReplicas(link: Link): Promise<readonly Replica[] | nul
 }
 
 export async function readStoreClock(link: Link): Promise<number | null> {
-  const [sent] = await link.send([{ key: REPLICAS_KEY, args: TIME }], FEED_DEADLINE_MS);
+  const [sent] = await link.send([timeCommand(REPLICAS_KEY)], FEED_DEADLINE_MS);
   return sent?.kind === 'reply' ? timeOf(sent.reply) : null;
 }
 

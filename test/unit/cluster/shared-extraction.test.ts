@@ -3,6 +3,7 @@ import { decodeFirst } from '../../../src/extract/first-answer.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import type { Extraction } from '../../../src/work/extraction-job.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
+import { withOwnClock } from '../../support/own-clock.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 import { SharedNode, type SharedNodeOptions } from '../../support/shared-extraction.ts';
 import { customer } from '../state/support.ts';
@@ -277,6 +278,15 @@ describe('the shared store', () => {
     expect(await fresh.recordsOf(me, own.id)).toEqual(['x', 'y']);
     const later = await create(a);
     for (const node of [again, fresh]) expect((await jobAt(node, later.id))?.id).toBe(later.id);
+  });
+
+  test('A new node whose clock is ten minutes behind takes all jobs from another node', async () => {
+    const a = await open('a', { logBytesMax: 20_000 });
+    const jobs: Extraction[] = [];
+    for (let n = 0; n < 60; n++) jobs.push(await create(a));
+    const late = await withOwnClock(-600_000, () => open('b', { logBytesMax: 20_000 }));
+    expect(late.gaps.length).toBe(1);
+    for (const { id } of jobs) expect((await jobAt(late, id))?.id).toBe(id);
   });
 
   test('Without a node that has the missed jobs, a node drops its unfinished ones, says so, and follows later entries', async () => {

@@ -10,6 +10,7 @@ import { newCustomer } from '../../../../src/state/key-changes.ts';
 import { openStore } from '../../../../src/state/open-store.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, openNode, rowsOf, until } from '../../../support/feeds.ts';
+import { withOwnClock } from '../../../support/own-clock.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';
 import { open, value } from '../../state/support.ts';
 
@@ -55,6 +56,13 @@ describe.runIf(HAS_REDIS)('founding and joining', () => {
     expect(next.number).toBe(2);
     await caughtUp([founder, joiner]);
     expect(namesOf(founder)).toEqual(['old', 'new']);
+  });
+
+  test('A node whose clock is ten minutes behind gets the data of the others', async () => {
+    const founder = await openNode(redis.url, { dataDir: await aloneWith('old') });
+    const joiner = await withOwnClock(-600_000, () => openNode(redis.url));
+    expect(joiner.opened).toEqual({ kind: 'ok', how: 'joined' });
+    expect(rowsOf(joiner.store)).toEqual(rowsOf(founder.store));
   });
 
   test('Of nodes that start at once one founds the cluster, and the others have its data', async () => {
