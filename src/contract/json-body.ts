@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { problem, type Problem } from './problem.ts';
-import { JSON_DEPTH_MAX } from '../kernel/limits.ts';
+import { pickMembers } from './json-members.ts';
+import { JSON_DEPTH_MAX, JSON_TEXTS_MAX } from '../kernel/limits.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type ParsedJson<T> = { readonly kind: 'json'; readonly value: T } | JsonFault;
@@ -10,19 +11,23 @@ interface JsonFault {
   readonly problem: Problem;
 }
 
-/** Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory. */
-export function parseJsonObject(bytes: Buffer): ParsedJson<JsonObject> {
-  const parsed = parseJson(bytes);
+/**
+ * Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory. With
+ * `wanted`, a body of more than `JSON_TEXTS_MAX` names and texts is parsed without the members that have other names, and the first
+ * `JSON_TEXTS_MAX` of the wanted ones count.
+ */
+export function parseJsonObject(bytes: Buffer, wanted?: ReadonlySet<string>): ParsedJson<JsonObject> {
+  const shape = scanShape(bytes);
+  const parsed =
+    wanted !== undefined && shape.texts > JSON_TEXTS_MAX ? parseWanted(bytes, shape, wanted) : parseJson(bytes, shape);
   if (parsed.kind === 'fault') return parsed;
   const { value, topLevelNames } = parsed;
-  return isObject(value)
-    ? checkNames(value, topLevelNames)
-    : fault('invalid_request', 'The body is not a JSON object.');
+  return isObject(value) ? checkNames(value, topLevelNames) : NO_OBJECT;
 }
 
 /** Does the same, and also accepts arrays. */
 export function parseJsonObjectOrArray(bytes: Buffer): ParsedJson<JsonObject | readonly unknown[]> {
-  const parsed = parseJson(bytes);
+  const parsed = parseJson(bytes, scanShape(bytes));
   if (parsed.kind === 'fault') return parsed;
   const { value, topLevelNames } = parsed;
   if (Array.isArray(value)) return { kind: 'json', value: value as readonly unknown[] };
@@ -32,19 +37,32 @@ export function parseJsonObjectOrArray(bytes: Buffer): ParsedJson<JsonObject | r
 
 type Parsed = { readonly kind: 'parsed'; readonly value: unknown; readonly topLevelNames: number } | JsonFault;
 
-function parseJson(bytes: Buffer): Parsed {
-  const shape = scanShape(bytes);
-  if (shape.depth > JSON_DEPTH_MAX)
-    return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
-  let text: string;
-  if (isAscii(bytes)) text = bytes.latin1Slice();
-  else if (isUtf8(bytes)) text = bytes.utf8Slice();
-  else return fault('malformed_json', 'The body is not valid UTF-8.');
+function parseJson(bytes: Buffer, { depth, topLevelNames }: Shape): Parsed {
+  const text = textOf(bytes, depth);
+  if (typeof text !== 'string') return text;
   try {
-    return { kind: 'parsed', value: JSON.parse(text), topLevelNames: shape.topLevelNames };
+    return { kind: 'parsed', value: JSON.parse(text), topLevelNames };
   } catch {
-    return fault('malformed_json', 'The body is not valid JSON.');
+    return MALFORMED;
   }
+}
+
+function parseWanted(bytes: Buffer, { depth }: Shape, wanted: ReadonlySet<string>): Parsed {
+  const text = textOf(bytes, depth);
+  if (typeof text !== 'string') return text;
+  const members = pickMembers(text, wanted, JSON_TEXTS_MAX);
+  if (members.kind === 'malformed') return MALFORMED;
+  if (members.kind === 'not_object') return NO_OBJECT;
+  if (members.hasDuplicate) return DUPLICATE_NAME;
+  const value = JSON.parse(members.json) as JsonObject;
+  return { kind: 'parsed', value, topLevelNames: Object.keys(value).length };
+}
+
+/** `depth`: of its nesting. */
+function textOf(bytes: Buffer, depth: number): string | JsonFault {
+  if (depth > JSON_DEPTH_MAX) return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
+  if (isAscii(bytes)) return bytes.latin1Slice();
+  return isUtf8(bytes) ? bytes.utf8Slice() : fault('malformed_json', 'The body is not valid UTF-8.');
 }
 
 /** JSON.parse keeps the last of equal names, so fewer names than colons at the top level means that a name is duplicated. */
@@ -52,7 +70,7 @@ function checkNames(value: JsonObject, topLevelNames: number): ParsedJson<JsonOb
   let names = 0;
   for (const _name in value) names++;
   if (names === topLevelNames) return { kind: 'json', value };
-  return fault('invalid_request', 'A name occurs twice at the top level of the body.');
+  return DUPLICATE_NAME;
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -63,11 +81,17 @@ function fault(code: 'malformed_json' | 'invalid_request', detail: string): Json
   return { kind: 'fault', problem: problem(code, detail) };
 }
 
+const MALFORMED = fault('malformed_json', 'The body is not valid JSON.');
+const NO_OBJECT = fault('invalid_request', 'The body is not a JSON object.');
+const DUPLICATE_NAME = fault('invalid_request', 'A name occurs twice at the top level of the body.');
+
 interface Shape {
   /** Deepest nesting; the top-level object is 1. */
   readonly depth: number;
   /** Colons directly inside the top-level object: its names, duplicates included. */
   readonly topLevelNames: number;
+  /** Names and texts, at any depth. */
+  readonly texts: number;
 }
 
 /**
@@ -79,10 +103,12 @@ function scanShape(bytes: Uint8Array): Shape {
   let depth = 0;
   let deepest = 0;
   let names = 0;
+  let texts = 0;
   const length = bytes.length;
   for (let i = 0; i < length; i++) {
     switch (bytes[i] ?? 0) {
       case 0x22: // a string: skip to its end
+        texts++;
         for (i++; i < length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++;
         break;
       case 0x5b:
@@ -100,5 +126,5 @@ function scanShape(bytes: Uint8Array): Shape {
       default:
     }
   }
-  return { depth: deepest, topLevelNames: names };
+  return { depth: deepest, topLevelNames: names, texts };
 }

@@ -33,6 +33,19 @@ export type ParsedRequest =
 /** Choice: all wrong fields of the top level, and a few below it; thousands of errors must not exceed the size of a response slot. */
 const FIELD_ERRORS_MAX = 10;
 
+const FIELDS: ReadonlySet<string> = new Set([
+  'ip',
+  'user_agent',
+  'url',
+  'referrer',
+  'session_token',
+  'entity_keys',
+  'headers',
+  'event_type',
+  'outcome',
+  'timestamp',
+]);
+
 const NO_ENTITIES: readonly Entity[] = [];
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
@@ -41,7 +54,7 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
  * effect. `bytes` may be a view of shared memory.
  */
 export function parseDecideRequest(bytes: Buffer): ParsedRequest {
-  const parsed = parseJsonObject(bytes);
+  const parsed = parseJsonObject(bytes, FIELDS);
   return parsed.kind === 'fault' ? parsed : readFields(parsed.value);
 }
 

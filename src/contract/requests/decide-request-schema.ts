@@ -48,7 +48,8 @@ export const DECIDE_REQUEST = z
   .meta({
     id: 'DecideRequest',
     description:
-      'At most 32 levels deep, no duplicate names at the top level. null means absent; unknown fields are ignored.',
+      'At most 32 levels deep, no duplicate names at the top level. The first 1,024 names and texts in the known fields count. ' +
+      'null means absent; unknown fields are ignored.',
     examples: [
       {
         event_type: 'login',

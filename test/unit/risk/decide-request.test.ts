@@ -214,6 +214,44 @@ describe('a decide body', () => {
     expect(read('{"url":"a\\":\\"b:c","referrer":"\\\\","a:b":":"}').url).toBe('a":"b:c');
   });
 
+  test('Thousands of names and texts that no field has are ignored, and still checked', () => {
+    const names = (count: number): string => Array.from({ length: count }, (_, n) => `"unknown-${n}":"${n}"`).join();
+    const body = (rest: string, count = 2_000): string =>
+      `{"ip":"::1",${names(count)},"junk":{${names(count)}}${rest}}`;
+    expect(read(body(',"headers":{"A":"b"},"url":"größer"'))).toEqual({
+      ...EMPTY,
+      ip: '::1',
+      url: 'größer',
+      headers: new Map([['a', 'b']]),
+    });
+    const malformed = { status: 400, code: 'malformed_json' };
+    const invalid = { status: 400, code: 'invalid_request' };
+    for (const rest of [',', ',"junk2":[1 2]', ',"junk2":nul', ',"a":"\\x"', '}']) {
+      expect(faultOf(body(rest))).toMatchObject(malformed);
+    }
+    for (const rest of [',"ip":"::1"', ',"unknown-7":1', ',"\\u0069p":1', ',"ip2":1,"ip2":2', ',"url":1']) {
+      expect(faultOf(body(rest))).toMatchObject(invalid);
+    }
+    expect(faultOf(`[{${names(2_000)}}]`)).toMatchObject(invalid);
+    expect(faultOf(`"${'a'.repeat(10)}"`)).toMatchObject(invalid);
+  });
+
+  test('The first 1,024 names and texts in the documented fields count', () => {
+    const headers = (count: number): string => Array.from({ length: count }, (_, n) => `"h${n}":"${n}"`).join();
+    expect(read(`{"headers":{${headers(600)}},"junk":["a","b","c"]}`).headers.size).toBe(64);
+    const texts = (count: number): string => Array.from({ length: count }, (_, n) => `"${n}"`).join();
+    const { headers: cut, ip } = read(
+      `{"headers":{"a":[${texts(5_000)}],"b":"c"},"entity_keys":{${headers(9)}},"ip":"::1"}`,
+    );
+    expect([...cut.keys()]).toEqual(['a']);
+    expect(cut.get('a')?.split(', ')).toEqual(Array.from({ length: 1_023 }, (_, n) => String(n)));
+    expect(ip).toBe('::1');
+    expect(read(`{"entity_keys":{${headers(3_000)}}}`).entities).toHaveLength(32);
+    // What does not count is still checked.
+    expect(faultOf(`{"headers":{${headers(3_000)},"x":}}`)).toMatchObject({ status: 400, code: 'malformed_json' });
+    expect(faultOf(`{"url":{${headers(600)}}}`)).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+
   test('32 levels of nesting are accepted and 33 are rejected, whatever the strings contain', () => {
     expect(read(nested(32))).toEqual(EMPTY);
     expect(faultOf(nested(33))).toMatchObject({ status: 400, code: 'invalid_request' });
