@@ -23,6 +23,13 @@ const LABELS = 500;
 const OUTCOMES = 1_000;
 /** Choice: one endpoint of each kind of hostile receiver four times. */
 const HOSTILE_PER_SECOND = 50;
+/** Decide bodies with names that the service has not seen: the largest body at the rate of one public address, and what is parsed as it is. */
+const NEW_NAMES = [
+  { names: 5_400, perSecond: 50 },
+  { names: 500, perSecond: 200 },
+];
+const NEW_NAME_BODIES = 400;
+const PADDING_CHARACTERS = 64_000;
 
 const calls = (name: string, atOnce: number, callsOf: Flood['callsOf']): Flood => ({
   name,
@@ -103,6 +110,20 @@ export function floods(nextBody: () => string): readonly Flood[] {
       perSecond: FLOOD_PER_SECOND,
     },
     {
+      ...calls('control, decisions with 64 KB in one text', 1, () => [
+        post('decision', '/v1/decide', { session_token: 's', padding: 'x'.repeat(PADDING_CHARACTERS) }),
+      ]),
+      kind: 'decisions',
+      perSecond: HOSTILE_PER_SECOND,
+    },
+    ...NEW_NAMES.map(({ names, perSecond }) => ({
+      ...calls(`decisions with ${names.toLocaleString('en')} new names, ${perSecond} a second`, 1, () =>
+        Array.from({ length: NEW_NAME_BODIES }, (_, n) => post('decision', '/v1/decide', withNewNames(n, names))),
+      ),
+      kind: 'decisions' as const,
+      perSecond,
+    })),
+    {
       name: '20 hostile webhooks at one host',
       atOnce: 1,
       kind: 'decisions',
@@ -118,4 +139,10 @@ function signIn({ port }: Side, key: string): Call {
     headers: { 'x-gatehouse': '1', origin: `http://127.0.0.1:${port}` },
     isKeyless: true,
   };
+}
+
+/** `n`: number of the body; each has other names. */
+function withNewNames(n: number, names: number): string {
+  const members = Array.from({ length: names }, (_, i) => `"${(n * names + i).toString(36).padStart(5, '_')}":1`);
+  return `{"session_token":"s${n}",${members.join(',')}}`;
 }
