@@ -23,7 +23,7 @@ const LABELS = 500;
 const OUTCOMES = 1_000;
 /** Choice: one endpoint of each kind of hostile receiver four times. */
 const HOSTILE_PER_SECOND = 50;
-/** Decide bodies with names that the service has not seen: the largest body at the rate of one public address, and what is parsed as it is. */
+/** Decide bodies with names that the service has not seen: the largest at the rate of one public address, and some that are parsed. */
 const NEW_NAMES = [
   { names: 5_400, perSecond: 50 },
   { names: 500, perSecond: 200 },

@@ -287,10 +287,12 @@ export const SHADOW_REVIEWS_PER_CUSTOMER_MAX = 100_000;
 export const SHADOW_REVIEWS_KEEP_SECONDS = 30 * 86_400;
 /** Choice: rows that wait for their write, some 8 MB; at the usual 1 % that is 1,600,000 decisions between two writes. */
 export const SHADOW_REVIEWS_WAITING_MAX = 16_384;
-/** Measured: 10,000 rows in writes of this size take 190 ms including their syncs, some 9 ms each. */
-export const SHADOW_REVIEWS_PER_WRITE = 500;
+/** Choice: the main thread writes as many in some 1 ms. */
+export const SHADOW_REVIEWS_PER_WRITE = 100;
 /** Choice: rows scanned per call of a review queue's page, so that a rare verdict's filter never blocks the main thread for long. */
 export const SHADOW_REVIEWS_SCAN_ROWS_MAX = 10_000;
+/** Choice: rows looked at in one transaction on the main thread to find those to evict, some 0.5 ms. */
+export const SHADOW_REVIEWS_EVICTION_ROWS_MAX = 500;
 
 // Audit log
 

@@ -192,12 +192,13 @@ export class ShadowReviews {
 
   /**
    * For `apply`: returns the keys of rows to evict, the oldest without a verdict first, which nobody reviewed.
-   * Choice: scans at most `scanRowsMax` rows, as a page does; if too few of them lack a verdict, the oldest rows follow, whose labels stay.
+   * Looks at the oldest `scanRowsMax` rows, or `count` if that is more; if too few of them lack a verdict, the oldest rows follow, whose
+   * labels stay.
    */
   evictable(customer: CustomerNumber, count: number, scanRowsMax: number): readonly Buffer[] {
     const open: Buffer[] = [];
     const judged: Buffer[] = [];
-    const range = { start: u32Key(customer), end: endOfCustomer(customer), limit: scanRowsMax };
+    const range = { start: u32Key(customer), end: endOfCustomer(customer), limit: Math.max(count, scanRowsMax) };
     for (const { key, value } of this.#table.database.getRange(range)) {
       if (value[0] === 0) open.push(Buffer.from(key));
       else if (judged.length < count) judged.push(Buffer.from(key));
@@ -226,7 +227,9 @@ export class ShadowReviews {
   async #flush(): Promise<StoreFault | null> {
     for (const [customer, own] of this.#waiting) {
       while (own.records.length + own.rows.size > 0) {
-        const some = [...(this.#rowsWaiting(customer)?.values() ?? [])].slice(0, this.#bounds.perWrite);
+        const { perWrite } = this.#bounds;
+        this.#decode(own, own.records.splice(0, Math.max(0, perWrite - own.rows.size)));
+        const some = [...own.rows.values()].slice(0, perWrite);
         const written = await this.#save(customer, some);
         // Readers found the rows in memory until here; unwritten ones stay there for the next flush.
         if (written.kind === 'fault') return written;

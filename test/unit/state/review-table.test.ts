@@ -42,7 +42,11 @@ function enqueue(reviews: ShadowReviews, number: number, count: number, from = N
 
 function bounded(
   store: Store,
-  { perCustomerMax = 100, ...bounds }: Partial<ReviewBounds & { perCustomerMax: number }>,
+  {
+    perCustomerMax = 100,
+    evictionRowsMax = 1000,
+    ...bounds
+  }: Partial<ReviewBounds & { perCustomerMax: number; evictionRowsMax: number }>,
 ): ShadowReviews {
   const all = { waitingMax: 1000, perWrite: 7, scanRowsMax: 1000, ...bounds };
   const feed = boundedFeed(
@@ -57,7 +61,7 @@ function bounded(
     },
     {
       shadowReviews: perCustomerMax,
-      shadowReviewsScanned: all.scanRowsMax,
+      shadowReviewsScanned: evictionRowsMax,
     },
   );
   const reviews = new ShadowReviews(
@@ -264,7 +268,7 @@ describe('limits of the review queue', () => {
 
   test('If every row has a verdict, the oldest are evicted and their labels stay', async () => {
     const store = tempStore();
-    const reviews = bounded(store, { perCustomerMax: 3, scanRowsMax: 3 });
+    const reviews = bounded(store, { perCustomerMax: 3, evictionRowsMax: 3 });
     const ids = enqueue(reviews, 1, 3);
     await reviews.flush();
     for (const id of ids) await value(writesOf(store).feedback.judge(customer(1), id, 'fraud', NOW));
@@ -272,6 +276,23 @@ describe('limits of the review queue', () => {
     await reviews.flush();
     expect(await idsOf(reviews, 1)).toEqual([newest, ids[2], ids[1]]);
     expect(store.labels.labelOf(customer(1), ids[0] ?? '')).toBe('fraud');
+  });
+
+  test('Only the oldest rows are looked at for one without a verdict, however many have one', async () => {
+    const store = tempStore();
+    const reviews = bounded(store, { perCustomerMax: 10, evictionRowsMax: 3 });
+    const ids = enqueue(reviews, 1, 10);
+    await reviews.flush();
+    for (const id of ids.slice(0, 4)) await value(writesOf(store).feedback.judge(customer(1), id, 'fraud', NOW));
+    enqueue(reviews, 1, 1, NOW + 10);
+    await reviews.flush();
+    expect((await idsOf(reviews, 1)).includes(ids[0] ?? '')).toBe(false);
+    expect(await idsOf(reviews, 1)).toEqual(expect.arrayContaining(ids.slice(1)));
+    // Looks at as many rows as it evicts, at least.
+    enqueue(reviews, 1, 5, NOW + 20);
+    await reviews.flush();
+    const kept = await idsOf(reviews, 1);
+    expect(ids.filter((id) => kept.includes(id))).toEqual(ids.slice(6));
   });
 
   test('The number of waiting rows is limited, and excess or malformed records are dropped and counted', async () => {
