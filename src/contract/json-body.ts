@@ -1,8 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { problem, type Problem } from './problem.ts';
-import { pickMembers } from './json-members.ts';
+import { pickMembers, type WantedMembers } from './json-members.ts';
 import { JSON_DEPTH_MAX, JSON_TEXTS_MAX } from '../kernel/limits.ts';
 
+export type { WantedMembers };
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type ParsedJson<T> = { readonly kind: 'json'; readonly value: T } | JsonFault;
 
@@ -13,10 +14,10 @@ interface JsonFault {
 
 /**
  * Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory. With
- * `wanted`, a body of more than `JSON_TEXTS_MAX` names and texts is parsed without the members that have other names, and the first
- * `JSON_TEXTS_MAX` of the wanted ones count.
+ * `wanted`, a body of more than `JSON_TEXTS_MAX` names and texts is parsed without the members that have other names, and without what
+ * does not count of those.
  */
-export function parseJsonObject(bytes: Buffer, wanted?: ReadonlySet<string>): ParsedJson<JsonObject> {
+export function parseJsonObject(bytes: Buffer, wanted?: WantedMembers): ParsedJson<JsonObject> {
   const shape = scanShape(bytes);
   const parsed =
     wanted !== undefined && shape.texts > JSON_TEXTS_MAX ? parseWanted(bytes, shape, wanted) : parseJson(bytes, shape);
@@ -47,10 +48,10 @@ function parseJson(bytes: Buffer, { depth, topLevelNames }: Shape): Parsed {
   }
 }
 
-function parseWanted(bytes: Buffer, { depth }: Shape, wanted: ReadonlySet<string>): Parsed {
+function parseWanted(bytes: Buffer, { depth }: Shape, wanted: WantedMembers): Parsed {
   const text = textOf(bytes, depth);
   if (typeof text !== 'string') return text;
-  const members = pickMembers(text, wanted, JSON_TEXTS_MAX);
+  const members = pickMembers(text, wanted);
   if (members.kind === 'malformed') return MALFORMED;
   if (members.kind === 'not_object') return NO_OBJECT;
   if (members.hasDuplicate) return DUPLICATE_NAME;

@@ -14,11 +14,14 @@ export type Members =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'not_object' };
 
+/** Name of a member → how many names and texts of its value count. */
+export type WantedMembers = ReadonlyMap<string, number>;
+
 /**
- * Accepts the same texts as JSON.parse. Once the wanted members have `textsMax` names and texts, further members of their objects and items
- * of their arrays are left out. `text` must not nest deeper than the stack allows.
+ * Accepts the same texts as JSON.parse. Behind the names and texts of a wanted member that count, further members of its objects and items
+ * of its arrays are left out. `text` must not nest deeper than the stack allows.
  */
-export function pickMembers(text: string, wanted: ReadonlySet<string>, textsMax: number): Members {
+export function pickMembers(text: string, wanted: WantedMembers): Members {
   const walk = new JsonWalk(text);
   walk.skipSpace();
   if (walk.next !== BRACE_OPEN)
@@ -26,19 +29,17 @@ export function pickMembers(text: string, wanted: ReadonlySet<string>, textsMax:
   const names = new Set<string>();
   const picked: string[] = [];
   let members = 0;
-  let texts = 0;
   const isObject = walk.skipList(BRACE_CLOSE, () => {
     const from = walk.at;
     if (!walk.skipText()) return false;
     const name = unescaped(text.slice(from + 1, walk.at - 1));
     members++;
     names.add(name);
-    if (!wanted.has(name)) return walk.skipAfterName();
-    const textsBefore = walk.texts;
-    walk.cutAtTexts = textsBefore + textsMax - texts;
+    const textsMax = wanted.get(name);
+    if (textsMax === undefined) return walk.skipAfterName();
+    walk.cutAtTexts = walk.texts + textsMax;
     const isWhole = walk.skipAfterName();
     picked.push(walk.takeWithoutCuts(from));
-    texts += walk.texts - textsBefore;
     walk.cutAtTexts = Number.POSITIVE_INFINITY;
     return isWhole;
   });

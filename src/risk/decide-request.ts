@@ -3,10 +3,11 @@ import {
   ENTITY_KEYS_MAX,
   ENTITY_NAME_CHARACTERS_MAX,
   ENTITY_VALUE_CHARACTERS_MAX,
+  FIELD_TEXTS_MAX,
   HEADERS_MAX,
 } from '../kernel/limits.ts';
 import type { Entity } from './facts.ts';
-import { parseJsonObject, type JsonObject } from '../contract/json-body.ts';
+import { parseJsonObject, type JsonObject, type WantedMembers } from '../contract/json-body.ts';
 import { isOutcome, type Outcome, OUTCOMES } from './event-outcome.ts';
 
 /** The parsed body of POST /v1/decide. Absent and `null` are equivalent. Source: contract, 4.1 and 4.2. */
@@ -33,17 +34,18 @@ export type ParsedRequest =
 /** Choice: all wrong fields of the top level, and a few below it; thousands of errors must not exceed the size of a response slot. */
 const FIELD_ERRORS_MAX = 10;
 
-const FIELDS: ReadonlySet<string> = new Set([
-  'ip',
-  'user_agent',
-  'url',
-  'referrer',
-  'session_token',
-  'entity_keys',
-  'headers',
-  'event_type',
-  'outcome',
-  'timestamp',
+/** Each has a number of its own, so that many headers, which a visitor chooses, do not displace entity keys. */
+const FIELDS: WantedMembers = new Map([
+  ['ip', 0],
+  ['user_agent', 0],
+  ['url', 0],
+  ['referrer', 0],
+  ['session_token', 0],
+  ['entity_keys', FIELD_TEXTS_MAX],
+  ['headers', FIELD_TEXTS_MAX],
+  ['event_type', 0],
+  ['outcome', 0],
+  ['timestamp', 0],
 ]);
 
 const NO_ENTITIES: readonly Entity[] = [];
