@@ -1,6 +1,6 @@
 /**
  * Reads some members of a JSON object without parsing the others. V8 hashes and interns each name and each short text that it parses: a
- * body of 64 KB with thousands of texts that it has never seen takes 3 to 5 ms, and this walk 0.3 to 1 ms.
+ * body of 64 KB with thousands of texts that it has never seen takes 3 to 5 ms, and this walk 0.4 to 1.2 ms.
  */
 
 export type Members =

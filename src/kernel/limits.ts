@@ -289,6 +289,8 @@ export const SHADOW_REVIEWS_PER_CUSTOMER_MAX = 100_000;
 export const SHADOW_REVIEWS_KEEP_SECONDS = 30 * 86_400;
 /** Choice: rows that wait for their write, some 8 MB; at the usual 1 % that is 1,600,000 decisions between two writes. */
 export const SHADOW_REVIEWS_WAITING_MAX = 16_384;
+/** Choice: rows of one customer among them, so that others have room while writes take long. */
+export const SHADOW_REVIEWS_WAITING_PER_CUSTOMER_MAX = 4_096;
 /** Choice: the main thread writes as many in some 1 ms. */
 export const SHADOW_REVIEWS_PER_WRITE = 100;
 /** Choice: rows scanned per call of a review queue's page, so that a rare verdict's filter never blocks the main thread for long. */

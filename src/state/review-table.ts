@@ -10,6 +10,7 @@ import {
   SHADOW_REVIEWS_PER_WRITE,
   SHADOW_REVIEWS_SCAN_ROWS_MAX,
   SHADOW_REVIEWS_WAITING_MAX,
+  SHADOW_REVIEWS_WAITING_PER_CUSTOMER_MAX,
 } from '../kernel/limits.ts';
 import type { StoreFault, StoreWrite } from './durable.ts';
 import type { JudgedDecision } from './label-table.ts';
@@ -49,12 +50,14 @@ export interface ReviewPage {
 
 export interface ReviewBounds {
   readonly waitingMax: number;
+  readonly waitingPerCustomerMax: number;
   readonly perWrite: number;
   readonly scanRowsMax: number;
 }
 
 const BOUNDS: ReviewBounds = {
   waitingMax: SHADOW_REVIEWS_WAITING_MAX,
+  waitingPerCustomerMax: SHADOW_REVIEWS_WAITING_PER_CUSTOMER_MAX,
   perWrite: SHADOW_REVIEWS_PER_WRITE,
   scanRowsMax: SHADOW_REVIEWS_SCAN_ROWS_MAX,
 };
@@ -120,6 +123,10 @@ export class ShadowReviews {
     if (own === undefined) {
       own = { records: [], rows: new Map() };
       this.#waiting.set(customer, own);
+    }
+    if (own.records.length + own.rows.size >= this.#bounds.waitingPerCustomerMax) {
+      this.#dropped++;
+      return;
     }
     own.records.push(Buffer.from(record));
     this.#waitingRows++;

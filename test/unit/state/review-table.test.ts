@@ -48,7 +48,7 @@ function bounded(
     ...bounds
   }: Partial<ReviewBounds & { perCustomerMax: number; evictionRowsMax: number }>,
 ): ShadowReviews {
-  const all = { waitingMax: 1000, perWrite: 7, scanRowsMax: 1000, ...bounds };
+  const all = { waitingMax: 1000, waitingPerCustomerMax: 1000, perWrite: 7, scanRowsMax: 1000, ...bounds };
   const feed = boundedFeed(
     {
       ...store,
@@ -307,6 +307,22 @@ describe('limits of the review queue', () => {
     expect(await idsOf(reviews, 1)).toHaveLength(5);
     expect([reviews.waiting, reviews.dropped]).toEqual([0, 5]);
     expect(await reviews.flush()).toBeNull();
+  });
+
+  test('A customer with many waiting rows leaves room for those of others', async () => {
+    const store = tempStore();
+    const reviews = bounded(store, { waitingMax: 10, waitingPerCustomerMax: 4 });
+    const ids = enqueue(reviews, 1, 20);
+    // Rows that a reader has decoded count as well.
+    expect(await idsOf(reviews, 1)).toHaveLength(4);
+    enqueue(reviews, 1, 1);
+    const others = enqueue(reviews, 2, 3);
+    expect([reviews.waiting, reviews.dropped]).toEqual([7, 17]);
+    await reviews.flush();
+    expect(await idsOf(reviews, 1)).toEqual(ids.slice(0, 4).toReversed());
+    expect(await idsOf(reviews, 2)).toEqual(others.toReversed());
+    enqueue(reviews, 1, 4, NOW + 1);
+    expect([reviews.waiting, reviews.dropped]).toEqual([4, 17]);
   });
 
   test('Rows of decisions older than 30 days are pruned', async () => {
