@@ -42,6 +42,14 @@ const calls = (name: string, atOnce: number, callsOf: Flood['callsOf']): Flood =
 const largest = (name: string, atOnce: number): Flood =>
   calls(name, atOnce, (side) => largestCalls(side).filter((call) => call.name === name));
 
+const decisions = (name: string, perSecond: number, callsOf: Flood['callsOf']): Flood => ({
+  name,
+  atOnce: 1,
+  kind: 'decisions',
+  callsOf,
+  perSecond,
+});
+
 /** `nextBody` returns decide bodies. */
 export function floods(nextBody: () => string): readonly Flood[] {
   return [
@@ -109,27 +117,17 @@ export function floods(nextBody: () => string): readonly Flood[] {
       callsOf: ({ jobId }) => [get('records', `/v1/extractions/${jobId}/records?limit=1000`)],
       perSecond: FLOOD_PER_SECOND,
     },
-    {
-      ...calls('control, decisions with 64 KB in one text', 1, () => [
-        post('decision', '/v1/decide', { session_token: 's', padding: 'x'.repeat(PADDING_CHARACTERS) }),
-      ]),
-      kind: 'decisions',
-      perSecond: HOSTILE_PER_SECOND,
-    },
-    ...NEW_NAMES.map(({ names, perSecond }) => ({
-      ...calls(`decisions with ${names.toLocaleString('en')} new names, ${perSecond} a second`, 1, () =>
+    decisions('control, decisions with 64 KB in one text', HOSTILE_PER_SECOND, () => [
+      post('decision', '/v1/decide', { session_token: 's', padding: 'x'.repeat(PADDING_CHARACTERS) }),
+    ]),
+    ...NEW_NAMES.map(({ names, perSecond }) =>
+      decisions(`decisions with ${names.toLocaleString('en')} new names, ${perSecond} a second`, perSecond, () =>
         Array.from({ length: NEW_NAME_BODIES }, (_, n) => post('decision', '/v1/decide', withNewNames(n, names))),
       ),
-      kind: 'decisions' as const,
-      perSecond,
-    })),
-    {
-      name: '20 hostile webhooks at one host',
-      atOnce: 1,
-      kind: 'decisions',
-      callsOf: () => Array.from({ length: 50 }, () => post('decision', '/v1/decide', flagged(nextBody()))),
-      perSecond: HOSTILE_PER_SECOND,
-    },
+    ),
+    decisions('20 hostile webhooks at one host', HOSTILE_PER_SECOND, () =>
+      Array.from({ length: 50 }, () => post('decision', '/v1/decide', flagged(nextBody()))),
+    ),
   ];
 }
 

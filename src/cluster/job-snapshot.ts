@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
 import { committed, type StoreFault } from '../state/durable.ts';
 import { type ExtractStore, openJobTables } from '../state/extract-store.ts';
-import { ask, listOf, textOf, timeCommand, timeOf } from './feed/feed-store.ts';
+import { ask, askTime, listOf, textOf } from './feed/feed-store.ts';
 import type { Link } from './link.ts';
 import {
   claimGiving,
@@ -11,6 +11,7 @@ import {
   type SnapshotKeys,
   type Taken,
   takeTables,
+  WANTED_MS,
 } from './snapshot-chunks.ts';
 import { extractionKey } from './store-keys.ts';
 
@@ -33,8 +34,6 @@ export interface JobSnapshotParts {
 
 /** Choice: how soon a node that lacks jobs is noticed. */
 const LOOK_MS = 1_000;
-/** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
-const WANTED_MS = 60_000;
 const RETRY_MS = 1_000;
 /** Rows are copied as they are, so a node gives them only to nodes of its version. */
 const TABLES = ENVIRONMENT_FORMATS.extract.version;
@@ -96,7 +95,7 @@ export class JobSnapshots {
     if (this.#isTaking || this.#isClosed) return;
     const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, listOf);
     if (rows.kind === 'away' || rows.value.length === 0) return;
-    const time = await ask(link, timeCommand(KEYS.wanted), timeOf);
+    const time = await askTime(link, KEYS.wanted);
     if (time.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
       if (textOf(rows.value[at]) === node) continue;

@@ -6,7 +6,7 @@ import type { ChangeTable } from '../state/change-tables.ts';
 import { committed, fault, type StoreFault, writtenInSteps } from '../state/durable.ts';
 import type { Environment } from '../state/environment.ts';
 import type { Link } from './link.ts';
-import { ask, listOf, timeCommand, timeOf } from './feed/feed-store.ts';
+import { ask, askTime, listOf } from './feed/feed-store.ts';
 
 /**
  * Copies of tables from one node to another, in encrypted chunks through the store. Who wants a copy asks for it under an id of this
@@ -35,6 +35,8 @@ export interface SnapshotChannel {
 
 export type SnapshotTable = Pick<ChangeTable, 'database' | 'owns'> & { readonly name: string };
 
+/** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
+export const WANTED_MS = 60_000;
 /** Choice: rows of one chunk; a row has some 100 bytes, at most some 10 KB. */
 const CHUNK_BYTES = 512 * 1024;
 /** Choice: unread chunks that may lie in the store: 4 MB. */
@@ -217,7 +219,7 @@ async function want(
   request: Wish & { readonly id: string },
 ): Promise<void> {
   // Givers compare the time with theirs, and the clock of a node may be minutes off.
-  const time = await ask(link, timeCommand(keys.wanted), timeOf);
+  const time = await askTime(link, keys.wanted);
   if (time.kind === 'away') return;
   const record = JSON.stringify({ ...request, atMs: Math.round(time.value) });
   await ask(link, { key: keys.wanted, args: ['HSET', keys.wanted, node, record] }, Number);

@@ -19,8 +19,8 @@ interface JsonFault {
  */
 export function parseJsonObject(bytes: Buffer, wanted?: WantedMembers): ParsedJson<JsonObject> {
   const shape = scanShape(bytes);
-  const parsed =
-    wanted !== undefined && shape.texts > JSON_TEXTS_MAX ? parseWanted(bytes, shape, wanted) : parseJson(bytes, shape);
+  if (wanted !== undefined && shape.texts > JSON_TEXTS_MAX) return parseWanted(bytes, shape, wanted);
+  const parsed = parseJson(bytes, shape);
   if (parsed.kind === 'fault') return parsed;
   const { value, topLevelNames } = parsed;
   return isObject(value) ? checkNames(value, topLevelNames) : NO_OBJECT;
@@ -48,15 +48,14 @@ function parseJson(bytes: Buffer, { depth, topLevelNames }: Shape): Parsed {
   }
 }
 
-function parseWanted(bytes: Buffer, { depth }: Shape, wanted: WantedMembers): Parsed {
+function parseWanted(bytes: Buffer, { depth }: Shape, wanted: WantedMembers): ParsedJson<JsonObject> {
   const text = textOf(bytes, depth);
   if (typeof text !== 'string') return text;
   const members = pickMembers(text, wanted);
   if (members.kind === 'malformed') return MALFORMED;
   if (members.kind === 'not_object') return NO_OBJECT;
   if (members.hasDuplicate) return DUPLICATE_NAME;
-  const value = JSON.parse(members.json) as JsonObject;
-  return { kind: 'parsed', value, topLevelNames: Object.keys(value).length };
+  return { kind: 'json', value: JSON.parse(members.json) as JsonObject };
 }
 
 /** `depth`: of its nesting. */

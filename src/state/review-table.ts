@@ -115,18 +115,16 @@ export class ShadowReviews {
    * Measured: 0.9 µs.
    */
   enqueue(customer: CustomerNumber, record: Uint8Array): void {
-    if (record.length === 0 || this.#waitingRows >= this.#bounds.waitingMax) {
+    const { waitingMax, waitingPerCustomerMax } = this.#bounds;
+    let own = this.#waiting.get(customer);
+    const waiting = own === undefined ? 0 : rowsIn(own);
+    if (record.length === 0 || this.#waitingRows >= waitingMax || waiting >= waitingPerCustomerMax) {
       this.#dropped++;
       return;
     }
-    let own = this.#waiting.get(customer);
     if (own === undefined) {
       own = { records: [], rows: new Map() };
       this.#waiting.set(customer, own);
-    }
-    if (own.records.length + own.rows.size >= this.#bounds.waitingPerCustomerMax) {
-      this.#dropped++;
-      return;
     }
     own.records.push(Buffer.from(record));
     this.#waitingRows++;
@@ -233,7 +231,7 @@ export class ShadowReviews {
 
   async #flush(): Promise<StoreFault | null> {
     for (const [customer, own] of this.#waiting) {
-      while (own.records.length + own.rows.size > 0) {
+      while (rowsIn(own) > 0) {
         const { perWrite } = this.#bounds;
         this.#decode(own, own.records.splice(0, Math.max(0, perWrite - own.rows.size)));
         const some = [...own.rows.values()].slice(0, perWrite);
@@ -308,6 +306,10 @@ export class ShadowReviews {
       } else own.rows.set(row.requestId, row);
     }
   }
+}
+
+function rowsIn({ records, rows }: Waiting): number {
+  return records.length + rows.size;
 }
 
 type ReviewValue = Omit<ShadowReview, 'requestId'>;

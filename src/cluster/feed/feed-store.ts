@@ -131,6 +131,11 @@ export function timeCommand(key: string): Command {
   return { key, args: ['EVAL', "return redis.call('TIME')", '1', key] };
 }
 
+/** Asks for that clock alone. */
+export function askTime(link: Link, key: string): Promise<Asked<number>> {
+  return ask(link, timeCommand(key), timeOf);
+}
+
 /** Unix ms. */
 export function timeOf(reply: Reply): number {
   const [seconds, microseconds] = listOf(reply);

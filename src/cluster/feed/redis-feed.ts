@@ -19,6 +19,7 @@ import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
 import { type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
+import { WANTED_MS } from '../snapshot-chunks.ts';
 import { giveSnapshot, type SnapshotParts, takeSnapshot, type Taken } from './data-snapshot.ts';
 import { KEEP_BYTES_MAX, KEEP_MS, trimChanges } from './trim-changes.ts';
 
@@ -65,8 +66,6 @@ interface Waiting {
 type Listener = (committed: Committed<Change>) => void;
 
 const TRIM_MS = 10_000;
-/** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
-const WANTED_MS = 60_000;
 const POLL_MS = 5;
 /** Choice: a store that fails over answers within a second or two. A node with data then serves what it has, and `/readyz` shows it. */
 const START_MS_MAX = 10_000;

@@ -1,7 +1,7 @@
 import type { ChangeFormats } from '../../state/change-formats.ts';
 import type { Command, Link, Reply } from '../link.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
-import { FEED_DEADLINE_MS, listOf, textOf, timeCommand, timeOf } from './feed-store.ts';
+import { askTime, FEED_DEADLINE_MS, listOf, textOf, timeCommand, timeOf } from './feed-store.ts';
 
 /** What a node tells the others about its copy of the data. */
 export interface ReplicaFacts {
@@ -157,8 +157,8 @@ export async function readReplicas(link: Link): Promise<readonly Replica[] | nul
 }
 
 export async function readStoreClock(link: Link): Promise<number | null> {
-  const [sent] = await link.send([timeCommand(REPLICAS_KEY)], FEED_DEADLINE_MS);
-  return sent?.kind === 'reply' ? timeOf(sent.reply) : null;
+  const time = await askTime(link, REPLICAS_KEY);
+  return time.kind === 'ok' ? time.value : null;
 }
 
 function replicasOf(reply: Reply): readonly Replica[] {

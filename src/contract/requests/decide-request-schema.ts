@@ -48,7 +48,8 @@ export const DECIDE_REQUEST = z
   .meta({
     id: 'DecideRequest',
     description:
-      'At most 32 levels deep, no duplicate names at the top level. In a body with more than 512 names and texts, the first 256 of each field count. ' +
+      'At most 32 levels deep, no duplicate names at the top level. ' +
+      'In a body with more than 512 names and texts, the first 256 of each field count. ' +
       'null means absent; unknown fields are ignored.',
     examples: [
       {

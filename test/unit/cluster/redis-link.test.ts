@@ -1,12 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ADMISSION_FUNCTIONS } from '../../../src/cluster/admission-functions.ts';
 import { type Command, type MeasuredLink, type Sent } from '../../../src/cluster/link.ts';
 import { openLink, openWaitingLink } from '../../../src/cluster/redis-link.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { leastCpuMs } from '../../support/cpu-time.ts';
+import { pauseThread } from '../../support/pause-thread.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 
@@ -213,9 +215,6 @@ test('Replies that were late never reach a later command', async () => {
 function writtenBytes(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 }
-
-const turn = (): Promise<unknown> => new Promise((done) => setImmediate(done));
-const pauseThread = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 /** Sends a command and stops this thread until the reply has arrived, for at least `ms`. */
 async function sendBeforePause(opened: MeasuredLink, redis: RedisServer, ms: number): Promise<readonly Sent[]> {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { setImmediate as turn } from 'node:timers/promises';
 import { runningTimer } from '../../../src/kernel/running-time.ts';
-
-const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+import { pauseThread } from '../../support/pause-thread.ts';
 
 test('The timer fires when its time has passed', async () => {
   const before = performance.now();
@@ -14,7 +13,7 @@ test('A pause of the whole thread does not count as running time', async () => {
   let hasPassed = false;
   const timer = runningTimer(400);
   void timer.passed.then(() => (hasPassed = true));
-  pause(800);
+  pauseThread(800);
   await turn();
   await turn();
   expect(hasPassed).toBe(false);
