@@ -87,6 +87,15 @@ describe('the reader of decide bodies and their schema', () => {
     },
   );
 
+  test.each(Object.keys(DECIDE_REQUEST.shape))(
+    'The decide reader reads %s in a body of thousands of names too',
+    (field) => {
+      const others = Array.from({ length: 1_000 }, (_, n) => `"other-${n}":"${n}"`).join();
+      const kindOf = (value: string): string => parseDecideRequest(Buffer.from(`{${others},"${field}":${value}}`)).kind;
+      expect([kindOf('null'), kindOf('[7]')]).toEqual(['request', 'fault']);
+    },
+  );
+
   test.each([[], 'text', 7, null, true])(
     'The decide reader and its schema both refuse %j, which is not an object',
     (body) => {
