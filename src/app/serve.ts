@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
+import { usableProcessors } from '../kernel/processors.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX, REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
@@ -408,6 +409,7 @@ function run(parts: Parts): Running {
       roles: settings.roles,
       transport: listener.transport.name,
       workers: parts.deciding === null ? 0 : settings.workers,
+      processors: usableProcessors(),
       simulated_time: settings.simulatedTime,
       ...service.summary(),
     },

@@ -127,6 +127,10 @@ describe('one data directory', () => {
     expect(server.stdout()).not.toContain(secretKey);
   });
 
+  test('The log line that ends the start names the score workers and the processors for which their number was chosen', () => {
+    expect(server.stdout()).toMatch(/"workers":[12],"processors":[1-9]\d*,.*"msg":"serving"/);
+  });
+
   test('The first start prints a command that works unchanged', () => {
     const lines = server.stderr().split('\n');
     const at = lines.findIndex((line) => line.includes('echo '));

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readSettings, type Settings } from '../../../src/app/settings.ts';
+import { defaultWorkers, isLoopback, readSettings, type Settings } from '../../../src/app/settings.ts';
 
 function read(env: Record<string, string>): { settings: Settings; warnings: readonly string[] } {
   const result = readSettings(env, ['crossref', 'github']);
@@ -51,6 +51,10 @@ describe('settings', () => {
       warmUp: true,
     });
     expect(settings.workers).toBeGreaterThanOrEqual(1);
+  });
+
+  test('Without a setting there are one or two score workers, however many processors there are', () => {
+    expect([1, 2, 3, 4, 64].map(defaultWorkers)).toEqual([1, 1, 2, 2, 2]);
   });
 
   test('Settings are read from the environment', () => {
