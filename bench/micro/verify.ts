@@ -81,6 +81,7 @@ export function signed(body: Buffer, key: string, n: number): Signed {
     method: 'POST',
     path: '/v1/decide',
     query: '',
+    target: '/v1/decide',
     svcKey: fields['X-SVC-Key'] ?? '',
     svcTimestamp: fields['X-SVC-Ts'] ?? '',
     svcRequestId: fields['X-SVC-Rid'] ?? '',

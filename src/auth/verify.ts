@@ -98,9 +98,9 @@ function verifySignature(head: RequestHead, body: Uint8Array | string, key: Key)
   const signature = head.svcSignature.toLowerCase();
   const path = canonicalText(head.method, head.path, head.svcTimestamp, bodyHash, head.svcRequestId);
   const target =
-    head.query === ''
+    head.target === head.path
       ? null
-      : canonicalText(head.method, `${head.path}?${head.query}`, head.svcTimestamp, bodyHash, head.svcRequestId);
+      : canonicalText(head.method, head.target, head.svcTimestamp, bodyHash, head.svcRequestId);
   let verified = false;
   for (const hmacKey of key.hmacKeys(head.svcKey)) {
     if (verifyHmac(hmacKey, path, signature)) verified = true;

@@ -168,6 +168,7 @@ function headOf(n: number, body: Uint8Array, clock: Clock): RequestHead {
     method: 'POST',
     path: '/v1/decide',
     query: '',
+    target: '/v1/decide',
     svcKey: KEY,
     svcTimestamp,
     svcRequestId,

@@ -9,8 +9,10 @@ export interface RequestHead {
   readonly method: string;
   /** As sent, up to `?`. */
   readonly path: string;
-  /** As sent, after `?`; `''` when there is none. */
+  /** As sent, after `?`; `''` when there is none, or nothing behind it. */
   readonly query: string;
+  /** Path and query as sent, which is what a signature covers. */
+  readonly target: string;
   /** `''` if absent, for all fields. */
   readonly svcKey: string;
   readonly svcTimestamp: string;

@@ -128,12 +128,14 @@ export class HeaderValidation {
     if (name === 'idempotency-key' && value === '') this.#fault ??= 'Idempotency-Key is empty.';
   }
 
-  /** Completes the header. */
-  end(method: string, path: string, query: string): RequestHead {
+  /** Completes the header. `query`: null without a `?`. */
+  end(method: string, path: string, query: string | null): RequestHead {
+    const target = query === null ? path : `${path}?${query}`;
     return {
       method,
       path,
-      query,
+      query: query ?? '',
+      target,
       svcKey: this.#key,
       svcTimestamp: this.#timestamp,
       svcRequestId: this.#requestId,
@@ -145,7 +147,7 @@ export class HeaderValidation {
       lengthFault: this.#transferEncoding
         ? problem('length_required', 'Send the body with Content-Length; Transfer-Encoding is not accepted.')
         : null,
-      formFault: this.#formFault(path, query),
+      formFault: this.#formFault(path, query ?? ''),
       params: NO_PARAMS,
     };
   }

@@ -87,7 +87,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     const target = req.url ?? '';
     const queryAt = target.indexOf('?');
     const path = queryAt < 0 ? target : target.slice(0, queryAt);
-    const head = gate.end(req.method ?? '', path, queryAt < 0 ? '' : target.slice(queryAt + 1));
+    const head = gate.end(req.method ?? '', path, queryAt < 0 ? null : target.slice(queryAt + 1));
     exchange.contentLength = head.contentLength;
     exchange.cold = head.cold;
     try {

@@ -38,7 +38,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
     try {
       gate.begin();
       req.forEach(gate.field);
-      const head = gate.end(req.getCaseSensitiveMethod(), req.getUrl(), req.getQuery() ?? '');
+      const head = gate.end(req.getCaseSensitiveMethod(), req.getUrl(), req.getQuery() ?? null);
       exchange.contentLength = head.contentLength;
       exchange.isHead = head.method === 'HEAD';
       exchange.cold = head.cold;

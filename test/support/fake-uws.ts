@@ -30,7 +30,7 @@ export function fakeUws() {
       const req: UwsRequest = {
         getCaseSensitiveMethod: () => 'POST',
         getUrl: () => '/',
-        getQuery: () => '',
+        getQuery: () => undefined,
         forEach(field) {
           for (const [name, value] of Object.entries(fields)) field(name, value);
         },

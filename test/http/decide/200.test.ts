@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, fingerprintOf } from '../../support/manage.ts';
-import { CALM, decide, newcomer, TRANSPORTS } from '../../support/requests.ts';
+import { CALM, decide, newcomer, send, TRANSPORTS } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
@@ -62,6 +62,17 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     const answer = await decide(server.url, server.publicKey);
     expect(answer.status).toBe(200);
     expect(answer.json['decision']).toBe('ALLOW');
+  });
+
+  test('a target that ends with a question mark may be signed as it was sent', async () => {
+    const { secretKey, url } = server;
+    const path = '/v1/decide?';
+    const sent = await decide(url, secretKey, CALM, { path });
+    const alone = await decide(url, secretKey, CALM, { path, signedPath: '/v1/decide' });
+    const added = await decide(url, secretKey, CALM, { path: '/v1/decide', signedPath: path });
+    expect([sent.status, alone.status, added.status]).toEqual([200, 200, 401]);
+    const managed = { method: 'GET', path: '/v1/lists?', body: '' };
+    expect((await send(url, secretKey, managed)).status).toBe(200);
   });
 
   test('the request target may be signed with or without its query', async () => {

@@ -53,6 +53,7 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
     method: vector.method,
     path,
     query,
+    target: vector.path,
     svcKey: vector.key,
     svcTimestamp: String(vector.timestamp),
     svcRequestId: vector.request_id,

@@ -44,6 +44,7 @@ export const HEAD: RequestHead = {
   method: 'POST',
   path: '/v1/decide',
   query: '',
+  target: '/v1/decide',
   svcKey: SECRET_KEY,
   svcTimestamp: String(NOW_SECONDS),
   svcRequestId: 'request-1',

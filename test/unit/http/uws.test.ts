@@ -101,7 +101,7 @@ async function exchangeOn(res: NarrowResponse): Promise<Exchange> {
     onRequest: (_head, exchange) => (given = exchange),
     onCrash: () => {},
   });
-  const req = { forEach: () => {}, getCaseSensitiveMethod: () => 'GET', getUrl: () => '/', getQuery: () => '' };
+  const req = { forEach: () => {}, getCaseSensitiveMethod: () => 'GET', getUrl: () => '/', getQuery: () => undefined };
   handle(res as unknown as UwsResponse, req);
   if (given === null) throw new Error('there was no request');
   return given;
