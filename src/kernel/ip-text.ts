@@ -103,3 +103,32 @@ export function maskOf(at: number, bits: number): number {
   const kept = Math.min(16, Math.max(0, bits - at * 16));
   return (0xffff << (16 - kept)) & 0xffff;
 }
+
+/** Choice: longer than any element of `Forwarded` that names an address. */
+const NODE_CHARACTERS_MAX = 256;
+/** A number, or the obfuscated port of RFC 7239. */
+const PORT = '(?::(?:\\d{1,5}|_[\\w.-]+))?';
+const ZONE = '(?:%[^\\]]*)?';
+const NODE_FORMS = [
+  new RegExp(`^\\[([0-9a-f:.]+)${ZONE}\\]${PORT}$`, 'i'),
+  new RegExp(`^((?:[0-9a-f:]*:)?\\d+\\.\\d+\\.\\d+\\.\\d+)${PORT}$`, 'i'),
+  new RegExp(`^([0-9a-f:.]+)${ZONE}$`, 'i'),
+] as const;
+
+/**
+ * Returns the address in what a proxy or a platform writes for a node (RFC 7239, 6): with a port, in brackets, in quotes, as `for=…`, or
+ * with a zone, which names an interface of one machine. Any other text, such as `unknown` or `_hidden`, is returned without the spaces
+ * around it. Whether the result is an address is for the caller to find out.
+ */
+export function addressOfNode(text: string): string {
+  const plain = text.trim();
+  if (plain.length > NODE_CHARACTERS_MAX) return plain;
+  const pair = plain.split(';').find((one) => /^\s*for=/i.test(one)) ?? plain;
+  const value = pair.trim().replace(/^for=/i, '');
+  const node = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value;
+  for (const form of NODE_FORMS) {
+    const address = form.exec(node)?.[1];
+    if (address !== undefined) return address;
+  }
+  return plain;
+}

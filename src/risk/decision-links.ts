@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { CustomerHash } from '../kernel/customer-hash.ts';
 import { readEmail } from './signals/email.ts';
-import { readIp } from './signals/ip.ts';
+import { readIp, readIpField } from './signals/ip.ts';
 
 /**
  * What decisions can have in common: the session, the address, its network (/24, /48), the fingerprint, and the identities of the request
@@ -57,16 +57,16 @@ export function normalIdentity(value: string): string {
 
 /** Returns the canonical text of an address; null if it is none. */
 export function normalAddress(text: string): string | null {
-  const ip = readIp(text.trim());
+  const ip = readIpField(text);
   return ip.kind === 'valid' ? ip.text : null;
 }
 
-const NETWORK = /^(?<address>[0-9a-f.:]{2,45})(?:\/(?<bits>24|48))?$/i;
+const CIDR = /^(?<address>[0-9a-f.:]{2,45})\/(?<bits>24|48)$/i;
 
 /** Returns the network of an address or of a CIDR of its size (/24, /48), as the facts of an address have it; null for other text. */
 export function normalNetwork(text: string): string | null {
-  const { address = '', bits } = NETWORK.exec(text.trim())?.groups ?? {};
-  const ip = readIp(address);
+  const { address, bits } = CIDR.exec(text.trim())?.groups ?? {};
+  const ip = address === undefined ? readIpField(text) : readIp(address);
   if (ip.kind !== 'valid' || (bits !== undefined && bits !== (ip.version === 4 ? '24' : '48'))) return null;
   return ip.networks.site;
 }

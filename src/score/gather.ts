@@ -6,7 +6,7 @@ import type { DecideRequest } from '../risk/decide-request.ts';
 import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
 import type { HistoryFacts } from '../risk/history.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
-import { readIp } from '../risk/signals/ip.ts';
+import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './session-memo.ts';
 
@@ -127,7 +127,7 @@ function stricterOf(a: ListAction | null, b: ListAction | null): ListAction | nu
 function ipOf(session: SessionMemo, text: string): IpFacts {
   if (session.ipText !== text) {
     session.ipText = text;
-    session.ip = readIp(text.trim());
+    session.ip = readIpField(text);
     session.geoEpoch = -1;
   }
   return session.ip;

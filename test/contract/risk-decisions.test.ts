@@ -130,6 +130,11 @@ describe('contract, 4.1 and 4.2: the decide request', () => {
     expect((await ask({ ...newcomer(), ip: '1.2.3' })).json['reasons']).toEqual(['ip_invalid']);
   });
 
+  test('An ip may be written as proxies write it: with a port, in brackets, in quotes, with a zone', async () => {
+    for (const ip of ['81.2.69.160:51234', '"[2a00:1450::200e]:443"', '[2a00:1450::200e]', 'for=81.2.69.160'])
+      expect([ip, (await ask({ ...newcomer(), ip })).json['reasons']]).toEqual([ip, []]);
+  });
+
   test('The user_agent is used by the device rules', async () => {
     expect((await ask({ ...newcomer(), user_agent: BOT })).json['reasons']).toEqual(['device_bot_user_agent']);
     expect((await ask({ ...newcomer(), user_agent: '' })).json['reasons']).toEqual(['device_missing_user_agent']);

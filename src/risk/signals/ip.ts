@@ -1,9 +1,16 @@
 import type { IpFacts } from '../facts.ts';
 import type { Networks } from '../history.ts';
-import { formatV4, formatV6, parseV4, parseV6 } from '../../kernel/ip-text.ts';
+import { addressOfNode, formatV4, formatV6, parseV4, parseV6 } from '../../kernel/ip-text.ts';
 import { isPublicV4, isPublicV6, v4In } from '../../kernel/special-networks.ts';
 
-/** Returns the facts of an `ip` field. */
+/** Returns the facts of an `ip` field, which may be written as a proxy writes the address of its client: with a port, in brackets. */
+export function readIpField(text: string): IpFacts {
+  const plain = text.trim();
+  const facts = readIp(plain);
+  return facts.kind === 'valid' ? facts : readIp(addressOfNode(plain));
+}
+
+/** Returns the facts of an address, without anything around it. */
 export function readIp(text: string): IpFacts {
   const v4 = parseV4(text);
   if (v4 >= 0) return v4Facts(v4, text);

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, test } from 'vitest';
-import { readIp } from '../../../../src/risk/signals/ip.ts';
+import { readIp, readIpField } from '../../../../src/risk/signals/ip.ts';
 import { formatV4, parseV4 } from '../../../../src/kernel/ip-text.ts';
 import { isPublicV4 } from '../../../../src/kernel/special-networks.ts';
 import { ANY_CHARACTER } from '../../../support/any-text.ts';
@@ -246,4 +246,30 @@ describe('public addresses', () => {
     );
     expect(special).toEqual([0, 10, 127, ...Array.from({ length: 32 }, (_, i) => 224 + i)]);
   });
+});
+
+describe('reading the field `ip`', () => {
+  test.each([
+    ['203.0.113.9:51234', '203.0.113.9'],
+    [' 203.0.113.9 ', '203.0.113.9'],
+    ['[2001:DB8::0:1]:443', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['"[2001:db8::1]:443"', '2001:db8::1'],
+    ['for="[2001:db8::1]:443"', '2001:db8::1'],
+    ['For=203.0.113.9;proto=https', '203.0.113.9'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['[fe80::1%25eth0]:80', 'fe80::1'],
+    ['::ffff:203.0.113.9:51234', '203.0.113.9'],
+    ['"203.0.113.9:_p4"', '203.0.113.9'],
+  ])('What a proxy writes as %s is the address %s', (text, address) => {
+    expect(readIpField(text)).toEqual(readIp(address));
+    expect(readIp(address).kind).toBe('valid');
+  });
+
+  test.each(['unknown', '_hidden', 'for=unknown', '203.0.113.9:port', '203.0.113.9, 10.0.0.1', '10.0.0.0/8', ':443'])(
+    'What a proxy writes as %s is no address',
+    (text) => {
+      expect(readIpField(text)).toEqual({ kind: 'invalid' });
+    },
+  );
 });
