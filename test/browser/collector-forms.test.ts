@@ -87,7 +87,7 @@ describe('forms with data-gatehouse', () => {
 
   test('If no token can be made the form is sent with an empty one and the reason', async () => {
     await context.addInitScript(() => {
-      Object.defineProperty(Intl.DateTimeFormat.prototype, 'resolvedOptions', {
+      Object.defineProperty(window, 'btoa', {
         value: () => {
           throw new Error('broken by another script');
         },

@@ -1,3 +1,5 @@
+import { attempt, readProperty } from './page-proof.ts';
+
 /**
  * Traces of automation, as codes for `sig.auto`. Each is a hint with known false alarms, which docs/collector.md lists; the server weighs
  * them.
@@ -32,32 +34,35 @@ function isNative(getter: unknown): boolean {
 /** Reads the current codes. `graphics` is the renderer's name; `syntheticShare` the share of events that scripts made, 0 to 1. */
 export function readAutomation(graphics: string | null, syntheticShare: number): string[] {
   const codes: string[] = [];
-  const add = (code: string, isThere: boolean): void => {
-    if (isThere) codes.push(code);
+  // A code whose evidence cannot be read is absent.
+  const add = (code: string, isThere: () => boolean): void => {
+    if (attempt(isThere) === true) codes.push(code);
   };
-  add('webdriver', navigator.webdriver);
-  add('nav_own', Object.getOwnPropertyNames(navigator).length > 0);
-  add('wd_patched', isWebdriverPatched());
-  add('no_frame', hasNoFrame());
-  add('soft_gl', graphics !== null && SOFTWARE_RENDERER.test(graphics));
-  add('no_lang', navigator.languages.length === 0);
-  const names = [...Object.getOwnPropertyNames(window), ...Object.getOwnPropertyNames(document)];
-  const attributes = document.documentElement.getAttributeNames();
-  add(
-    'cdc',
-    names.some((name) => DRIVER_NAME.test(name)),
-  );
-  add(
-    'pw',
-    names.some((name) => PLAYWRIGHT_NAME.test(name)),
-  );
-  add(
-    'selenium',
-    names.some((name) => SELENIUM_NAME.test(name)) ||
-      attributes.some((name) => /^(?:selenium|webdriver|driver)$/.test(name)),
-  );
-  add('synthetic', syntheticShare > 0.5);
+  add('webdriver', () => navigator.webdriver);
+  add('nav_own', () => Object.getOwnPropertyNames(navigator).length > 0);
+  add('wd_patched', isWebdriverPatched);
+  add('no_frame', hasNoFrame);
+  add('soft_gl', () => graphics !== null && SOFTWARE_RENDERER.test(graphics));
+  add('no_lang', () => navigator.languages.length === 0);
+  add('cdc', () => hasGlobal(DRIVER_NAME));
+  add('pw', () => hasGlobal(PLAYWRIGHT_NAME));
+  add('selenium', () => hasGlobal(SELENIUM_NAME) || hasSeleniumAttribute());
+  add('synthetic', () => syntheticShare > 0.5);
   return codes;
+}
+
+function hasGlobal(name: RegExp): boolean {
+  return hasMatch(Object.getOwnPropertyNames(window), name) || hasMatch(Object.getOwnPropertyNames(document), name);
+}
+
+function hasSeleniumAttribute(): boolean {
+  const root = readProperty(Document, 'documentElement', document);
+  return hasMatch(root.getAttributeNames(), /^(?:selenium|webdriver|driver)$/);
+}
+
+function hasMatch(names: readonly string[], pattern: RegExp): boolean {
+  for (let i = 0; i < names.length; i++) if (pattern.test(names[i] as string)) return true;
+  return false;
 }
 
 /** The property is the browser's own getter on the prototype. Every Chromium has it, so its absence there is a change too. */
@@ -69,8 +74,12 @@ function isWebdriverPatched(): boolean {
 /** A desktop window has a frame around the page. Not judged: frames within a page, full screen, kiosks, a page in the background. */
 function hasNoFrame(): boolean {
   const isDesktop = navigator.userAgentData?.mobile !== true && navigator.maxTouchPoints === 0;
-  if (!isDesktop || window.top !== window || !document.hasFocus()) return false;
-  if (document.fullscreenElement !== null || matchMedia('(display-mode: fullscreen)').matches) return false;
+  if (!isDesktop || window.top !== window || !Document.prototype.hasFocus.call(document)) return false;
+  if (
+    readProperty(Document, 'fullscreenElement', document) !== null ||
+    matchMedia('(display-mode: fullscreen)').matches
+  )
+    return false;
   return outerWidth > 0 && outerWidth === innerWidth && outerHeight === innerHeight;
 }
 

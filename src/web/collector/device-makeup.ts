@@ -1,4 +1,5 @@
 import { loadSources, sources } from '@fingerprintjs/fingerprintjs';
+import { eachOwn, toJsonText } from './page-proof.ts';
 import { sha256, toHex } from './sha256.ts';
 
 /** What the device is made of, as hashes. Two devices of one model have the same makeup: it names a class of devices, not a person. */
@@ -101,13 +102,14 @@ export async function readMakeup(): Promise<DeviceMakeup> {
 
 /** Hashes names and values in the order of the names. A component that failed counts as such, whatever the error. */
 export function hashOf(components: Components): string {
-  const lines = Object.entries(components)
-    .map(([name, { value, error }]) => `${name}=${error === undefined ? withoutVersions(value) : 'failed'}`)
-    .sort();
-  return toHex(sha256(lines.join('\n')));
+  const lines: string[] = [];
+  eachOwn(components, (name, { value, error }) =>
+    lines.push(`${name}=${error === undefined ? withoutVersions(value) : 'failed'}`),
+  );
+  return toHex(sha256(lines.sort().join('\n')));
 }
 
 /** A graphics driver has its version in its name; an update of the driver does not make a new device. */
 function withoutVersions(value: unknown): string {
-  return (JSON.stringify(value) ?? 'absent').replaceAll(/\d+(?:\.\d+)+/g, '#');
+  return (toJsonText(value) ?? 'absent').replaceAll(/\d+(?:\.\d+)+/g, '#');
 }

@@ -1,3 +1,5 @@
+import { attempt, listenOnDocument, readProperty } from './page-proof.ts';
+
 /** Writes tokens for forms. `ready` is true once a token has everything that it can have. */
 export interface FormTokens {
   readonly ready: boolean;
@@ -22,7 +24,7 @@ export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
   /** True during a submission that has waited: it is filled with what there is. */
   let hasWaited = false;
 
-  document.addEventListener(
+  listenOnDocument(
     'submit',
     (event) => {
       const form = helped(event.target);
@@ -32,7 +34,7 @@ export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
         return;
       }
       // Safari before 16 cannot repeat a submission with its button, so it does not wait.
-      if (tokens.ready || hasWaited || typeof form.requestSubmit !== 'function') {
+      if (tokens.ready || hasWaited || typeof HTMLFormElement.prototype.requestSubmit !== 'function') {
         fill(form, tokens);
         spent.delete(form);
         return;
@@ -44,7 +46,7 @@ export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
         if (!waiting.delete(form)) return;
         clearTimeout(timer);
         hasWaited = true;
-        form.requestSubmit(submitter);
+        HTMLFormElement.prototype.requestSubmit.call(form, submitter);
         hasWaited = false;
       };
       const timer = setTimeout(go, WAIT_MS_MAX);
@@ -54,7 +56,7 @@ export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
     },
     { capture: true, signal },
   );
-  document.addEventListener(
+  listenOnDocument(
     'formdata',
     (event) => {
       const form = helped(event.target);
@@ -70,11 +72,13 @@ export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
 }
 
 function helped(target: EventTarget | null): HTMLFormElement | null {
-  return target instanceof HTMLFormElement && target.hasAttribute('data-gatehouse') ? target : null;
+  return target instanceof HTMLFormElement && Element.prototype.hasAttribute.call(target, 'data-gatehouse')
+    ? target
+    : null;
 }
 
 function nameOf(form: HTMLFormElement): string {
-  return form.getAttribute('data-gatehouse') || DEFAULT_NAME;
+  return Element.prototype.getAttribute.call(form, 'data-gatehouse') || DEFAULT_NAME;
 }
 
 function stop(event: Event): void {
@@ -84,12 +88,8 @@ function stop(event: Event): void {
 
 /** Puts a token, or the reason for its absence, into the form's fields and returns the token. */
 function fill(form: HTMLFormElement, tokens: FormTokens): string {
-  let token = '';
-  try {
-    token = tokens.write();
-  } catch {
-    // The reason is in the form: the visitor's submission never fails because of the collector.
-  }
+  // Without a token the reason is in the form: the visitor's submission never fails because of the collector.
+  const token = attempt(() => tokens.write()) ?? '';
   const name = nameOf(form);
   setField(form, name, token);
   if (token === '') setField(form, `${name}_reason`, 'collector_failed');
@@ -97,12 +97,23 @@ function fill(form: HTMLFormElement, tokens: FormTokens): string {
 }
 
 function setField(form: HTMLFormElement, name: string, text: string): void {
-  let field = [...form.elements].find((element) => element instanceof HTMLInputElement && element.name === name);
-  if (!(field instanceof HTMLInputElement)) {
-    field = document.createElement('input');
-    (field as HTMLInputElement).type = 'hidden';
-    (field as HTMLInputElement).name = name;
-    form.append(field);
+  const field = findField(form, name) ?? addField(form, name);
+  field.value = text;
+}
+
+function findField(form: HTMLFormElement, name: string): HTMLInputElement | null {
+  const elements = readProperty(HTMLFormElement, 'elements', form);
+  for (let i = 0; i < elements.length; i++) {
+    const element = elements[i];
+    if (element instanceof HTMLInputElement && element.name === name) return element;
   }
-  (field as HTMLInputElement).value = text;
+  return null;
+}
+
+function addField(form: HTMLFormElement, name: string): HTMLInputElement {
+  const field = Document.prototype.createElement.call(document, 'input') as HTMLInputElement;
+  field.type = 'hidden';
+  field.name = name;
+  Node.prototype.appendChild.call(form, field);
+  return field;
 }

@@ -6,6 +6,7 @@ import { holdGrant } from './grant-holder.ts';
 import { followInput } from './input-cadence.ts';
 import { forgetIds, keepIds } from './kept-ids.ts';
 import { followPage } from './page-life.ts';
+import { attempt, readProperty } from './page-proof.ts';
 import { postSigned } from './request-signature.ts';
 import { writeToken, type TokenParts } from './token-writer.ts';
 
@@ -67,10 +68,8 @@ export function createGatehouse(servedFrom: string | null): Gatehouse {
     const ids = keepIds(settings);
     // A grant is asked for when somebody uses the page, not for every page that is looked at.
     const cadence = followInput(signal, () => void grants.renew());
-    const hiddenMs = followPage(
-      { onReturn: () => (ids.renewPage(), cadence.reset()), onRoute: () => cadence.reset() },
-      signal,
-    );
+    const life = { onReturn: () => (ids.renewPage(), cadence.reset()), onRoute: () => cadence.reset() };
+    const hiddenMs = attempt(() => followPage(life, signal)) ?? (() => 0);
     const codes: string[] = [];
     const started: Run = {
       settings,
@@ -130,11 +129,12 @@ export function createGatehouse(servedFrom: string | null): Gatehouse {
       const { publicKey, server } = run.settings;
       if (publicKey === null) throw new CollectorError('no_public_key');
       if (crypto.subtle === undefined) throw new CollectorError('insecure_context');
+      const referrer = readProperty(Document, 'referrer', document);
       const filled = {
         session_token: body['session_token'] ?? (await token()),
         // Queries hold what people searched for, and sometimes secrets.
         url: location.origin + location.pathname,
-        ...(document.referrer === '' ? {} : { referrer: document.referrer }),
+        ...(referrer === '' ? {} : { referrer }),
         user_agent: navigator.userAgent,
         ...body,
       };

@@ -1,3 +1,5 @@
+import { listenOnDocument } from './page-proof.ts';
+
 /**
  * The rhythm of the input on one page: counts and moments only. Which keys are pressed, what is typed or pasted, and where the pointer is,
  * is never read; a test proves it. Moments are milliseconds.
@@ -47,7 +49,7 @@ export function followInput(signal: AbortSignal, onInput: () => void): InputCade
     onInput();
   };
   const listen = <K extends keyof DocumentEventMap>(type: K, listener: (event: DocumentEventMap[K]) => void): void =>
-    document.addEventListener(type, listener, { capture: true, passive: true, signal });
+    listenOnDocument(type, listener, { capture: true, passive: true, signal });
   listen('keydown', ({ isTrusted, repeat, timeStamp }) => {
     if (!repeat) countKey(tally, timeStamp);
     countInput(isTrusted);

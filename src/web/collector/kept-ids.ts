@@ -1,4 +1,5 @@
 import type { CollectorSettings } from './collector-options.ts';
+import { attempt } from './page-proof.ts';
 import { toHex } from './sha256.ts';
 
 const SESSION = 'gatehouse.sid';
@@ -60,6 +61,10 @@ function remove(store: Store, name: string): void {
   }
 }
 
+/** Not a secret: where the browser's generator was replaced and fails, an ordinary random number serves. */
 function randomId(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(16)));
+  const bytes = new Uint8Array(16);
+  if (attempt(() => crypto.getRandomValues(bytes)) === undefined)
+    for (let i = 0; i < bytes.length; i++) bytes[i] = Math.random() * 256;
+  return toHex(bytes);
 }

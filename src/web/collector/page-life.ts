@@ -1,3 +1,5 @@
+import { listenOnDocument, readProperty } from './page-proof.ts';
+
 /** What happens to a page while the collector runs on it. */
 export interface PageEvents {
   /** The page was shown again from the back-forward cache. */
@@ -13,13 +15,14 @@ interface WithNavigation {
 
 /** Follows the page's life until `signal` aborts, and returns for how many milliseconds it was hidden. Patches nothing of the page's. */
 export function followPage(events: PageEvents, signal: AbortSignal): () => number {
+  const isHidden = (): boolean => readProperty(Document, 'hidden', document);
   let hiddenMs = 0;
-  let hiddenSinceMs = document.hidden ? performance.now() : null;
-  document.addEventListener(
+  let hiddenSinceMs = isHidden() ? performance.now() : null;
+  listenOnDocument(
     'visibilitychange',
     () => {
       if (hiddenSinceMs !== null) hiddenMs += performance.now() - hiddenSinceMs;
-      hiddenSinceMs = document.hidden ? performance.now() : null;
+      hiddenSinceMs = isHidden() ? performance.now() : null;
     },
     { signal },
   );

@@ -1,3 +1,4 @@
+import { toJsonText } from './page-proof.ts';
 import { toHex } from './sha256.ts';
 
 const utf8 = new TextEncoder();
@@ -38,7 +39,7 @@ export async function postSigned(
   body: unknown,
   timeoutMs: number,
 ): Promise<Response> {
-  const bytes = utf8.encode(JSON.stringify(body));
+  const bytes = utf8.encode(toJsonText(body));
   return post(server + path, await signatureOf(publicKey, 'POST', path, bytes), bytes, timeoutMs);
 }
 

@@ -1,3 +1,5 @@
+import { mapUpTo } from './page-proof.ts';
+
 /**
  * SHA-256 and HMAC-SHA256 that return at once.
  *
@@ -54,28 +56,30 @@ export function hmacSha256(secret: Uint8Array, text: string): Uint8Array {
   const data = utf8.encode(text);
   const inner = new Uint8Array(BLOCK_BYTES + data.length);
   const outer = new Uint8Array(BLOCK_BYTES + 32);
-  pad.forEach((byte, i) => {
-    inner[i] = byte ^ 0x36;
-    outer[i] = byte ^ 0x5c;
-  });
+  for (let i = 0; i < BLOCK_BYTES; i++) {
+    inner[i] = (pad[i] as number) ^ 0x36;
+    outer[i] = (pad[i] as number) ^ 0x5c;
+  }
   inner.set(data, BLOCK_BYTES);
   outer.set(sha256(inner), BLOCK_BYTES);
   return sha256(outer);
 }
 
 export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return mapUpTo(bytes, Infinity, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 export function toBase64url(data: string | Uint8Array): string {
   const bytes = typeof data === 'string' ? utf8.encode(data) : data;
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  const binary = mapUpTo(bytes, Infinity, (byte) => String.fromCharCode(byte)).join('');
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
 export function fromBase64url(text: string): Uint8Array {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
 }
 
 function compress(state: Uint32Array, words: Uint32Array): void {
@@ -87,7 +91,8 @@ function compress(state: Uint32Array, words: Uint32Array): void {
     const second = (small + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
   }
-  [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] = (state[i] as number) + word));
+  const words8 = [a, b, c, d, e, f, g, h];
+  for (let i = 0; i < 8; i++) state[i] = (state[i] as number) + (words8[i] as number);
 }
 
 function rotated(word: number, bits: number): number {

@@ -3,6 +3,7 @@ import type { DeviceMakeup } from './device-makeup.ts';
 import type { GrantHolder } from './grant-holder.ts';
 import type { InputCadence } from './input-cadence.ts';
 import type { KeptIds } from './kept-ids.ts';
+import { attempt, eachOwn, mapUpTo, toJsonText } from './page-proof.ts';
 import { hmacSha256, toBase64url } from './sha256.ts';
 
 const LANGUAGES_MAX = 8;
@@ -38,42 +39,42 @@ export function writeToken(parts: TokenParts): string {
     sig: readSignals(parts),
   };
   const granted = grants.current;
-  if (granted === null) return `st1.${toBase64url(JSON.stringify(body))}`;
+  if (granted === null) return `st1.${toBase64url(toJsonText(body) ?? '')}`;
   granted.seq++;
-  const json = JSON.stringify({ ...body, g: granted.grant, seq: granted.seq, aud: location.origin });
+  const json = toJsonText({ ...body, g: granted.grant, seq: granted.seq, aud: location.origin }) ?? '';
   return `st2.${toBase64url(json)}.${toBase64url(hmacSha256(granted.nonce, json))}`;
 }
 
+/** Each signal by itself: one that the browser refuses, or that another script has broken, is absent. */
 function readSignals({ cadence, makeup, codes, hiddenMs }: TokenParts): Record<string, unknown> {
-  const { webdriver, plugins, languages, platform, maxTouchPoints, userAgentData } = navigator;
-  const webView = readWebView();
-  return {
-    webdriver,
-    plugins: plugins.length,
-    languages: languages.slice(0, LANGUAGES_MAX).map(cut),
-    platform: cut(platform),
-    touch: maxTouchPoints,
-    width: screen.width,
-    height: screen.height,
-    tz: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    tzo: new Date().getTimezoneOffset(),
-    ...(userAgentData === undefined
-      ? {}
-      : {
-          mobile: userAgentData.mobile,
-          platform_hint: cut(userAgentData.platform),
-          brands: userAgentData.brands.slice(0, BRANDS_MAX).map(({ brand, version }) => cut(`${brand} ${version}`)),
-        }),
-    ...(makeup === null || makeup.gl === null ? {} : { gl: makeup.gl }),
-    dpr: Math.round(devicePixelRatio * 100) / 100,
-    inner: [innerWidth, innerHeight],
-    auto: [...readAutomation(makeup?.gl ?? null, cadence.syntheticShare), ...codes],
-    beat: cadence.read(),
-    age_ms: Math.round(performance.now() - cadence.startedMs),
-    vis: Math.round(hiddenMs()),
-    ...(webView === null ? {} : { wv: webView }),
-    q: makeup?.q ?? 0,
+  const readers: Readonly<Record<string, () => unknown>> = {
+    webdriver: () => navigator.webdriver,
+    plugins: () => navigator.plugins.length,
+    languages: () => mapUpTo(navigator.languages, LANGUAGES_MAX, cut),
+    platform: () => cut(navigator.platform),
+    touch: () => navigator.maxTouchPoints,
+    width: () => screen.width,
+    height: () => screen.height,
+    tz: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+    tzo: () => new Date().getTimezoneOffset(),
+    mobile: () => navigator.userAgentData?.mobile,
+    platform_hint: () => navigator.userAgentData && cut(navigator.userAgentData.platform),
+    brands: () =>
+      navigator.userAgentData &&
+      mapUpTo(navigator.userAgentData.brands, BRANDS_MAX, ({ brand, version }) => cut(`${brand} ${version}`)),
+    gl: () => makeup?.gl ?? undefined,
+    dpr: () => Math.round(devicePixelRatio * 100) / 100,
+    inner: () => [innerWidth, innerHeight],
+    auto: () => [...readAutomation(makeup?.gl ?? null, cadence.syntheticShare), ...codes],
+    beat: () => cadence.read(),
+    age_ms: () => Math.round(performance.now() - cadence.startedMs),
+    vis: () => Math.round(hiddenMs()),
+    wv: () => readWebView() ?? undefined,
+    q: () => makeup?.q ?? 0,
   };
+  const signals: Record<string, unknown> = {};
+  eachOwn(readers, (name, read) => (signals[name] = attempt(read)));
+  return signals;
 }
 
 function cut(text: string): string {

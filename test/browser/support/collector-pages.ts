@@ -34,7 +34,8 @@ const PUBLIC_KEY = 'pk_live_test00000000000000000000000000';
 
 /**
  * A site with the built collector. `/page?…` is a page whose script tag has the query's `data-*` attributes, with `csp=1` under
- * `STRICT_CSP`, with `form=1` with a form,
+ * `STRICT_CSP`, with `form=1` with a form
+ * (and fields with the names of `fields`), with `images` with images of these names,
  * with `script=…` with the script of another server. `/bare` has no script. It also answers the collector's own call for a grant.
  */
 export async function openPages(): Promise<CollectorPages> {
@@ -105,14 +106,18 @@ function pageText(query: URLSearchParams | null): string {
   const attributes = [...(query ?? [])]
     .filter(([name]) => name.startsWith('data-'))
     .map(([name, value]) => `${name}="${value}"`);
+  const names = (list: string): readonly string[] => (query?.get(list) ?? '').split(',').filter((name) => name !== '');
+  const fields = names('fields').map((name) => `<label>${name} <input name="${name}"></label>`);
+  const images = names('images').map((name) => `<img name="${name}" alt="">`);
   const form =
     '<form data-gatehouse action="/send" method="post"><label>Name <input name="name" autocomplete="off"></label>' +
-    '<label>Password <input name="password" type="password" autocomplete="off"></label><button name="go" value="now">Send</button></form>';
+    '<label>Password <input name="password" type="password" autocomplete="off"></label>' +
+    `${fields.join('')}<button name="go" value="now">Send</button></form>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title>${query?.has('csp') === true ? '' : '<link rel="icon" href="data:,">'}${
     query === null
       ? ''
       : `<script src="${query.get('script') ?? '/collector.js'}" ${attributes.join(' ')} defer></script>`
-  }<h1>Page</h1>${query?.has('form') === true ? form : ''}<a href="/bare">Leave</a></html>`;
+  }${images.join('')}<h1>Page</h1>${query?.has('form') === true ? form : ''}<a href="/bare">Leave</a></html>`;
 }
 
 export interface DecodedToken {

@@ -41,7 +41,7 @@ describe('the collector script of a running server', () => {
 
   test('A script path is for GET and HEAD only, and needs no key', async () => {
     const { publicKey } = await newCustomer(server.url, server.dataDir);
-    for (const path of ['/v1/collector.js', '/v1/collector.mjs', '/v1/collector/1.0.0.js']) {
+    for (const path of ['/v1/collector.js', '/v1/collector.mjs', '/v1/collector/1.1.0.js']) {
       const answer = await send(server.url, publicKey, { path, headers: UNSIGNED });
       expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD']);
     }
