@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { sharedShell } from './support/chromium.ts';
@@ -137,6 +139,44 @@ describe('beside other scripts', () => {
       if (way === 'throws') expect(missing, name).toEqual(absentOf.get(name));
     }
     expect(tokens).toHaveLength(BROKEN.length * 2);
+  });
+});
+
+describe('while Gatehouse does not answer', () => {
+  const HEADS = [
+    'README.md',
+    'docs/collector.md',
+    'examples/shop/site/login.html',
+    'examples/shop/site/signup.html',
+    'examples/shop/site/checkout.html',
+    'src/web/dashboard/pages/overview/quick-start.tsx',
+    'src/web/dashboard/pages/keys/collector-snippet.tsx',
+  ];
+
+  test('A page with the script tag of each sample is ready, and its modules run, while the script hangs', async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as { readonly port: number };
+    for (const path of HEADS) {
+      const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+      const words = [...text.matchAll(/<script\b[^<]*?(?:collector|path|`\];)[^<]*?\b(async|defer)\b\s*><\/script>/g)];
+      expect(words.length, path).toBeGreaterThan(0);
+      for (const [, word = ''] of words) {
+        const page = await context.newPage();
+        const head = `<script src="http://127.0.0.1:${port}/v1/collector.js" ${word}></script>`;
+        await page.route('**/sample', (route) =>
+          route.fulfill({
+            contentType: 'text/html',
+            body: `<!doctype html>${head}<script type="module">document.title = 'the module ran'</script>`,
+          }),
+        );
+        await page.goto(`${pages.origin}/sample`, { waitUntil: 'domcontentloaded', timeout: 10_000 });
+        await expect.poll(() => page.title(), path).toBe('the module ran');
+        await page.close();
+      }
+    }
+    silent.closeAllConnections();
+    silent.close();
   });
 });
 

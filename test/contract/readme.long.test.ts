@@ -36,6 +36,7 @@ const FILES = {
 const PRINTS: readonly (readonly [start: string, pattern: RegExp])[] = [
   ['echo', /"decision": "SOFT_CHALLENGE"/],
   ['sh scripts/decide.sh', /"decision":"\w+"/],
+  ['curl -s http://127.0.0.1:8080/v1/outcomes', /"accepted":1,"rejected":\[\]/],
   ['curl -s http://127.0.0.1:8080/v1/webhooks', /"secret":"whsec_/],
   ['curl -si -X DELETE', /^HTTP\/1\.1 204/],
   ['npm run -s gatehouse -- extract', /Example Domain/],

@@ -1,7 +1,7 @@
 import { readTag } from './collector-options.ts';
 import { createGatehouse, type Gatehouse } from './gatehouse-api.ts';
 
-/** The classic script: `<script src="https://…/v1/collector.js" data-key="pk_live_…" defer></script>` */
+/** The classic script: `<script src="https://…/v1/collector.js" data-key="pk_live_…" async></script>` */
 declare const COLLECTOR_VERSION: string;
 
 const present = (window as { gatehouse?: Partial<Gatehouse> }).gatehouse;

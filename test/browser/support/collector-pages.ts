@@ -116,7 +116,7 @@ function pageText(query: URLSearchParams | null): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title>${query?.has('csp') === true ? '' : '<link rel="icon" href="data:,">'}${
     query === null
       ? ''
-      : `<script src="${query.get('script') ?? '/collector.js'}" ${attributes.join(' ')} defer></script>`
+      : `<script src="${query.get('script') ?? '/collector.js'}" ${attributes.join(' ')} async></script>`
   }${images.join('')}<h1>Page</h1>${query?.has('form') === true ? form : ''}<a href="/bare">Leave</a></html>`;
 }
 

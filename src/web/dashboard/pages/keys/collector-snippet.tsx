@@ -62,5 +62,5 @@ export function CollectorSnippet(): JSX.Element {
 function snippetOf(path: string, integrity: string, isPinned: boolean): string {
   const lines = [`<script src="${location.origin}${path}"`];
   if (isPinned) lines.push(`  integrity="${integrity}" crossorigin="anonymous"`);
-  return `${lines.join('\n')}\n  data-key="pk_live_…" defer></script>`;
+  return `${lines.join('\n')}\n  data-key="pk_live_…" async></script>`;
 }
