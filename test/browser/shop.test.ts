@@ -37,10 +37,15 @@ const AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like G
 
 async function open(
   path: string,
-  options: { readonly colorScheme?: 'light' | 'dark'; readonly width?: number } = {},
+  options: {
+    readonly colorScheme?: 'light' | 'dark';
+    readonly width?: number;
+    readonly javaScriptEnabled?: boolean;
+  } = {},
 ): Promise<Page> {
-  const { colorScheme = 'light', width = 1_180 } = options;
-  const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 }, userAgent: AGENT });
+  const { colorScheme = 'light', width = 1_180, javaScriptEnabled = true } = options;
+  const viewport = { width, height: 800 };
+  const context = await browser.newContext({ colorScheme, viewport, userAgent: AGENT, javaScriptEnabled });
   const page = await context.newPage();
   await page.goto(`${url}/${path}`);
   return page;
@@ -67,6 +72,9 @@ describe('the shop of the demo', () => {
     const sent = await page.locator('pre').nth(1).innerText();
     expect(sent).toContain('"session_token": "st2.');
     expect(sent).not.toContain('secret of anna');
+    await page.fill('#result [name=code]', '246810');
+    await page.click('#result button');
+    await page.getByText('Reported outcome: challenge_passed').waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });
@@ -81,6 +89,38 @@ describe('the shop of the demo', () => {
     expect(result).toContain('synthetic');
     expect(bodies.join(' ')).toContain('"card":');
     expect(bodies.join(' ')).not.toContain('4000');
+    await page.context().close();
+  });
+
+  test('Without JavaScript the result is a page, challenges can be passed, and the session id of the shop is the token', async () => {
+    const page = await open('checkout.html', { javaScriptEnabled: false });
+    await page.fill('[name=email]', 'ben@example.com');
+    await page.fill('[name=card]', '4000 0000 0000 0002');
+    await page.click('form button:not([type])');
+    expect(await page.locator('h1').innerText()).toBe('You are in');
+    expect(await page.locator('main').innerText()).toMatch(/ALLOW[\s\S]*Reported outcome: succeeded/);
+    // The robot's user agent is challenged, with and without a script.
+    const robot = await browser.newContext({
+      javaScriptEnabled: false,
+      userAgent: AGENT.replace('Chrome/', 'HeadlessChrome/'),
+    });
+    const challenged = await robot.newPage();
+    for (const [code, title, outcome] of [
+      ['246810', 'You are in', 'challenge_passed'],
+      ['000000', 'You cannot go on here', 'challenge_failed'],
+    ] as const) {
+      await challenged.goto(`${url}/login.html`);
+      await challenged.fill('[name=email]', 'eve@example.com');
+      await challenged.fill('[name=password]', 'secret of eve');
+      await challenged.click('form button:not([type])');
+      expect(await challenged.locator('h1').innerText()).toBe('One more proof');
+      expect(await challenged.locator('main').innerText()).not.toContain('missing_session_token');
+      await challenged.fill('[name=code]', code);
+      await challenged.click('button');
+      expect(await challenged.locator('h1').innerText()).toBe(title);
+      expect(await challenged.locator('main').innerText()).toContain(`Reported outcome: ${outcome}`);
+    }
+    await robot.close();
     await page.context().close();
   });
 

@@ -13,17 +13,21 @@ const MEANING = {
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   // The collector has already filled the hidden field `session_token`.
-  void send({ ...Object.fromEntries(new FormData(form)), referrer: document.referrer });
+  void sendForm({ ...Object.fromEntries(new FormData(form)), referrer: document.referrer });
 });
 
-async function send({ password: _stays, card, ...fields }) {
+/** The password is not needed for a decision. A real shop sends the card's id at its payment provider instead of a hash. */
+async function sendForm({ password: _stays, card, ...fields }) {
+  await send(form.action, card === undefined ? fields : { ...fields, card: await hashOf(card) });
+}
+
+async function send(url, fields) {
   result.setAttribute('aria-busy', 'true');
   try {
-    const response = await fetch(form.action, {
+    const response = await fetch(url, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      // The password is not needed for a decision. A real shop sends the card's id at its payment provider instead of a hash.
-      body: JSON.stringify(card === undefined ? fields : { ...fields, card: await hashOf(card) }),
+      body: JSON.stringify(fields),
     });
     show(await response.json());
   } catch {
@@ -51,9 +55,10 @@ document.querySelector('[data-robot]').addEventListener('click', () => {
   form.requestSubmit();
 });
 
-function show({ answer, token, sent, failure }) {
-  if (failure) {
-    result.replaceChildren(element('p', {}, failure));
+function show({ answer, token, sent, failure, outcome, code, isIn }) {
+  if (!answer) {
+    const news = isIn ? 'The shop lets you go on.' : 'You cannot go on.';
+    result.replaceChildren(element('p', {}, [failure ? `${failure} ` : '', news]), ...outcomeOf(outcome));
     return;
   }
   const { decision, score, reasons, contributions } = answer;
@@ -64,6 +69,8 @@ function show({ answer, token, sent, failure }) {
     ]),
     element('meter', { min: 0, max: 100, low: 30, high: 80, optimum: 0, value: score, ariaLabel: 'Score' }),
     element('p', {}, MEANING[decision]),
+    ...outcomeOf(outcome),
+    ...(code ? [challengeOf(code)] : []),
     element('h3', {}, 'Reasons'),
     reasons.length === 0
       ? element('p', { className: 'quiet' }, 'None: no rule fired.')
@@ -77,6 +84,25 @@ function show({ answer, token, sent, failure }) {
       element('pre', { tabIndex: 0 }, JSON.stringify(sent, null, 2)),
     ]),
   );
+}
+
+/** What the backend told Gatehouse about the decision. */
+function outcomeOf(outcome) {
+  return outcome ? [element('p', {}, ['Reported outcome: ', element('code', {}, outcome)])] : [];
+}
+
+/** Asks for the code. The backend keeps which decision it is about. */
+function challengeOf(code) {
+  const input = element('input', { name: 'code', inputMode: 'numeric', autocomplete: 'one-time-code', required: true });
+  const asked = element('form', { action: '/act/code', method: 'post' }, [
+    element('label', {}, [`Code from the e-mail (this demo sends none: ${code}) `, input]),
+    element('div', { className: 'buttons' }, [element('button', {}, 'Go on')]),
+  ]);
+  asked.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void send(asked.action, { code: input.value });
+  });
+  return asked;
 }
 
 /** The strongest weight of each family counts, so the weights do not add up to the score. */

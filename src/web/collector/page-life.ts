@@ -13,9 +13,12 @@ interface WithNavigation {
   readonly navigation?: EventTarget;
 }
 
+function isHidden(): boolean {
+  return readProperty(Document, 'hidden', document);
+}
+
 /** Follows the page's life until `signal` aborts, and returns for how many milliseconds it was hidden. Patches nothing of the page's. */
 export function followPage(events: PageEvents, signal: AbortSignal): () => number {
-  const isHidden = (): boolean => readProperty(Document, 'hidden', document);
   let hiddenMs = 0;
   let hiddenSinceMs = isHidden() ? performance.now() : null;
   listenOnDocument(
