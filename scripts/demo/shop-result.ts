@@ -16,7 +16,7 @@ export interface Shown {
   readonly code?: string;
 }
 
-/** Writes the result as a page for browsers without JavaScript. Everything in it is text, whoever sent it. */
+/** Writes the result as a page for browsers without JavaScript. Text of visitors stays text. */
 export function showResult({ isIn, answer, failure, outcome, code }: Shown): string {
   const lines: string[] = [];
   if (failure !== undefined) lines.push(`<p>${escapeHtml(failure)}</p>`);

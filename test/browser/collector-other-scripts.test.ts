@@ -18,7 +18,7 @@ import {
 let browser: Browser;
 let pages: CollectorPages;
 let context: BrowserContext;
-/** Of a page without other scripts. */
+/** Token of a page without other scripts. */
 let usual: ReturnType<typeof decodeToken>['body'];
 
 beforeAll(async () => {
@@ -159,29 +159,29 @@ describe('while Gatehouse does not answer', () => {
   };
 
   test('A page with the script tag of each sample is ready, and its modules run, while the script hangs', async () => {
-    const silent = createServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const { port } = silent.address() as { readonly port: number };
+    const server = createServer(({ url = '' }, response) => {
+      if (url === '/v1/collector.js') return;
+      response.setHeader('content-type', 'text/html');
+      response.end(
+        `<!doctype html><link rel="icon" href="data:,"><script src="/v1/collector.js" ${url.slice(1)}></script>` +
+          `<script type="module">document.title = 'the module ran'</script>`,
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { readonly port: number };
     for (const [path, count] of Object.entries(HEADS)) {
       const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
       const words = [...text.matchAll(/<script\b[^<]*?(?:collector|path|`\];)[^<]*?\b(async|defer)\b\s*><\/script>/g)];
       expect({ path, count: words.length }).toEqual({ path, count });
       for (const [, word = ''] of words) {
         const page = await context.newPage();
-        const head = `<script src="http://127.0.0.1:${port}/v1/collector.js" ${word}></script>`;
-        await page.route('**/sample', (route) =>
-          route.fulfill({
-            contentType: 'text/html',
-            body: `<!doctype html>${head}<script type="module">document.title = 'the module ran'</script>`,
-          }),
-        );
-        await page.goto(`${pages.origin}/sample`, { waitUntil: 'domcontentloaded', timeout: 10_000 });
+        await page.goto(`http://localhost:${port}/${word}`, { waitUntil: 'domcontentloaded', timeout: 10_000 });
         await expect.poll(() => page.title(), { message: path }).toBe('the module ran');
         await page.close();
       }
     }
-    silent.closeAllConnections();
-    silent.close();
+    server.closeAllConnections();
+    server.close();
   });
 });
 
