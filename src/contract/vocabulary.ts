@@ -77,6 +77,7 @@ export const DELIVERY_ERRORS = [
   'shutdown',
   'unhealthy',
   'disabled',
+  'bad_response',
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 

@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import type { buildConnector, Client as UndiciClient, Dispatcher } from 'undici';
 import { loadCommonJs } from '../kernel/load-package.ts';
+import type { EgressError } from './faults.ts';
 import type { Target } from './egress-target.ts';
+import { ResponseHead } from './response-head.ts';
 
 /**
  * Only undici's `Client`. The package itself also loads agents, caches, fetch and web sockets.
@@ -15,6 +17,8 @@ const KEEP_ALIVE_MS = 4_000;
 const KEEP_ALIVE_MS_MAX = 30_000;
 /** Choice: ms after which a connection takes no new request, so that new addresses of a name eventually come into use. */
 const LINE_AGE_MS_MAX = 300_000;
+/** Choice: bytes before a body for each allowed byte of header names and values. Separators and informational responses count too. */
+const WIRE_BYTES_PER_HEADER_BYTE = 4;
 
 /**
  * One connection: a socket that is already connected, with an undici client that speaks HTTP/1.1 on it, one request at a time. The client
@@ -29,7 +33,12 @@ export class Line {
   readonly #socket: Socket;
   readonly #client: UndiciClient;
   readonly #openedAtMs: number;
+  readonly #headBytesMax: number;
   readonly #onGone: (line: Line) => void;
+  /** Set from the moment a request is sent until the head of its response is complete. */
+  #head: ResponseHead | null = null;
+  #isHeld = false;
+  #wasRepaired = false;
   #bytesAtStart = 0;
   #bytesMax = Number.POSITIVE_INFINITY;
   #running: LineUser | null = null;
@@ -40,7 +49,10 @@ export class Line {
     this.remoteAddress = opened.remoteAddress;
     this.#socket = socket;
     this.#openedAtMs = opened.nowMs;
+    this.#headBytesMax = WIRE_BYTES_PER_HEADER_BYTE * opened.headerBytesMax;
     this.#onGone = opened.onGone;
+    const read = socket.read.bind(socket);
+    socket.read = (bytes?: number): unknown => this.#read(read, bytes);
     this.#client = new Client(target.origin, {
       connect: handOver(socket),
       pipelining: 1,
@@ -69,16 +81,22 @@ export class Line {
 
   /** Returns whether the connection may take another request. */
   isFit(nowMs: number): boolean {
-    return !this.isGone && !this.#socket.destroyed && nowMs - this.#openedAtMs < LINE_AGE_MS_MAX;
+    const isYoung = nowMs - this.#openedAtMs < LINE_AGE_MS_MAX;
+    return isYoung && !this.isGone && !this.#socket.destroyed && !this.#wasRepaired;
   }
 
-  /** Runs one request. Calls `onOverflow` when more than `bytesMax` bytes of any kind have arrived on the wire. */
+  /** Runs one request. It fails when more than `bytesMax` bytes of any kind have arrived on the wire. */
   run(options: Dispatcher.DispatchOptions, user: LineUser, bytesMax: number): void {
     this.uses++;
     this.#bytesAtStart = this.#socket.bytesRead;
     this.#bytesMax = bytesMax;
     this.#running = user;
     this.#client.dispatch(options, user);
+  }
+
+  /** The request is being sent. Bytes that arrived earlier are no response to it: undici's parser gets and refuses them. */
+  onSending(): void {
+    this.#head = new ResponseHead(this.#headBytesMax);
   }
 
   /** Marks the request as finished; the connection becomes idle. */
@@ -92,12 +110,12 @@ export class Line {
    * uncatchable error if the connection ends meanwhile.
    */
   hold(): void {
-    if (!this.#isBroken) this.#socket.read = () => null;
+    this.#isHeld = !this.#isBroken;
   }
 
   goOn(): void {
-    if (!Object.hasOwn(this.#socket, 'read')) return;
-    Reflect.deleteProperty(this.#socket, 'read');
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
     this.#socket.emit('readable');
   }
 
@@ -111,16 +129,35 @@ export class Line {
     this.#onGone(this);
   }
 
+  /** Replaces the socket's own `read`, from which undici's parser gets its bytes. Streams call it with 0 to fill their buffer. */
+  #read(read: (bytes?: number) => unknown, bytes?: number): unknown {
+    if (this.#isHeld) return null;
+    if (bytes === 0 || this.#head === null) return read(bytes);
+    for (let chunk = read(); chunk !== null; chunk = read()) {
+      const step = this.#head.add(chunk as Buffer);
+      if (step.kind === 'incomplete') continue;
+      this.#head = null;
+      if (step.kind === 'fault') {
+        this.#running?.fail(step.error, step.detail);
+        return null;
+      }
+      this.#wasRepaired ||= step.isRepaired;
+      return step.bytes;
+    }
+    return null;
+  }
+
   /** Also counts bytes that no handler sees: informational responses, chunk extensions, trailers. */
   #count(): void {
-    if (this.#running !== null && this.bytesReceived > this.#bytesMax) this.#running.onOverflow();
+    if (this.#running !== null && this.bytesReceived > this.#bytesMax)
+      this.#running.fail('response_too_large', 'more bytes on the wire than the body limit allows');
   }
 }
 
 /** The handler of one request. */
 export interface LineUser extends Dispatcher.DispatchHandler {
-  /** More bytes have arrived than are allowed. */
-  onOverflow(): void;
+  /** Ends the request because of what has arrived. */
+  fail(error: EgressError, detail: string): void;
 }
 
 export interface LineOpened {

@@ -13,6 +13,7 @@ export type EgressError = Extract<
   | 'timeout'
   | 'tls_error'
   | 'response_too_large'
+  | 'bad_response'
   | 'shutdown'
 >;
 
@@ -40,8 +41,8 @@ export class BodyCutError extends Error {
 export type Phase = 'connect' | 'tls' | 'exchange';
 
 /**
- * Choice: a missing route and a firewall's refusal count as connection_refused, because no connection was made. A peer that does not speak
- * HTTP, or that stops in the middle of it, counts as connection_reset, because nothing it sends is a response.
+ * Choice: a missing route and a firewall's refusal count as connection_refused, because no connection was made. A peer that
+ * stops in the middle of a response counts as connection_reset; one that sends something else than HTTP counts as bad_response.
  */
 const BY_CODE: Readonly<Record<string, EgressError>> = {
   ECONNREFUSED: 'connection_refused',
@@ -69,6 +70,7 @@ const BY_CODE: Readonly<Record<string, EgressError>> = {
   UND_ERR_HEADERS_OVERFLOW: 'response_too_large',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'response_too_large',
   HPE_HEADER_OVERFLOW: 'response_too_large',
+  HPE_INVALID_EOF_STATE: 'connection_reset',
 };
 
 /** During the handshake, every failure except a closed connection is a TLS error. The codes are many, and OpenSSL adds new ones. */
@@ -78,7 +80,7 @@ export function faultOf(error: unknown, phase: Phase): EgressFault {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   const detail = `${code} ${message}`.trim().slice(0, DETAIL_CHARACTERS_MAX);
-  const fault = { error: errorOf(code, phase), detail };
+  const fault = { error: isRefusedByParser(error, code) ? 'bad_response' : errorOf(code, phase), detail };
   return phase === 'connect' && (isLack(code) || hasNoPort(code, error)) ? { ...fault, lack: code } : fault;
 }
 
@@ -96,6 +98,15 @@ export function isLack(code: string): boolean {
 function hasNoPort(code: string, error: unknown): boolean {
   if (code !== 'EADDRNOTAVAIL' || typeof error !== 'object' || error === null) return false;
   return 'address' in error && typeof error.address === 'string' && isIPv4(error.address);
+}
+
+/**
+ * Returns whether undici's parser refused bytes of a response. Its errors can lack a code, and have the refused bytes in `data`, which is
+ * empty if the connection ended too early.
+ */
+function isRefusedByParser(error: unknown, code: string): boolean {
+  if (!(error instanceof Error) || error.name !== 'HTTPParserError' || code in BY_CODE) return false;
+  return 'data' in error && error.data !== '';
 }
 
 /** Choice: limited because a peer can put text of its own into a message. */

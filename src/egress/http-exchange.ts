@@ -13,7 +13,7 @@ import type { Deadline } from './timer-wheel.ts';
 export const HEADER_BYTES_MAX = 65_536;
 /**
  * Choice: bytes accepted on the wire for each byte of body that is allowed. A body in chunks of one byte takes six. Chunk extensions and
- * endless informational responses are not part of the body and would otherwise not be counted at all.
+ * trailers are not part of the body and would otherwise not be counted at all.
  */
 const WIRE_BYTES_PER_BODY_BYTE = 8;
 /** Choice: ms after which a reader that has stopped reading is considered gone. */
@@ -82,11 +82,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     line.run(options, this, WIRE_BYTES_PER_BODY_BYTE * responseBytesMax + 4 * HEADER_BYTES_MAX);
   }
 
-  /** Called when more bytes have arrived on the wire than the connection was allowed to receive. */
-  onOverflow(): void {
-    this.fail('response_too_large', 'more bytes on the wire than the body limit allows');
-  }
-
   onDeadline(): void {
     this.fail('timeout', `not done within ${this.request.timeoutMs} ms`);
   }
@@ -105,10 +100,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onConnect(): void {
     this.#isSent = true;
+    this.#line?.onSending();
   }
 
   onHeaders(status: number, raw: readonly Buffer[]): boolean {
-    if (this.isSettled || status < 200) return true;
+    if (this.isSettled) return true;
     const { method, responseBytesMax, discardBody = false } = this.request;
     this.#status = status;
     if (!discardBody) this.#headers = parseHeaders(raw);

@@ -32,6 +32,8 @@ const POLICIES = {
   too_large: { reason: 'unsupported_content', retries: 0, retryable: false },
   /** Not what was requested: images for pages, pages for JSON, broken compression. */
   content: { reason: 'unsupported_content', retries: 0, retryable: false },
+  /** Something else than an HTTP response: asking again changes nothing. */
+  not_http: { reason: 'unsupported_content', retries: 0, retryable: false },
   /** Invalid JSON. */
   parse: { reason: 'parse_failed', retries: 0, retryable: false },
   /** robots.txt disallows the URL. */
@@ -89,6 +91,8 @@ export function networkFault(error: EgressError): Fault {
       return 'blocked';
     case 'response_too_large':
       return 'too_large';
+    case 'bad_response':
+      return 'not_http';
     case 'shutdown':
       return 'shutdown';
     default:

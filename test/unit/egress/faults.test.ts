@@ -28,8 +28,6 @@ const CASES: readonly (readonly [phase: Phase, code: string, error: string])[] =
   ['exchange', 'UND_ERR_HEADERS_OVERFLOW', 'response_too_large'],
   ['exchange', 'UND_ERR_HEADERS_TIMEOUT', 'timeout'],
   ['exchange', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'connection_reset'],
-  ['exchange', 'HPE_INVALID_CONSTANT', 'connection_reset'],
-  ['exchange', 'HPE_INVALID_CHUNK_SIZE', 'connection_reset'],
   ['exchange', 'ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', 'tls_error'],
   ['exchange', '', 'connection_reset'],
 ];
@@ -37,6 +35,18 @@ const CASES: readonly (readonly [phase: Phase, code: string, error: string])[] =
 describe('faultOf', () => {
   test.each(CASES)('a failure in phase %s with code %j is reported as %s', (phase, code, error) => {
     expect(faultOf(failure(code), phase).error).toBe(error);
+    expect(DELIVERY_ERRORS).toContain(error);
+  });
+
+  test.each([
+    ['zz', undefined, 'bad_response'],
+    ['zz', 'HPE_INVALID_CHUNK_SIZE', 'bad_response'],
+    ['', undefined, 'connection_reset'],
+    ['', 'HPE_INVALID_EOF_STATE', 'connection_reset'],
+    ['zz', 'HPE_HEADER_OVERFLOW', 'response_too_large'],
+  ] as const)("undici's parser refusing the bytes %j with code %s is reported as %s", (data, code, error) => {
+    const refused = Object.assign(new Error('refused'), { name: 'HTTPParserError', code, data });
+    expect(faultOf(refused, 'exchange').error).toBe(error);
     expect(DELIVERY_ERRORS).toContain(error);
   });
 

@@ -219,6 +219,7 @@ describe('failed attempts', () => {
     ['tls_error', 'source_unavailable', false, 1],
     ['blocked_address', 'access_denied', false, 1],
     ['response_too_large', 'unsupported_content', false, 1],
+    ['bad_response', 'unsupported_content', false, 1],
     ['shutdown', 'source_unavailable', true, 1],
   ])('the network error %s is reported as %s', async (error, reason, retryable, attempts) => {
     const { source, permits, open } = testSource(failingClient(error));
@@ -238,8 +239,8 @@ describe('failed attempts', () => {
     ['resets_at_accept', 'source_unavailable'],
     ['resets_mid_body', 'source_unavailable'],
     ['closes_mid_body', 'source_unavailable'],
-    ['garbage', 'source_unavailable'],
-    ['bad_chunks', 'source_unavailable'],
+    ['garbage', 'unsupported_content'],
+    ['bad_chunks', 'unsupported_content'],
     ['server_error', 'source_unavailable'],
     ['huge_body', 'unsupported_content'],
     ['huge_chunked_body', 'unsupported_content'],

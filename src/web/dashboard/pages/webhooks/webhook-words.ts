@@ -72,6 +72,7 @@ const ERROR_WORDS: Readonly<Record<DeliveryError, string>> = {
   shutdown: 'the service stopped meanwhile',
   unhealthy: 'not sent: the endpoint was unhealthy',
   disabled: 'not sent: the webhook was paused',
+  bad_response: 'the response is not valid HTTP',
 };
 
 /** `503: the status is not 2xx`; null without an error. */
