@@ -52,8 +52,8 @@ export interface Operation {
   /** Reads one step. Throws only `SourceFailure`. */
   run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult>;
   /**
-   * Returns whether the step reads a list. If such a step fails, an unknown remainder of the source's data is lost, and the job cannot have
-   * everything. Absent if only chains with one step at a time have lists, because their failure ends the job anyway. Pure.
+   * Returns whether the step reads a list, or a page of one after the first. If such a step fails, an unknown remainder of the source's
+   * data is lost, and the job cannot have everything. Absent if the operation reads a single page. Pure.
    */
   carriesRest?(step: JsonObject): boolean;
 }

@@ -132,10 +132,10 @@ export function recordsMaxOf(
 /**
  * Returns the failure that a failed step causes for its job; null if the job continues.
  *
- * A chain of pages ends with its only step: the following pages are lost, and a partial result must not look complete. In a crawl, which is
- * a job that ever had two open steps, a failed page is one of many and counts as an error; the job fails with the first of these failures
- * only if it ends without records. Some failures always end the job: an expired session, a violation of a mandatory schema, and with mode
- * `all` the loss of the rest of a list. A job with a limit may find enough records elsewhere: `verdictOfEnd` decides when no step is left.
+ * A job with a single step ends with it. In a crawl, which is a job that ever had two open steps, a failed page is one of many and counts
+ * as an error; the job fails with the first of these failures only if it ends without records. Some failures always end the job: an
+ * expired session, a violation of a mandatory schema, and with mode `all` the loss of the rest of a list. A job with a limit may find
+ * enough records elsewhere: `verdictOfEnd` decides when no step is left.
  */
 export function verdictOfFailure(
   state: ExtractionState,

@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SourceFailure, type JsonObject, type JsonValue, type Operation } from '../../src/extract/connector.ts';
+import {
+  carriesRest,
+  SourceFailure,
+  type JsonObject,
+  type JsonValue,
+  type Operation,
+} from '../../src/extract/connector.ts';
 import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../src/extract/connectors/connector-table.ts';
 import { readSettings } from '../../src/app/settings.ts';
 import { SOURCE_CASES } from '../sources/index.ts';
@@ -183,6 +189,20 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     const all = await wholeRun();
     for (const { total } of [few, all]) expect(total).toBe(announcesTotal ? count : null);
   });
+
+  it.skipIf(paging !== 'cursor')(
+    'A later page that fails loses the rest of its list, and the first page does not',
+    async () => {
+      const begun = does.start(input);
+      const [first] = begun.kind === 'steps' ? begun.steps : [];
+      const { next } = await does.run(first?.state ?? {}, fakeSource(world(large)), { recordsLeft: FEW });
+      expect(next.length).toBeGreaterThan(0);
+      expect([first, ...next].map((step) => carriesRest(does, JSON.stringify(step?.state)))).toEqual([
+        false,
+        ...next.map(() => true),
+      ]);
+    },
+  );
 
   it.skipIf(paging === 'none').each([
     ['returns the same page for every cursor', 1, 3],

@@ -104,6 +104,7 @@ function feedOperation(told: Pick<Operation, 'name' | 'description' | 'example'>
       return { kind: 'steps', steps: [toStep({ url: address.url, search, before: 0 })] };
     },
     run: (step, source) => runStep(step as FeedState, source),
+    carriesRest: (step) => (step as FeedState).before > 0,
   };
 }
 

@@ -51,7 +51,7 @@ export type ChainStart<Args extends JsonObject> =
   | Extract<StartResult, { readonly kind: 'fault' }>;
 
 /** An operation that reads one page after another, where each names the start of the next. */
-export interface Chain<Args extends JsonObject> extends Omit<Operation, 'start' | 'run'> {
+export interface Chain<Args extends JsonObject> extends Omit<Operation, 'start' | 'run' | 'carriesRest'> {
   readonly pageSizeMax: number;
   /**
    * `fixed`: all pages have the size of the first one, because a different size would shift the numbered pages. `free`: each page may have
@@ -90,6 +90,8 @@ export function chained<Args extends JsonObject>(chain: Chain<Args>): Operation 
       const page = await read({ args: state.args, at: state.at, size }, source);
       return advance({ ...state, size: sizing === 'fixed' ? size : null }, page);
     },
+    // A job that reads the first page has nothing that could be incomplete.
+    carriesRest: (step) => (step as unknown as ChainState<Args>).at !== null,
   };
 }
 
