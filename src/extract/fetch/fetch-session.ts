@@ -12,7 +12,7 @@ export interface JobSession extends SourceSession {
 }
 
 /** Choice: the maximum size of a cookie that browsers accept. */
-const COOKIE_BYTES_MAX = 4_096;
+export const COOKIE_BYTES_MAX = 4_096;
 /** Choice: all cookies that can be set, and as many that they replace. */
 const CHANGES_MAX = 2 * COOKIES_MAX;
 /** Source: ECMAScript, the last time that a date can hold. */
@@ -157,8 +157,11 @@ function urlOf({ domain, secure, path }: SessionCookie, host: string): string {
   return `${secure ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}${path.startsWith('/') ? path : '/'}`;
 }
 
-/** Parses what a source sets; null if it is not a cookie, or one for a domain that the source may not set. */
-function readSetCookie(text: string, from: string, host: string): Cookie | null {
+/**
+ * Parses what the host `from` sets; null if it is not a cookie, or one for a domain that the host may not set. `host` is the highest domain
+ * that a cookie may have.
+ */
+export function readSetCookie(text: string, from: string, host: string): Cookie | null {
   const cookie = Cookie.parse(text, { loose: true });
   if (cookie === undefined) return null;
   const scope = cookie.domain === null || cookie.domain === '' ? OWN_HOST : scopeOf(cookie.domain, from, host);
@@ -179,7 +182,7 @@ const OWN_HOST: CookieScope = { domain: null, hostOnly: true };
 
 /**
  * Returns the scope of a cookie with a domain. Returns null if the cookie is rejected: it names another domain, or a public suffix, which
- * would expose it to every site there. Choice: a cookie for a domain above the session's host becomes a cookie of that host, because no
+ * would expose it to every site there. Choice: a cookie for a domain above `host`, a session's, becomes a cookie of that host, because no
  * part of a session is sent above it. Rejecting it would lose the login at each site that renews its cookie for the whole domain.
  */
 function scopeOf(attribute: string, from: string, host: string): CookieScope | null {

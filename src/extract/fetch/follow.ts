@@ -6,6 +6,7 @@ import { FetchFailure } from './source-failure.ts';
 import { isLoginPage, isRedirect, keepsTrust, redirectTarget } from './redirects.ts';
 import type { FetchParts } from './fetch-parts.ts';
 import type { SessionJar } from './fetch-session.ts';
+import { RedirectCookies } from './redirect-cookies.ts';
 
 /** Source: RFC 9309, section 2.3.1.2, for robots.txt. Choice: for everything else as well. */
 const REDIRECTS_MAX = 5;
@@ -52,16 +53,21 @@ export type Followed =
 export async function follow(parts: FetchParts, request: FollowRequest): Promise<Followed> {
   const { session } = request;
   const seen = new Set<string>();
+  const ownCookies = new RedirectCookies();
   let url = request.url;
   let isTrusted = true;
   for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-    if (seen.has(url)) return { kind: 'astray', detail: `${request.url}: the redirects form a loop at ${url}` };
-    seen.add(url);
+    const hasSession = session !== null && isTrusted && session.goesTo(url);
+    const credentials = hasSession ? session.headersFor(url) : cookieHeader(ownCookies.headerFor(url));
+    const place = JSON.stringify([url, credentials]);
+    if (seen.has(place)) return { kind: 'astray', detail: `${request.url}: the redirects form a loop at ${url}` };
+    seen.add(place);
     await request.beforeHop(url);
-    const { answer, cached } = await hop(parts, request, url, isTrusted);
-    if (isTrusted) session?.take(url, listOf(answer.headers['set-cookie']));
+    const asked = { url, isTrusted, hasSession, credentials };
+    const { answer, cached } = await hop(parts, request, asked);
+    (hasSession ? session : ownCookies).take(url, listOf(answer.headers['set-cookie']));
     if (!isRedirect(answer.status) || request.isAnswer(answer.status))
-      return await finish(parts, request, url, answer, cached);
+      return await finish(parts, request, asked, answer, cached);
     const next = redirectTarget(url, headerOf(answer.headers, 'location'));
     if (next === null) return { kind: 'astray', detail: `${url}: a redirect without a valid target` };
     if (isLoginPage(next) && !isLoginPage(request.url))
@@ -72,23 +78,32 @@ export async function follow(parts: FetchParts, request: FollowRequest): Promise
   return { kind: 'astray', detail: `${request.url}: more than ${REDIRECTS_MAX} redirects` };
 }
 
+/** One hop of a fetch. */
+interface Hop {
+  readonly url: string;
+  /** Whether the caller's and the session's credentials may be sent. */
+  readonly isTrusted: boolean;
+  readonly hasSession: boolean;
+  /** Headers of the session, or cookies that earlier hops set. */
+  readonly credentials: Readonly<Record<string, string>>;
+}
+
 async function hop(
   parts: FetchParts,
   request: FollowRequest,
-  url: string,
-  isTrusted: boolean,
+  asked: Hop,
 ): Promise<{ readonly answer: Answer; readonly cached: CachedBody | null }> {
-  const { session, bytesMax, leavesPacked, accept, isAnswer, patience } = request;
-  const cached = mayCache(request) ? parts.bodies.find(cacheKey(request, url)) : null;
+  const { bytesMax, leavesPacked, accept, isAnswer, patience } = request;
+  const { url, isTrusted, hasSession, credentials } = asked;
+  const cached = mayCache(request, asked) ? parts.bodies.find(cacheKey(request, url)) : null;
   const headers = {
     'user-agent': parts.userAgent,
     accept,
     'accept-encoding': ACCEPTED_ENCODINGS,
     ...validators(cached),
     ...ownHeaders(request.headers, url === request.url || (isTrusted && isSameOrigin(url, request.url))),
-    ...(isTrusted ? session?.headersFor(url) : undefined),
+    ...credentials,
   };
-  const hasSession = session !== null && isTrusted && session.goesTo(url);
   const wholeBytesMax = leavesPacked ? Math.min(bytesMax, BODY_BYTES_MAX) : bytesMax;
   const answer = await fetchPatiently(parts, {
     url,
@@ -106,10 +121,11 @@ async function hop(
 async function finish(
   parts: FetchParts,
   request: FollowRequest,
-  url: string,
+  asked: Hop,
   answer: Answer,
   cached: CachedBody | null,
 ): Promise<Followed> {
+  const { url } = asked;
   const { status } = answer;
   if (status === 304) {
     if (cached === null) throw new FetchFailure('refused', `${url}: 304 to a request without a validator`);
@@ -134,7 +150,7 @@ async function finish(
   if (result.kind === 'too_large' && request.leavesPacked) return asItCame(null);
   if (result.kind !== 'ok') throw undecodable(url, result);
   const unpacked = result.body;
-  if (status === 200 && mayCache(request)) {
+  if (status === 200 && mayCache(request, asked)) {
     const { etag = null, 'last-modified': lastModified = null, 'cache-control': control = '' } = headers;
     const isKept = !/no-store|private/i.test(control);
     const key = cacheKey(request, url);
@@ -170,9 +186,13 @@ export function undecodable(url: string, why: Undone): FetchFailure {
   return new FetchFailure('content', `${url}: ${why.detail}`);
 }
 
-/** Choice: responses obtained with a session or a caller's key belong to that caller alone and are never cached. */
-function mayCache({ session, headers }: FollowRequest): boolean {
-  return session === null && Object.keys(headers).length === 0;
+/** Choice: responses obtained with a session, a caller's key or cookies belong to that fetch alone and are never cached. */
+function mayCache({ session, headers }: FollowRequest, { credentials }: Hop): boolean {
+  return session === null && Object.keys(headers).length === 0 && Object.keys(credentials).length === 0;
+}
+
+function cookieHeader(cookie: string): Readonly<Record<string, string>> {
+  return cookie === '' ? {} : { cookie };
 }
 
 function cacheKey({ accept, opensGzip }: FollowRequest, url: string): string {
