@@ -25,6 +25,21 @@ export function effectOf(step: Step, outcome: Outcome | null): 'good' | 'bad' | 
   return step === 'payment' && outcome === 'failed' ? null : 'bad';
 }
 
+/**
+ * How much the service learns about a person from an event with this outcome: nothing, what any event teaches, or all of its context at
+ * once. The order of the numbers matters.
+ * Choice: a declined payment teaches like any other, because owners' cards are declined too.
+ */
+export const TEACHES_NOTHING = 0;
+export const TEACHES = 1;
+export const TEACHES_AT_ONCE = 2;
+export type Teaching = typeof TEACHES_NOTHING | typeof TEACHES | typeof TEACHES_AT_ONCE;
+
+export function teachingOf(step: Step | null, outcome: Outcome | null): Teaching {
+  if (outcome === 'challenge_passed') return TEACHES_AT_ONCE;
+  return step === 'login' && effectOf(step, outcome) === 'bad' ? TEACHES_NOTHING : TEACHES;
+}
+
 const KNOWN: ReadonlySet<string> = new Set(OUTCOMES);
 
 export function isOutcome(text: string): text is Outcome {

@@ -37,14 +37,14 @@ export class ContextPopulation {
     this.#table = table;
   }
 
-  /** Counts a session with these values; 0 means that the session has no such value. */
-  add(key: PopulationKey, agent: number, place: number, nowSeconds: number): void {
+  /** Counts a session with these values, or reverts it; 0 means that the session has no such value. */
+  change(key: PopulationKey, agent: number, place: number, by: 1 | -1, nowSeconds: number): void {
     const { words } = this.#table;
-    const record = this.#part(key, NUMBER_PART, nowSeconds, true);
-    if (record === 0) return;
-    const sessions = Atomics.add(words, record + AT_SESSIONS, 1) + 1;
-    if (agent !== 0) this.#count(key, agent, nowSeconds);
-    if (place !== 0) this.#count(key, ~place, nowSeconds);
+    const record = this.#part(key, NUMBER_PART, nowSeconds, by === 1);
+    if (record === 0 || (by === -1 && words[record + AT_SESSIONS] === 0)) return;
+    const sessions = Atomics.add(words, record + AT_SESSIONS, by) + by;
+    if (agent !== 0) this.#count(key, agent, by, nowSeconds);
+    if (place !== 0) this.#count(key, ~place, by, nowSeconds);
     if (sessions < SESSIONS_MAX) return;
     if (Atomics.compareExchange(words, record + AT_SESSIONS, sessions, sessions >> 1) === sessions)
       this.#halve(key, nowSeconds);
@@ -72,16 +72,17 @@ export class ContextPopulation {
     return Math.min(1, Math.max(least, 0.5) / Math.max(sessions, 1));
   }
 
-  #count(key: PopulationKey, value: number, nowSeconds: number): void {
+  #count(key: PopulationKey, value: number, by: 1 | -1, nowSeconds: number): void {
     const { words } = this.#table;
+    const limit = by === 1 ? 0xffff : 0;
     for (let row = 0; row < ROWS; row++) {
-      this.#find(key, value, row, nowSeconds, true);
+      this.#find(key, value, row, nowSeconds, by === 1);
       if (this.#record === 0) continue;
       const at = this.#record + this.#word;
       for (let n = 0; n < TRIES_MAX; n++) {
         const word = words[at] ?? 0;
-        if (((word >>> this.#shift) & 0xffff) === 0xffff) break;
-        if (Atomics.compareExchange(words, at, word, (word + (1 << this.#shift)) >>> 0) === word) break;
+        if (((word >>> this.#shift) & 0xffff) === limit) break;
+        if (Atomics.compareExchange(words, at, word, (word + by * (1 << this.#shift)) >>> 0) === word) break;
       }
     }
   }

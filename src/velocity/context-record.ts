@@ -1,4 +1,5 @@
 import type { ContextHistory, EntityHistory, Familiarity, HistoryEvent } from '../risk/history.ts';
+import { TEACHES_AT_ONCE, TEACHES_NOTHING, type Teaching } from '../risk/event-outcome.ts';
 import { placeValue } from './context-place.ts';
 import { addCountry, countryFamiliarity, removeCountry } from './context-countries.ts';
 import { ContextPopulation, type PopulationKey } from './context-population.ts';
@@ -9,7 +10,16 @@ import { FamiliarSet } from './familiar-set.ts';
 import { KIND_ENTITY_OUTCOMES as KIND_CONTEXT } from './layout.ts';
 import type { Table } from './table.ts';
 import { memberOf } from './timed-set.ts';
-import { TAUGHT_CONTEXT, TAUGHT_FIRST_CONTEXT, type TracedEvent } from './trace.ts';
+import {
+  ABSENT,
+  type ContextBefore,
+  DOUBTFUL,
+  FAMILIAR,
+  TAUGHT_CONTEXT,
+  TAUGHT_FIRST_CONTEXT,
+  type TracedEntity,
+  type TracedEvent,
+} from './trace.ts';
 
 /**
  * The contexts in which an account is used. One record for each account that logs in, signs up, checks out or pays.
@@ -28,6 +38,12 @@ const AT_COUNTED = 27;
 const COUNTED = 4;
 const AT_COUNTRIES = 31;
 const DAY_BITS = 0xf;
+/** Every event that may teach has one of them for its account. */
+const TAUGHT_ACCOUNT = TAUGHT_CONTEXT | TAUGHT_FIRST_CONTEXT;
+/** Attributes that were absent, as bits. */
+const NO_DEVICE = 1;
+const NO_EXACT_AGENT = 2;
+const NO_NETWORK = 4;
 
 /** Source: the default rules, which compare no context of a younger account. */
 const SETTLED_SECONDS = 30 * 60;
@@ -51,9 +67,17 @@ interface Context {
   readonly country: number;
 }
 
-export class ContextRecords {
+/** What the account learns from an event by its previous outcome, and by the new one. */
+export interface TeachingChange {
+  readonly was: Teaching;
+  readonly now: Teaching;
+}
+
+export class ContextRecords implements ContextBefore {
   /** Set by the last `observe`: bits of a trace. */
   taught = 0;
+  attributes = 0;
+  isAlike = true;
   readonly #table: Table;
   readonly #population: ContextPopulation;
   readonly #agents: CountedSet;
@@ -74,25 +98,27 @@ export class ContextRecords {
 
   /**
    * Compares the context of the event's entity at index `n`; `entity` is that entity's history. Returns null while no context of it is
-   * known. `isBad`: the login failed.
+   * known. `teaching` is what the event's own outcome lets the account learn.
    */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
     n: number,
     entity: EntityHistory,
-    isBad: boolean,
+    teaching: Teaching,
     nowSeconds: number,
   ): ContextHistory | null {
     this.taught = 0;
+    this.attributes = 0;
+    this.isAlike = true;
     const table = this.#table;
     const low = keys.entityLow[n] ?? 0;
     const high = keys.entityHigh[n] ?? 0;
-    const teaches = !isBad && TEACHING.has(event.eventType);
-    const record = teaches
-      ? table.take(low, high, KIND_CONTEXT, nowSeconds)
-      : table.find(low, high, KIND_CONTEXT, nowSeconds);
-    if (record === 0) return null;
+    const isTeaching = TEACHING.has(event.eventType);
+    const record =
+      isTeaching && teaching !== TEACHES_NOTHING
+        ? table.take(low, high, KIND_CONTEXT, nowSeconds)
+        : table.find(low, high, KIND_CONTEXT, nowSeconds);
     const context: Context = {
       agent: event.agentHash,
       exactAgent: event.exactAgentHash,
@@ -101,63 +127,87 @@ export class ContextRecords {
       place: placeValue(event, keys),
       country: codeOfCountry(event.country),
     };
-    const hour = Math.floor(nowSeconds / HOUR_SECONDS);
-    if (teaches && event.outcome === 'challenge_passed') this.#see(record, context, hour, true);
-    const sessions = table.words[record + AT_SESSIONS] ?? 0;
+    const sessions = record === 0 ? 0 : (table.words[record + AT_SESSIONS] ?? 0);
     if (sessions === 0) {
-      if (teaches) this.#learn(record, context, keys, true, nowSeconds);
+      if (isTeaching) this.taught = TAUGHT_CONTEXT | TAUGHT_FIRST_CONTEXT;
+      if (record !== 0 && isTeaching && teaching !== TEACHES_NOTHING)
+        this.#learn(record, context, keys, true, nowSeconds);
       return null;
     }
-    const found = this.#compare(record, context, entity, keys, sessions, nowSeconds);
-    if (teaches) {
-      const isDoubtful = found.ratio > 0;
-      if (!isDoubtful && !this.#isCounted(record, keys.sessionLow, nowSeconds))
-        this.#learn(record, context, keys, false, nowSeconds);
-      else if (this.#see(record, context, hour, false)) this.taught = TAUGHT_CONTEXT;
+    let found = this.#compare(record, context, entity, keys, sessions, nowSeconds);
+    if (isTeaching) {
+      this.isAlike = found.ratio === 0;
+      const isCounted = this.#isCounted(record, keys.sessionLow, nowSeconds);
+      this.taught = isCounted ? TAUGHT_FIRST_CONTEXT : TAUGHT_CONTEXT;
+      const absent = this.#teach(record, context, keys, isCounted, teaching, nowSeconds);
+      this.attributes = attributesOf(found, absent);
+      if (teaching === TEACHES_AT_ONCE) found = this.#compare(record, context, entity, keys, sessions, nowSeconds);
     }
     const first = table.words[record + AT_FIRST] ?? 0;
     return found.ratio === 0 || nowSeconds - first >= SETTLED_SECONDS ? found : { ...found, ratio: 0 };
   }
 
-  /** Reverts what a login added that later turns out to have failed. */
-  forget(low: number, high: number, taught: number, event: TracedEvent, nowMs: number): void {
+  /** Replaces what the account learned from one of its earlier events, after another outcome of it was reported. */
+  settle(account: TracedEntity, event: TracedEvent, change: TeachingChange, keys: PopulationKey, nowMs: number): void {
+    const { low, high, taught } = account;
+    const { was, now } = change;
+    if ((taught & TAUGHT_ACCOUNT) === 0 || (was === TEACHES_NOTHING && now === TEACHES_NOTHING)) return;
     const nowSeconds = Math.floor(nowMs / 1_000);
-    const record = (taught & TAUGHT_CONTEXT) === 0 ? 0 : this.#table.find(low, high, KIND_CONTEXT, nowSeconds);
+    const record =
+      was === TEACHES_NOTHING
+        ? this.#table.take(low, high, KIND_CONTEXT, nowSeconds)
+        : this.#table.find(low, high, KIND_CONTEXT, nowSeconds);
     if (record === 0) return;
-    const { words } = this.#table;
-    const isFirst = (taught & TAUGHT_FIRST_CONTEXT) !== 0;
-    const hour = Math.floor(nowSeconds / HOUR_SECONDS);
+    if (now < was) this.#revert(record, taught, event, change, keys, nowSeconds);
+    else this.#relearn(record, event, change, keys);
+  }
+
+  #revert(
+    record: number,
+    taught: number,
+    event: TracedEvent,
+    { was, now }: TeachingChange,
+    keys: PopulationKey,
+    nowSeconds: number,
+  ): void {
     const context = contextOf(event);
-    if (context.device !== 0) this.#devices.forget(record, context.device, hour, isFirst);
-    if (context.exactAgent !== 0) this.#exactAgents.forget(record, context.exactAgent, hour, isFirst);
-    if (context.site !== 0) this.#networks.forget(record, context.site, hour, isFirst);
+    const { attributes } = event.context;
+    const isFirst = taught === (taught | TAUGHT_CONTEXT | TAUGHT_FIRST_CONTEXT);
+    const revert = (set: FamiliarSet, member: number, before: number): void => {
+      if (member === 0 || before === FAMILIAR) return;
+      if (was === TEACHES_AT_ONCE && !isFirst) set.doubt(record, member, hourOf(event.atSeconds));
+      if (now === TEACHES_NOTHING && before === ABSENT) set.forget(record, member, hourOf(nowSeconds), isFirst);
+    };
+    revert(this.#devices, context.device, attributes & 3);
+    revert(this.#exactAgents, context.exactAgent, (attributes >> 2) & 3);
+    revert(this.#networks, context.site, attributes >> 4);
+    if ((taught & TAUGHT_CONTEXT) !== 0 && counts(was, event) && !counts(now, event))
+      this.#uncount(record, event, context, keys);
+  }
+
+  #uncount(record: number, event: TracedEvent, { agent, place, country }: Context, keys: PopulationKey): void {
     const counted = this.#countedAt(record, event.sessionLow, event.atSeconds);
     if (counted < 0) return;
+    const { words } = this.#table;
     Atomics.store(words, counted, 0);
-    if (context.agent !== 0) this.#agents.remove(record, context.agent);
-    if (context.place !== 0) this.#places.remove(record, context.place);
-    if (context.country !== 0) removeCountry(words, record + AT_COUNTRIES, context.country);
+    if (agent !== 0) this.#agents.remove(record, agent);
+    if (place !== 0) this.#places.remove(record, place);
+    if (country !== 0) removeCountry(words, record + AT_COUNTRIES, country);
+    this.#population.change(keys, agent, place, -1, event.atSeconds);
     const sessions = words[record + AT_SESSIONS] ?? 0;
     if (sessions > 0) Atomics.compareExchange(words, record + AT_SESSIONS, sessions, sessions - 1);
     if (sessions <= 1) Atomics.store(words, record + AT_FIRST, 0);
   }
 
-  /**
-   * Learns the context of an event that was confirmed as the account owner's. `isPassed`: confirmed by a challenge, which a stolen password
-   * does not pass.
-   */
-  confirm(low: number, high: number, event: TracedEvent, isPassed: boolean, keys: PopulationKey, nowMs: number): void {
-    const nowSeconds = Math.floor(nowMs / 1_000);
-    const record = this.#table.find(low, high, KIND_CONTEXT, nowSeconds);
-    if (record === 0) return;
+  /** Learns the event again, at its own time: a failed login may have removed meanwhile what it added. */
+  #relearn(record: number, event: TracedEvent, { was, now }: TeachingChange, keys: PopulationKey): void {
+    const { atSeconds, sessionLow } = event;
     const context = contextOf(event);
     const isFirst = (this.#table.words[record + AT_SESSIONS] ?? 0) === 0;
-    const isCounted = this.#isCounted(record, event.sessionLow, event.atSeconds);
-    if (isCounted || !(isPassed || isFirst)) {
-      this.#see(record, context, Math.floor(nowSeconds / HOUR_SECONDS), isPassed);
-      return;
-    }
-    this.#learn(record, context, { ...keys, sessionLow: event.sessionLow }, true, event.atSeconds);
+    const isMissing = counts(now, event) && !counts(was, event) && !this.#isCounted(record, sessionLow, atSeconds);
+    const atOnce = isFirst || now === TEACHES_AT_ONCE;
+    if (isFirst || isMissing) this.#learn(record, context, { ...keys, sessionLow }, atOnce, atSeconds);
+    else this.#see(record, context, hourOf(atSeconds), atOnce);
   }
 
   #compare(
@@ -168,7 +218,7 @@ export class ContextRecords {
     sessions: number,
     nowSeconds: number,
   ): ContextHistory {
-    const hour = Math.floor(nowSeconds / HOUR_SECONDS);
+    const hour = hourOf(nowSeconds);
     const device = familiarity(this.#devices, record, context.device, hour);
     const exactAgent = familiarity(this.#exactAgents, record, context.exactAgent, hour);
     const network = familiarity(this.#networks, record, context.site, hour);
@@ -197,16 +247,31 @@ export class ContextRecords {
     return { name: entity.name, sessions, ratio, device, exactAgent, agent, network, place, country };
   }
 
-  /** Counts a session and learns its context. */
+  /** Learns the event as its own outcome allows. Returns which attributes were absent before. */
+  #teach(
+    record: number,
+    context: Context,
+    keys: EventKeys,
+    isCounted: boolean,
+    teaching: Teaching,
+    nowSeconds: number,
+  ): number {
+    if (teaching === TEACHES_NOTHING) return this.#absentOf(record, context);
+    const atOnce = teaching === TEACHES_AT_ONCE;
+    return !isCounted && (atOnce || this.isAlike)
+      ? this.#learn(record, context, keys, atOnce, nowSeconds)
+      : this.#see(record, context, hourOf(nowSeconds), atOnce);
+  }
+
+  /** Counts a session and learns its context. Returns which attributes were absent. */
   #learn(
     record: number,
     context: Context,
     keys: PopulationKey & { readonly sessionLow: number },
     asFamiliar: boolean,
     nowSeconds: number,
-  ): void {
+  ): number {
     const { words } = this.#table;
-    this.taught = TAUGHT_CONTEXT | (asFamiliar ? TAUGHT_FIRST_CONTEXT : 0);
     Atomics.compareExchange(words, record + AT_FIRST, 0, nowSeconds);
     const sessions = Atomics.add(words, record + AT_SESSIONS, 1);
     const slot = record + AT_COUNTED + (sessions % COUNTED);
@@ -218,21 +283,30 @@ export class ContextRecords {
       agent === 0 ? 0 : this.#agents.add(record, agent, day),
       place === 0 ? 0 : this.#places.add(record, place, day),
     );
-    this.#see(record, context, Math.floor(nowSeconds / HOUR_SECONDS), asFamiliar);
-    this.#population.add(keys, agent, place, nowSeconds);
-    if (most < COUNT_MAX) return;
+    const absent = this.#see(record, context, hourOf(nowSeconds), asFamiliar);
+    this.#population.change(keys, agent, place, 1, nowSeconds);
+    if (most < COUNT_MAX) return absent;
     this.#agents.halve(record);
     this.#places.halve(record);
     Atomics.compareExchange(words, record + AT_SESSIONS, sessions + 1, (sessions + 1) >> 1);
+    return absent;
   }
 
-  /** Returns whether any of the attributes was not in its set. */
-  #see(record: number, { device, exactAgent, site }: Context, hour: number, asFamiliar: boolean): boolean {
-    let isNew = false;
-    if (device !== 0) isNew = this.#devices.see(record, device, hour, asFamiliar);
-    if (exactAgent !== 0) isNew = this.#exactAgents.see(record, exactAgent, hour, asFamiliar) || isNew;
-    if (site !== 0) isNew = this.#networks.see(record, site, hour, asFamiliar) || isNew;
-    return isNew;
+  /** Returns which attributes were absent. */
+  #see(record: number, { device, exactAgent, site }: Context, hour: number, asFamiliar: boolean): number {
+    let absent = 0;
+    if (device !== 0 && this.#devices.see(record, device, hour, asFamiliar)) absent |= NO_DEVICE;
+    if (exactAgent !== 0 && this.#exactAgents.see(record, exactAgent, hour, asFamiliar)) absent |= NO_EXACT_AGENT;
+    if (site !== 0 && this.#networks.see(record, site, hour, asFamiliar)) absent |= NO_NETWORK;
+    return absent;
+  }
+
+  #absentOf(record: number, { device, exactAgent, site }: Context): number {
+    return (
+      (this.#devices.has(record, device) ? 0 : NO_DEVICE) |
+      (this.#exactAgents.has(record, exactAgent) ? 0 : NO_EXACT_AGENT) |
+      (this.#networks.has(record, site) ? 0 : NO_NETWORK)
+    );
   }
 
   #isCounted(record: number, sessionLow: number, nowSeconds: number): boolean {
@@ -252,6 +326,27 @@ export class ContextRecords {
     }
     return -1;
   }
+}
+
+function hourOf(seconds: number): number {
+  return Math.floor(seconds / HOUR_SECONDS);
+}
+
+/** Returns whether the event's session counts: one that is unlike the account counts only if it teaches at once. */
+function counts(teaching: Teaching, { context }: TracedEvent): boolean {
+  return teaching === TEACHES_AT_ONCE || (teaching !== TEACHES_NOTHING && context.isAlike);
+}
+
+function attributesOf({ device, exactAgent, network }: ContextHistory, absent: number): number {
+  return (
+    attributeOf(device, absent & NO_DEVICE) |
+    (attributeOf(exactAgent, absent & NO_EXACT_AGENT) << 2) |
+    (attributeOf(network, absent & NO_NETWORK) << 4)
+  );
+}
+
+function attributeOf(found: Familiarity, absent: number): number {
+  return found === 'known' ? FAMILIAR : absent === 0 ? DOUBTFUL : ABSENT;
 }
 
 function familiarity(set: FamiliarSet, record: number, member: number, hour: number): Familiarity {

@@ -1,4 +1,4 @@
-import type { EntityHistory, HistoryEvent, PlaceHistory } from '../risk/history.ts';
+import type { EntityHistory, HistoryEvent, Place, PlaceHistory } from '../risk/history.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryWord } from './country.ts';
 import { forgetAgent, seeAgent } from './entity-agents.ts';
@@ -7,9 +7,9 @@ import { SALT_DEVICES, SALT_ENTITY_OUTCOMES, SALT_NETWORKS } from './keys.ts';
 import { KIND_ENTITY, KIND_ENTITY_OUTCOMES, KIND_LONG_SET } from './layout.ts';
 import { type OutcomeChange, OutcomeRecords } from './outcome-record.ts';
 import { OverflowingSet } from './overflowing-set.ts';
-import { Whereabouts } from './places.ts';
+import { latitudeOf, longitudeOf, Whereabouts } from './places.ts';
 import { Ring } from './ring.ts';
-import { noteSuccess, succeededAt, type SuccessPlace } from './success-places.ts';
+import { noteSuccess, revertSuccess, successesAt, type SuccessPlace } from './success-places.ts';
 import type { Table } from './table.ts';
 import { LONG_DAY_SET, LONG_HOUR_SET, memberOf } from './timed-set.ts';
 import {
@@ -19,6 +19,7 @@ import {
   TAUGHT_ENTITY,
   TAUGHT_NETWORK,
   TAUGHT_PLACE,
+  type TracedEntity,
   type TracedEvent,
 } from './trace.ts';
 import { TravelRecords } from './travel-record.ts';
@@ -112,12 +113,19 @@ export class EntityRecords {
       : this.#devices.count(record, low, high, nowMs, rest);
     const country = codeOfCountry(event.country);
     const countries24h = this.#countriesOf(record, low, high, country, nowMs, nowSeconds);
-    const places = this.#placesOf(record, event, keys, n, country, nowSeconds);
-    const { agentHash } = event;
+    const { agentHash, place } = event;
+    const places =
+      place === null ? NOWHERE : this.#placesOf(record, place, low, high, keys.sessionHigh, country, nowSeconds);
     const knewAgent = agentHash === 0 || seeAgent(table, record + AT_FLAGS, agentHash);
-    if (outcome !== null) this.#count(record, low, high, placeOf(event, keys), outcome);
-    const outcomes = this.#has(record, FLAG_OUTCOMES) ? this.#outcomes.read(low, high, nowMs) : 0;
+    const here = placeOf(event, keys);
+    if (outcome !== null) {
+      this.taught |= this.#successesAt(this.#outcomesOf(record, low, high, nowMs), here);
+      this.#count(record, low, high, here, 0, outcome);
+    }
+    const outcomes = this.#outcomesOf(record, low, high, nowMs);
+    const successes = this.#successesAt(outcomes, here);
     this.taught |=
+      (outcome === null ? successes : 0) |
       (isNew ? TAUGHT_ENTITY : 0) |
       (keys.site === 0 || this.knewNetwork ? 0 : TAUGHT_NETWORK) |
       (hasDevice && !this.#devices.wasKnown ? TAUGHT_DEVICE : 0) |
@@ -131,7 +139,7 @@ export class EntityRecords {
       countries24h,
       loginsFailed1h: outcomes !== 0 ? this.#outcomes.logins.bad : 0,
       declined1h: outcomes !== 0 ? this.#outcomes.payments.bad : 0,
-      hasSucceededHere: outcomes !== 0 && succeededAt(table, outcomes, placeOf(event, keys)),
+      hasSucceededHere: successes !== 0,
       isNew,
       networkIsNew: keys.site !== 0 && !this.knewNetwork,
       agentIsNew: !knewAgent,
@@ -155,9 +163,9 @@ export class EntityRecords {
   }
 
   /** Counts the outcome of one of the entity's earlier events. */
-  count(low: number, high: number, event: SuccessPlace, outcome: OutcomeChange): void {
+  count({ low, high, taught }: TracedEntity, event: SuccessPlace, outcome: OutcomeChange): void {
     const record = this.#table.find(low, high, KIND_ENTITY, Math.floor(outcome.nowMs / 1_000));
-    if (record !== 0) this.#count(record, low, high, event, outcome);
+    if (record !== 0) this.#count(record, low, high, event, taught, outcome);
   }
 
   /** Reverts what an event added about the entity, by the bits of its trace. Locations and times that it only refreshed stay. */
@@ -184,23 +192,43 @@ export class EntityRecords {
     if (this.#hasTravels(record)) this.#travels.forget(low, high, country, position, nowSeconds);
   }
 
-  /** Restores what the event added, after it was confirmed as the entity's own: a failed login may have removed it meanwhile. */
-  confirm(low: number, high: number, event: TracedEvent, nowMs: number): void {
+  /**
+   * Restores what the event added, after it was confirmed as the entity's own: a failed login may have removed it meanwhile. Restores
+   * country and location, by the bits of the trace, if the event itself was taken for a failed one.
+   */
+  confirm(low: number, high: number, taught: number, event: TracedEvent, nowMs: number): void {
     const table = this.#table;
-    const record = table.find(low, high, KIND_ENTITY, Math.floor(nowMs / 1_000));
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    const record = table.find(low, high, KIND_ENTITY, nowSeconds);
     if (record === 0) return;
     const rest = table.restSeconds;
     Atomics.compareExchange(table.words, record + AT_FIRST, 0, event.atSeconds);
     if (event.site !== 0) this.#networks.see(record, low, high, memberOf(event.site), nowMs, rest);
     if (event.device !== 0) this.#devices.see(record, low, high, event.device, nowMs, rest);
     if (event.agentHash !== 0) seeAgent(table, record + AT_FLAGS, event.agentHash);
+    const { country, position, accuracyKm, atSeconds } = event;
+    if ((taught & TAUGHT_COUNTRY) !== 0) this.#countriesOf(record, low, high, country, nowMs, nowSeconds);
+    if ((taught & TAUGHT_PLACE) === 0 || position === null || accuracyKm === null) return;
+    const place = { latitude: latitudeOf(position), longitude: longitudeOf(position), accuracyKm };
+    this.#placesOf(record, place, low, high, event.sessionHigh, country, atSeconds);
   }
 
-  #count(record: number, low: number, high: number, event: SuccessPlace, outcome: OutcomeChange): void {
+  #count(record: number, low: number, high: number, event: SuccessPlace, taught: number, outcome: OutcomeChange): void {
     Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_OUTCOMES);
     const outcomes = this.#outcomes.change(low, high, outcome);
     const { isLogin, isBad, by } = outcome;
-    if (outcomes !== 0 && isLogin && !isBad) noteSuccess(this.#table, outcomes, event, by);
+    if (outcomes === 0 || !isLogin || isBad) return;
+    if (by === 1) noteSuccess(this.#table, outcomes, event);
+    else revertSuccess(this.#table, outcomes, event, taught);
+  }
+
+  /** Returns 0 without a record of outcomes. */
+  #outcomesOf(record: number, low: number, high: number, nowMs: number): number {
+    return this.#has(record, FLAG_OUTCOMES) ? this.#outcomes.read(low, high, nowMs) : 0;
+  }
+
+  #successesAt(outcomes: number, here: SuccessPlace): number {
+    return outcomes === 0 ? 0 : successesAt(this.#table, outcomes, here);
   }
 
   #networksOf(record: number, low: number, high: number, site: number, nowMs: number, rest: number): number {
@@ -231,21 +259,18 @@ export class EntityRecords {
     return this.#hasTravels(record) ? own + this.#travels.countCountries(low, high, ownCode, nowMs) : own;
   }
 
-  /** Neither stores nor reads anything if the event has no location. */
   #placesOf(
     record: number,
-    { place }: HistoryEvent,
-    keys: EventKeys,
-    n: number,
+    place: Place,
+    low: number,
+    high: number,
+    session: number,
     country: number,
     nowSeconds: number,
   ): readonly PlaceHistory[] {
-    if (place === null) return NOWHERE;
     const table = this.#table;
     const where = this.#whereabouts;
-    const low = keys.entityLow[n] ?? 0;
-    const high = keys.entityHigh[n] ?? 0;
-    where.begin(place, country, keys.sessionHigh, nowSeconds);
+    where.begin(place, country, session, nowSeconds);
     where.look(table, record + AT_PLACE, 1);
     if (this.#hasTravels(record) && !this.#travels.look(where, low, high, nowSeconds)) {
       Atomics.and(table.words, record + AT_FLAGS, ~FLAG_TRAVELS);

@@ -53,6 +53,18 @@ export class FamiliarSet {
     return isNew;
   }
 
+  has(record: number, member: number): boolean {
+    return this.#find(record, member) >= 0;
+  }
+
+  /** Makes a familiar member one that was first seen in this hour. */
+  doubt(record: number, member: number, hour: number): void {
+    const at = this.#find(record, member);
+    const word = this.#words[at] ?? 0;
+    const next = ((member << MEMBER_SHIFT) | (hour & HOUR_MASK)) >>> 0;
+    if (at >= 0 && (word & FAMILIAR) !== 0) Atomics.compareExchange(this.#words, at, word, next);
+  }
+
   /** Removes a member; a familiar one only if `andFamiliar` is true. */
   forget(record: number, member: number, hour: number, andFamiliar: boolean): void {
     const at = this.#find(record, member);

@@ -8,10 +8,10 @@ import type {
 } from '../risk/history.ts';
 import type { OutcomeMemory, SettledEvent, Velocity } from '../ports/velocity.ts';
 import { isContextAsked } from '../risk/context-steps.ts';
-import { effectOf, type Outcome, type Step, stepOf } from '../risk/event-outcome.ts';
+import { effectOf, type Outcome, type Step, stepOf, teachingOf, TEACHES_NOTHING } from '../risk/event-outcome.ts';
 import { BROWSER_NETWORKS_24H_MAX, VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
 import { AddressRecords } from './address-record.ts';
-import { ContextRecords } from './context-record.ts';
+import { ContextRecords, type TeachingChange } from './context-record.ts';
 import { CrowdRecords } from './crowd-records.ts';
 import { type DeviceCounts, DeviceRecords } from './device-record.ts';
 import { EntityRecords, KNOWS_NETWORK } from './entity-record.ts';
@@ -24,7 +24,7 @@ import { SessionRecords } from './session-record.ts';
 import { ownerOf } from './shares.ts';
 import { Table } from './table.ts';
 import { memberOf } from './timed-set.ts';
-import { readTrace, type TracedEvent, TraceWriter } from './trace.ts';
+import { NO_CONTEXT, readTrace, type TracedEvent, TraceWriter } from './trace.ts';
 import { ValueRecords } from './value-records.ts';
 import { Warmer } from './warmer.ts';
 
@@ -73,7 +73,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   /** One per event of a batch, reused for the next batch. */
   readonly #traces: TraceWriter[] = [];
   /** Trace bits of the present event, by entity. */
-  readonly #taught = new Uint8Array(VELOCITY_ENTITIES_MAX);
+  readonly #taught = new Uint16Array(VELOCITY_ENTITIES_MAX);
 
   /** `table` is over `memory` too; by default it is a plain one. */
   constructor(memory: VelocityMemory, table = new Table(memory)) {
@@ -113,23 +113,25 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const step = event.isLogin ? 'login' : 'payment';
     const now = effectOf(step, outcome);
     const was = effectOf(step, before);
-    if (now === was) return;
+    const teaching = { was: teachingOf(step, before), now: teachingOf(step, outcome) };
+    // Outcomes that count alike may teach differently: a passed challenge after a success.
+    if (now === was && teaching.now === teaching.was) return;
     const keys = this.#keysAt(0);
     this.#table.owner = ownerOf(customer, publicKey);
     keys.readPopulation({ customer, publicKey });
-    const { isLogin } = event;
-    if (was !== null) this.#count(event, keys, { isLogin, isBad: was === 'bad', by: -1, eventMs: occurredAtMs, nowMs });
-    if (now === null) return;
-    this.#count(event, keys, { isLogin, isBad: now === 'bad', by: 1, eventMs: occurredAtMs, nowMs });
-    if (!isLogin) return;
+    const change = { isLogin: event.isLogin, eventMs: occurredAtMs, nowMs };
+    if (now !== was && was !== null) this.#count(event, keys, { ...change, isBad: was === 'bad', by: -1 });
+    if (now !== was && now !== null) this.#count(event, keys, { ...change, isBad: now === 'bad', by: 1 });
+    if (event.isLogin && now !== was) this.#teach(event, teaching, nowMs);
+    if (event.isLogin || teaching.now !== teaching.was)
+      for (const entity of event.entities) this.#contexts.settle(entity, event, teaching, keys, nowMs);
+  }
+
+  /** Forgets or restores what a login added about its entities. */
+  #teach(event: TracedEvent, { was, now }: TeachingChange, nowMs: number): void {
     for (const { low, high, taught } of event.entities) {
-      if (now === 'bad') {
-        this.#entities.forget(low, high, taught, event, nowMs);
-        this.#contexts.forget(low, high, taught, event, nowMs);
-      } else {
-        this.#entities.confirm(low, high, event, nowMs);
-        this.#contexts.confirm(low, high, event, outcome === 'challenge_passed', keys, nowMs);
-      }
+      if (now === TEACHES_NOTHING) this.#entities.forget(low, high, taught, event, nowMs);
+      else this.#entities.confirm(low, high, was === TEACHES_NOTHING ? taught : 0, event, nowMs);
     }
   }
 
@@ -138,7 +140,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     this.#sessions.count(event, change);
     if (event.site !== 0) this.#addresses.count(event, change);
     if (event.site !== 0 && change.isLogin) this.#crowds.countOutcome(keys, event.site, change);
-    for (const { low, high } of event.entities) this.#entities.count(low, high, event, change);
+    for (const entity of event.entities) this.#entities.count(entity, event, change);
   }
 
   #keysAt(i: number): EventKeys {
@@ -151,6 +153,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const step = stepOf(event.eventType);
     const outcome = step === null ? null : changeOf(step, event.outcome, nowMs);
+    const teaching = teachingOf(step, event.outcome);
     this.#table.owner = ownerOf(event.customer, event.publicKey);
     const session = this.#sessions.observe(event, keys, nowSeconds, outcome);
     const make = event.device === null ? null : this.#devices.observe(keys.deviceLow, keys.deviceHigh, keys, nowMs);
@@ -158,6 +161,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const entities: EntityHistory[] = [];
     let isStranger = keys.entities > 0;
     let context: ContextHistory | null = null;
+    let contextBefore = NO_CONTEXT;
     for (let n = 0; n < keys.entities; n++) {
       const entity = this.#entities.observe(event, keys, n, nowSeconds, outcome);
       this.#taught[n] = this.#entities.taught;
@@ -166,7 +170,8 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       entities.push(entity);
       if (n !== keys.account) continue;
       if (!isContextAsked(event.eventType) && session?.leftItsOrigin !== true && isQuiet(entity)) continue;
-      context = this.#contexts.observe(event, keys, n, entity, outcome?.isBad === true, nowSeconds);
+      context = this.#contexts.observe(event, keys, n, entity, teaching, nowSeconds);
+      contextBefore = this.#contexts;
       this.#taught[n] = this.#entities.taught | this.#contexts.taught;
     }
     const isCold = isStranger && this.#sessions.opens;
@@ -187,7 +192,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     let trace: TraceWriter | null = null;
     if (step !== null) {
       trace = this.#traces[at] ??= new TraceWriter();
-      trace.write(event, keys, this.#taught);
+      trace.write(event, keys, this.#taught, contextBefore);
       if (outcome?.isLogin === true && outcome.isBad) this.#forget(trace, nowMs);
     }
     const isTokenReplayed = event.grant !== null && this.#nonces.isUsed(keys, event.grant, nowSeconds);

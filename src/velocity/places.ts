@@ -111,8 +111,8 @@ export class Whereabouts {
     else {
       this.isKnown = true;
       const next = this.#seenWord();
-      // If another worker refreshes or replaces it meanwhile, that value is just as correct.
-      if (seen !== next) Atomics.compareExchange(words, at + 2, seen, next);
+      // An event that is learned late sets no time back. If another worker refreshes it meanwhile, that value is just as correct.
+      if (seen !== next && !this.#isAhead(seen)) Atomics.compareExchange(words, at + 2, seen, next);
     }
   }
 
@@ -151,6 +151,12 @@ export class Whereabouts {
     return minutes > MINUTE_MASK - 1_440 ? 0 : minutes;
   }
 
+  /** Returns whether it was seen up to a day after the present event. */
+  #isAhead(seen: number): boolean {
+    const minutes = (seen - this.minute) & MINUTE_MASK;
+    return minutes !== 0 && minutes < 1_440;
+  }
+
   #seenWord(): number {
     return ((this.session << SESSION_SHIFT) | this.minute) >>> 0;
   }
@@ -167,10 +173,10 @@ export function positionOf({ latitude, longitude }: Place): number {
   return (y << 16) | x;
 }
 
-function latitudeOf(position: number): number {
+export function latitudeOf(position: number): number {
   return (position >>> 16) * STEP_LATITUDE - 90;
 }
 
-function longitudeOf(position: number): number {
+export function longitudeOf(position: number): number {
   return (position & 0xffff) * STEP_LONGITUDE - 180;
 }

@@ -1,5 +1,6 @@
 import type { Table } from './table.ts';
 import { memberOf } from './timed-set.ts';
+import { SUCCEEDED_ON_DEVICE, SUCCEEDED_ON_NETWORK } from './trace.ts';
 
 /**
  * Networks and devices where logins of an entity succeeded, in its outcome record: words 28-29 the last two networks, each with its agent
@@ -17,14 +18,23 @@ export interface SuccessPlace {
   readonly device: number;
 }
 
-export function succeededAt({ words }: Table, record: number, place: SuccessPlace): boolean {
-  return isIn(words, record + AT_NETWORKS, networkOf(place)) || isIn(words, record + AT_DEVICES, place.device);
+/** Returns bits of a trace: `SUCCEEDED_ON_NETWORK`, `SUCCEEDED_ON_DEVICE`. */
+export function successesAt({ words }: Table, record: number, place: SuccessPlace): number {
+  return (
+    (isIn(words, record + AT_NETWORKS, networkOf(place)) ? SUCCEEDED_ON_NETWORK : 0) |
+    (isIn(words, record + AT_DEVICES, place.device) ? SUCCEEDED_ON_DEVICE : 0)
+  );
 }
 
-/** `by` -1 reverts a success. */
-export function noteSuccess({ words }: Table, record: number, place: SuccessPlace, by: 1 | -1): void {
-  note(words, record + AT_NETWORKS, networkOf(place), by);
-  note(words, record + AT_DEVICES, place.device, by);
+export function noteSuccess({ words }: Table, record: number, place: SuccessPlace): void {
+  note(words, record + AT_NETWORKS, networkOf(place));
+  note(words, record + AT_DEVICES, place.device);
+}
+
+/** Reverts a success; `before` are the bits of `successesAt` without it. What it replaced stays lost. */
+export function revertSuccess({ words }: Table, record: number, place: SuccessPlace, before: number): void {
+  if ((before & SUCCEEDED_ON_NETWORK) === 0) remove(words, record + AT_NETWORKS, networkOf(place));
+  if ((before & SUCCEEDED_ON_DEVICE) === 0) remove(words, record + AT_DEVICES, place.device);
 }
 
 function networkOf({ site, agentHash }: SuccessPlace): number {
@@ -36,13 +46,15 @@ function isIn(words: Uint32Array, at: number, value: number): boolean {
 }
 
 /** When two workers write at the same time, one value may be lost: the next success writes it again. */
-function note(words: Uint32Array, at: number, value: number, by: 1 | -1): void {
-  if (value === 0) return;
+function note(words: Uint32Array, at: number, value: number): void {
   const newer = words[at] ?? 0;
-  if (by === -1) {
-    for (let i = at; i < at + 2; i++) if (words[i] === value) Atomics.compareExchange(words, i, value, 0);
-  } else if (newer !== value) {
-    Atomics.store(words, at + 1, newer);
-    Atomics.store(words, at, value);
-  }
+  if (value === 0 || newer === value) return;
+  // The newer one is empty after a success was reverted: the older one stays.
+  if (newer !== 0) Atomics.store(words, at + 1, newer);
+  Atomics.store(words, at, value);
+}
+
+function remove(words: Uint32Array, at: number, value: number): void {
+  if (value === 0) return;
+  for (let i = at; i < at + 2; i++) if (words[i] === value) Atomics.compareExchange(words, i, value, 0);
 }

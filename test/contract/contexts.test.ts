@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../support/manage.ts';
 import { CALM } from '../support/requests.ts';
 import { REPEATABLE_ENV, startServer, type RunningServer } from '../support/server.ts';
 import { collectorToken, contribution, visit, type Decided } from '../support/visits.ts';
@@ -124,6 +125,28 @@ describe('honest people', () => {
     now += HOUR;
     expect((await seen(email, 'login', away)).score).toBeLessThan(30);
   });
+
+  test.each<readonly [string, string, string | undefined]>([
+    ['a login whose success was in the decision', 'login', 'succeeded'],
+    ['a login whose success was reported', 'login', undefined],
+    ['a checkout', 'checkout', undefined],
+  ])(
+    'People with a new device in a new city are not challenged again once they have passed a challenge after %s',
+    async (_name, eventType, told) => {
+      const email = await account(home());
+      const away = laptop(PARIS);
+      now += 2 * DAY;
+      const first = await seen(email, eventType, { ...away, ...(told === undefined ? {} : { outcome: told }) });
+      expect(first.score).toBeGreaterThanOrEqual(45);
+      for (const outcome of told === undefined ? ['succeeded', 'challenge_passed'] : ['challenge_passed']) {
+        const body = { request_id: first.requestId, outcome };
+        const { json } = await bearer(server.url, server.secretKey, 'POST', '/v1/outcomes', body);
+        expect(json).toEqual({ accepted: 1, rejected: [] });
+      }
+      now += HOUR;
+      expect((await seen(email, eventType, away)).score).toBeLessThan(30);
+    },
+  );
 });
 
 describe('strangers with the e-mail address of a person', () => {

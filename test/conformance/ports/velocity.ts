@@ -397,6 +397,30 @@ function testInstances({ open }: VelocityFactory): void {
     login.settle('failed');
     expect(logins((await decide(second)).facts)).toEqual([1, 1, 0]);
   });
+
+  test.each<readonly [Outcome | null, readonly Outcome[], 'known' | 'new']>([
+    [null, ['succeeded', 'challenge_passed'], 'known'],
+    ['succeeded', ['challenge_passed'], 'known'],
+    ['failed', ['challenge_passed'], 'known'],
+    [null, ['challenge_passed', 'succeeded'], 'new'],
+    ['challenge_passed', ['failed'], 'new'],
+  ])('After outcome %s in the event and then %j a device is %s at all instances', async (told, reported, device) => {
+    const instance = await open();
+    const [first, second] = [instance(), instance()];
+    const own = { eventType: 'login', sessionId: 'home' };
+    await see(first, { ...own, nowMs: NOW_MS - DAY });
+    const away = { networks: networksOf('91.7.7.7'), place: null, agentHash: 20, exactAgentHash: 20, device: 'other' };
+    const login = await decide(first, { ...own, ...away, sessionId: 'away', outcome: told });
+    let before = told;
+    for (const outcome of reported) {
+      login.settle(outcome, before);
+      before = outcome;
+    }
+    for (const velocity of [second, first]) {
+      const { context } = await see(velocity, { ...own, ...away, sessionId: 'again', nowMs: NOW_MS + HOUR });
+      expect(context?.device).toBe(device);
+    }
+  });
 }
 
 function testUnavailable({ openUnavailable }: VelocityFactory): void {
