@@ -23,12 +23,6 @@ const LABELS = 500;
 const OUTCOMES = 1_000;
 /** Choice: one endpoint of each kind of hostile receiver four times. */
 const HOSTILE_PER_SECOND = 50;
-/** Decide bodies with names that the service has not seen: the largest at the rate of one public address, and some that are parsed. */
-const NEW_NAMES = [
-  { names: 5_400, perSecond: 50 },
-  { names: 500, perSecond: 200 },
-];
-const NEW_NAME_BODIES = 400;
 const PADDING_CHARACTERS = 64_000;
 
 const calls = (name: string, atOnce: number, callsOf: Flood['callsOf']): Flood => ({
@@ -120,11 +114,6 @@ export function floods(nextBody: () => string): readonly Flood[] {
     decisions('control, decisions with 64 KB in one text', HOSTILE_PER_SECOND, () => [
       post('decision', '/v1/decide', { session_token: 's', padding: 'x'.repeat(PADDING_CHARACTERS) }),
     ]),
-    ...NEW_NAMES.map(({ names, perSecond }) =>
-      decisions(`decisions with ${names.toLocaleString('en')} new names, ${perSecond} a second`, perSecond, () =>
-        Array.from({ length: NEW_NAME_BODIES }, (_, n) => post('decision', '/v1/decide', withNewNames(n, names))),
-      ),
-    ),
     decisions('20 hostile webhooks at one host', HOSTILE_PER_SECOND, () =>
       Array.from({ length: 50 }, () => post('decision', '/v1/decide', flagged(nextBody()))),
     ),
@@ -137,10 +126,4 @@ function signIn({ port }: Side, key: string): Call {
     headers: { 'x-gatehouse': '1', origin: `http://127.0.0.1:${port}` },
     isKeyless: true,
   };
-}
-
-/** `n`: number of the body; each has other names. */
-function withNewNames(n: number, names: number): string {
-  const members = Array.from({ length: names }, (_, i) => `"${(n * names + i).toString(36).padStart(5, '_')}":1`);
-  return `{"session_token":"s${n}",${members.join(',')}}`;
 }

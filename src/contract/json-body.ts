@@ -1,9 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { problem, type Problem } from './problem.ts';
-import { pickMembers, type WantedMembers } from './json-members.ts';
-import { JSON_DEPTH_MAX, JSON_TEXTS_MAX } from '../kernel/limits.ts';
+import { JSON_DEPTH_MAX } from '../kernel/limits.ts';
 
-export type { WantedMembers };
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type ParsedJson<T> = { readonly kind: 'json'; readonly value: T } | JsonFault;
 
@@ -13,13 +11,13 @@ interface JsonFault {
 }
 
 /**
- * Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory. With
- * `wanted`, a body of more than `JSON_TEXTS_MAX` names and texts is parsed without the members that have other names, and without what
- * does not count of those.
+ * Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory.
+ * `itemsMax`: members of objects and elements of arrays, at any depth.
  */
-export function parseJsonObject(bytes: Buffer, wanted?: WantedMembers): ParsedJson<JsonObject> {
-  const shape = scanShape(bytes);
-  if (wanted !== undefined && shape.texts > JSON_TEXTS_MAX) return parseWanted(bytes, shape, wanted);
+export function parseJsonObject(bytes: Buffer, itemsMax = Number.POSITIVE_INFINITY): ParsedJson<JsonObject> {
+  const shape = scanShape(bytes, itemsMax);
+  if (shape.items > itemsMax && shape.depth <= JSON_DEPTH_MAX)
+    return fault('too_many_members', `The body has more than ${itemsMax} members and elements in all.`);
   const parsed = parseJson(bytes, shape);
   if (parsed.kind === 'fault') return parsed;
   const { value, topLevelNames } = parsed;
@@ -28,7 +26,7 @@ export function parseJsonObject(bytes: Buffer, wanted?: WantedMembers): ParsedJs
 
 /** Does the same, and also accepts arrays. */
 export function parseJsonObjectOrArray(bytes: Buffer): ParsedJson<JsonObject | readonly unknown[]> {
-  const parsed = parseJson(bytes, scanShape(bytes));
+  const parsed = parseJson(bytes, scanShape(bytes, Number.POSITIVE_INFINITY));
   if (parsed.kind === 'fault') return parsed;
   const { value, topLevelNames } = parsed;
   if (Array.isArray(value)) return { kind: 'json', value: value as readonly unknown[] };
@@ -46,16 +44,6 @@ function parseJson(bytes: Buffer, { depth, topLevelNames }: Shape): Parsed {
   } catch {
     return MALFORMED;
   }
-}
-
-function parseWanted(bytes: Buffer, { depth }: Shape, wanted: WantedMembers): ParsedJson<JsonObject> {
-  const text = textOf(bytes, depth);
-  if (typeof text !== 'string') return text;
-  const members = pickMembers(text, wanted);
-  if (members.kind === 'malformed') return MALFORMED;
-  if (members.kind === 'not_object') return NO_OBJECT;
-  if (members.hasDuplicate) return DUPLICATE_NAME;
-  return { kind: 'json', value: JSON.parse(members.json) as JsonObject };
 }
 
 /** `depth`: of its nesting. */
@@ -77,7 +65,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function fault(code: 'malformed_json' | 'invalid_request', detail: string): JsonFault {
+function fault(code: 'malformed_json' | 'invalid_request' | 'too_many_members', detail: string): JsonFault {
   return { kind: 'fault', problem: problem(code, detail) };
 }
 
@@ -90,34 +78,40 @@ interface Shape {
   readonly depth: number;
   /** Colons directly inside the top-level object: its names, duplicates included. */
   readonly topLevelNames: number;
-  /** Names and texts, at any depth. */
-  readonly texts: number;
+  /** Members and elements, at any depth. */
+  readonly items: number;
 }
 
 /**
  * Scans the bytes once before JSON.parse: V8's parser accepts any depth, but later code would overflow the stack. For bytes that are not
  * JSON the counts are meaningless, but the parser rejects those.
+ * Stops behind `itemsMax` members and elements.
  * Measured: 0.4 µs for a usual body of 400 bytes (bench/micro).
  */
-function scanShape(bytes: Uint8Array): Shape {
+function scanShape(bytes: Uint8Array, itemsMax: number): Shape {
   let depth = 0;
   let deepest = 0;
   let names = 0;
-  let texts = 0;
+  let items = 0;
   const length = bytes.length;
-  for (let i = 0; i < length; i++) {
+  // One more is counted until an empty list has ended.
+  for (let i = 0; i < length && items <= itemsMax + 1; i++) {
     switch (bytes[i] ?? 0) {
       case 0x22: // a string: skip to its end
-        texts++;
         for (i++; i < length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++;
         break;
       case 0x5b:
       case 0x7b:
+        items++;
         depth++;
         if (depth > deepest) deepest = depth;
         break;
+      case 0x2c:
+        items++;
+        break;
       case 0x5d:
       case 0x7d:
+        if (isEmptyBefore(bytes, i)) items--;
         depth--;
         break;
       case 0x3a:
@@ -126,5 +120,12 @@ function scanShape(bytes: Uint8Array): Shape {
       default:
     }
   }
-  return { depth: deepest, topLevelNames: names, texts };
+  return { depth: deepest, topLevelNames: names, items };
+}
+
+/** Whether the object or array that ends at `end` has nothing in it. */
+function isEmptyBefore(bytes: Uint8Array, end: number): boolean {
+  let at = end - 1;
+  while ((bytes[at] ?? 0x5b) <= 0x20) at--;
+  return bytes[at] === 0x5b || bytes[at] === 0x7b;
 }

@@ -65,6 +65,7 @@ export const SECURITY: Readonly<Record<Access, readonly object[]>> = {
 export const RESPONSE_NAMES: Readonly<Record<string, string>> = {
   invalid_request: 'InvalidRequest',
   'malformed_json,invalid_request': 'InvalidBody',
+  'malformed_json,invalid_request,too_many_members': 'InvalidDecideBody',
   'missing_credentials,unknown_key,invalid_signature,timestamp_out_of_window,replayed_request': 'Unauthorized',
   key_not_allowed: 'KeyNotAllowed',
   not_found: 'NotFound',

@@ -32,6 +32,7 @@ export function pointerPart(name: string): string {
 export const PROBLEMS = {
   malformed_json: [400, 'Malformed JSON body'],
   invalid_request: [400, 'Invalid request'],
+  too_many_members: [400, 'Too many members'],
   missing_credentials: [401, 'Missing credentials'],
   unknown_key: [401, 'Unknown API key'],
   invalid_signature: [401, 'Signature verification failed'],

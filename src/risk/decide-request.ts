@@ -3,11 +3,11 @@ import {
   ENTITY_KEYS_MAX,
   ENTITY_NAME_CHARACTERS_MAX,
   ENTITY_VALUE_CHARACTERS_MAX,
-  FIELD_TEXTS_MAX,
   HEADERS_MAX,
+  JSON_ITEMS_MAX,
 } from '../kernel/limits.ts';
 import type { Entity } from './facts.ts';
-import { parseJsonObject, type JsonObject, type WantedMembers } from '../contract/json-body.ts';
+import { parseJsonObject, type JsonObject } from '../contract/json-body.ts';
 import { isOutcome, type Outcome, OUTCOMES } from './event-outcome.ts';
 
 /** The parsed body of POST /v1/decide. Absent and `null` are equivalent. Source: contract, 4.1 and 4.2. */
@@ -34,20 +34,6 @@ export type ParsedRequest =
 /** Choice: all wrong fields of the top level, and a few below it; thousands of errors must not exceed the size of a response slot. */
 const FIELD_ERRORS_MAX = 10;
 
-/** Each has a number of its own, so that many headers, which a visitor chooses, do not displace entity keys. */
-const FIELDS: WantedMembers = new Map([
-  ['ip', 0],
-  ['user_agent', 0],
-  ['url', 0],
-  ['referrer', 0],
-  ['session_token', 0],
-  ['entity_keys', FIELD_TEXTS_MAX],
-  ['headers', FIELD_TEXTS_MAX],
-  ['event_type', 0],
-  ['outcome', 0],
-  ['timestamp', 0],
-]);
-
 const NO_ENTITIES: readonly Entity[] = [];
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
@@ -56,7 +42,7 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
  * effect. `bytes` may be a view of shared memory.
  */
 export function parseDecideRequest(bytes: Buffer): ParsedRequest {
-  const parsed = parseJsonObject(bytes, FIELDS);
+  const parsed = parseJsonObject(bytes, JSON_ITEMS_MAX);
   return parsed.kind === 'fault' ? parsed : readFields(parsed.value);
 }
 

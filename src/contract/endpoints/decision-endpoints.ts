@@ -18,7 +18,7 @@ export const DECIDE_ENDPOINT = {
     description: 'Signed with four headers, see signing.md. The body may have at most 65,536 bytes.',
     body: body(DECIDE_REQUEST),
     responses: { 200: json(DECISION, 'A decision', CORS_HEADERS) },
-    problems: ['malformed_json', ...COMMON_PROBLEMS],
+    problems: ['malformed_json', 'too_many_members', ...COMMON_PROBLEMS],
   },
 } satisfies EndpointTexts;
 
@@ -116,7 +116,7 @@ export const SIMULATE_ENDPOINT = {
       'Body: that of decide. 200 with the decision as in the look-up of one, without `label`. Nothing is counted, stored or sent',
     body: body(DECIDE_REQUEST),
     responses: { 200: json(SIMULATION, 'The decision that would be made') },
-    problems: reads('malformed_json', 'unsupported_media_type'),
+    problems: reads('malformed_json', 'too_many_members', 'unsupported_media_type'),
   },
 } satisfies EndpointTexts;
 

@@ -86,6 +86,12 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     expect(answer.json['errors']).toEqual([expect.objectContaining({ pointer: '/headers/naïve-日本' })]);
   });
 
+  test('a body with 513 members is too_many_members', async () => {
+    const members = Object.fromEntries(Array.from({ length: 513 }, (_x, n) => [`n${n}`, n]));
+    const answer = await decide(server.url, server.secretKey, members);
+    expect([answer.status, answer.json['code']]).toEqual([400, 'too_many_members']);
+  });
+
   test('all invalid fields are reported at once', async () => {
     const answer = await decide(server.url, server.secretKey, { ...CALM, ip: 1, url: 2, event_type: 3 });
     const pointers = (answer.json['errors'] as { pointer: string }[]).map(({ pointer }) => pointer);
@@ -97,7 +103,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     ['an outcome', { ...CALM, outcome: 'succeeded' }],
     ['unknown fields are ignored', { ...CALM, anything: { at: ['all'] } }],
     ['32 levels', { ...CALM, deep: JSON.parse(`${'['.repeat(31)}${']'.repeat(31)}`) as unknown }],
-    ['5,000 names', { ...CALM, ...Object.fromEntries(Array.from({ length: 5_000 }, (_x, n) => [`n${n}`, n])) }],
+    ['500 names', { ...CALM, ...Object.fromEntries(Array.from({ length: 500 }, (_x, n) => [`n${n}`, n])) }],
     [
       'more than 32 entity keys',
       { ...CALM, entity_keys: Object.fromEntries(Array.from({ length: 50 }, (_x, n) => [`k${n}`, n])) },

@@ -9,6 +9,7 @@ const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 const STATUS: Readonly<Record<ProblemCode, number>> = {
   malformed_json: 400,
   invalid_request: 400,
+  too_many_members: 400,
   missing_credentials: 401,
   unknown_key: 401,
   invalid_signature: 401,
