@@ -19,7 +19,7 @@ export const gather: Stage = {
         requests = new Ring(bodies.map(parsed));
       },
       run: (n) => again.gather(requests.at(n), CUSTOMER, nowMs, 0),
-      isSane: (gathered) => gathered.kind === 'facts',
+      isSane: (gathered) => gathered.facts.token.kind !== 'none',
     });
     const first = new Gatherer(NO_SOURCES, NO_GRANTS);
     let serial = 0;
@@ -29,7 +29,7 @@ export const gather: Stage = {
         requests = new Ring(bodies.map((body) => ({ ...parsed(body), sessionToken: collectorToken(serial++) })));
       },
       run: (n) => first.gather(requests.at(n), CUSTOMER, nowMs, 0),
-      isSane: (gathered) => gathered.kind === 'facts' && gathered.facts.token.kind === 'collector',
+      isSane: (gathered) => gathered.facts.token.kind === 'collector',
     });
     return {};
   },

@@ -98,6 +98,8 @@ export interface RecordParts {
   readonly eventType: string;
   /** Null without a session token. */
   readonly facts: Facts | null;
+  /** What is kept without a session token: the outcome, and the trace for one that is reported later. Default `facts`. */
+  readonly counted?: Pick<Facts, 'outcome' | 'history'> | null;
   readonly contributions: readonly {
     readonly rule: Pick<Rule, 'code'>;
     readonly weight: number;
@@ -163,9 +165,10 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
     writer.number(weight);
     writer.text(evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
   }
-  const outcome = facts?.outcome ?? null;
+  const counted = parts.counted ?? facts;
+  const outcome = counted?.outcome ?? null;
   writer.small(outcome === null ? -1 : OUTCOMES.indexOf(outcome));
-  const trace = facts?.history?.trace ?? null;
+  const trace = counted?.history?.trace ?? null;
   if (trace === null) writer.null();
   else writer.binary(trace.bytes, trace.length);
   writeDetail(parts);

@@ -78,6 +78,7 @@ const NO_DECISION = {
 interface Scored {
   readonly at: number;
   readonly meta: RequestMeta;
+  readonly requestId: string;
   readonly facts: GatheredFacts;
   readonly active: ActivePolicy;
   readonly session: SessionMemo;
@@ -122,8 +123,11 @@ export class Engine {
     const scored: Scored[] = [];
     for (const one of gathered) {
       try {
-        evaluate(one);
-        scored.push(one);
+        if (one.facts.token.kind === 'none') this.#answerNoSession(answers, one);
+        else {
+          evaluate(one);
+          scored.push(one);
+        }
       } catch (error) {
         answerFailed(answers, one.at, error);
       }
@@ -155,12 +159,11 @@ export class Engine {
     const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
-    const gathered = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
-    if (gathered.kind === 'no_session') this.#answerNoSession(answers, at, meta, request.eventType, active);
-    else {
-      const { facts, session } = gathered;
-      into.push({ at, meta, facts, session, active, event: null, evaluated: NOT_EVALUATED, challenger: null });
-    }
+    const { facts, session } = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
+    const kind = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 ? 'public' : 'secret';
+    const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs);
+    const found = { event: null, evaluated: NOT_EVALUATED, challenger: null };
+    into.push({ at, meta, requestId, facts, session, active, ...found });
   }
 
   /**
@@ -171,9 +174,9 @@ export class Engine {
     try {
       const events: HistoryEvent[] = [];
       for (const one of gathered) {
-        const { facts, session, meta, active } = one;
+        const { facts, session, meta, active, requestId } = one;
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-        const by = { customer: meta.customerNumber as CustomerNumber, publicKey, nowMs: meta.nowMs };
+        const by = { customer: meta.customerNumber as CustomerNumber, publicKey, nowMs: meta.nowMs, requestId };
         one.event = historyEvent(facts, session, by, active);
         events.push(one.event);
       }
@@ -221,13 +224,12 @@ export class Engine {
   }
 
   #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
-    const { at, meta, facts, active, evaluated } = scored;
+    const { at, meta, requestId, facts, active, evaluated } = scored;
     const real = fuse(evaluated.contributions, facts, active.policy);
     const observed = observedVerdict(active.policy.mode, real, facts.list);
     const verdict = observed ?? real;
     const wouldBe = observed === null ? null : real.decision;
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-    const requestId = this.#ids.create(meta.customerNumber, publicKey ? 'public' : 'secret', meta.nowMs);
     const { decision, score } = real;
     const challenger = challengerDecision(scored);
     const isChallenged = challenger !== null && challenger !== decision;
@@ -278,16 +280,11 @@ export class Engine {
     });
   }
 
-  /** Never BLOCK for this reason, and without evaluating rules. Source: contract, 4.3. */
-  #answerNoSession(
-    answers: AnswerWriter,
-    at: number,
-    meta: RequestMeta,
-    eventType: string,
-    { bands, policy }: ActivePolicy,
-  ): void {
-    const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-    const requestId = this.#ids.create(meta.customerNumber, publicKey ? 'public' : 'secret', meta.nowMs);
+  /**
+   * Never BLOCK for this reason, and without evaluating rules. The event was counted, so that people whose browsers send no token become
+   * known. Source: contract, 4.3.
+   */
+  #answerNoSession(answers: AnswerWriter, { at, meta, requestId, facts, active: { bands, policy } }: Scored): void {
     const { decision, score } = NO_SESSION;
     const shadow = shadowReason(requestId, decision, score, bands, policy.sampleRate);
     const { bytes: record, length: recordBytes } = writeRecord({
@@ -296,9 +293,10 @@ export class Engine {
       verdict: NO_SESSION,
       sessionMode: 'no_session',
       shadow,
-      publicKey,
-      eventType,
+      publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
+      eventType: facts.eventType,
       facts: null,
+      counted: facts,
       contributions: NO_SESSION_CONTRIBUTIONS,
     });
     answers.write(at, {

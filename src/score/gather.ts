@@ -19,10 +19,10 @@ export interface Sources {
   geoEpoch(): number;
 }
 
-export type Gathered =
-  /** The token is empty or blank: nothing else is gathered. */
-  | { readonly kind: 'no_session' }
-  | { readonly kind: 'facts'; readonly facts: GatheredFacts; readonly session: SessionMemo };
+export interface Gathered {
+  readonly facts: GatheredFacts;
+  readonly session: SessionMemo;
+}
 
 /**
  * All facts except the history, which is read for a whole batch at once and then added. For a common fingerprint the engine then removes
@@ -50,14 +50,14 @@ export class Gatherer {
   /** `originHash`: see `GrantUse`. */
   gather(request: DecideRequest, customer: CustomerNumber, nowMs: number, originHash: number): Gathered {
     const session = this.#sessions.get(request.sessionToken);
-    if (session.tokenFacts.kind === 'none') return { kind: 'no_session' };
     const { fingerprintHash } = session;
+    // Without a token there is no fingerprint that a list or the registry could name.
+    const hasToken = session.tokenFacts.kind !== 'none';
     const nowSeconds = Math.floor(nowMs / 1000);
     const ip = request.ip === null ? null : ipOf(session, request.ip);
-    const list = this.#listOf(session, customer, nowSeconds);
+    const list = hasToken ? this.#listOf(session, customer, nowSeconds) : null;
     const userAgent = cut(request.userAgent, USER_AGENT_CHARACTERS_MAX);
     return {
-      kind: 'facts',
       session,
       facts: {
         eventType: request.eventType,
@@ -76,7 +76,7 @@ export class Gatherer {
         geo: ip === null ? null : this.#geo(session, ip),
         list,
         // The caller trusts the fingerprint: the registry's evidence is dropped, for the model too. Source: contract, 7.2.
-        registry: list === 'allow' ? null : this.#sources.findRegistry(fingerprintHash, nowSeconds),
+        registry: list === 'allow' || !hasToken ? null : this.#sources.findRegistry(fingerprintHash, nowSeconds),
         history: null,
         nowSeconds,
       },

@@ -4,14 +4,21 @@ import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { placeOf } from '../risk/travel.ts';
 import type { SessionMemo } from './session-memo.ts';
 
+interface RequestOrigin extends Pick<HistoryEvent, 'customer' | 'publicKey' | 'nowMs'> {
+  readonly requestId: string;
+}
+
 const COMMA = 44;
 const SEMICOLON = 59;
 
-/** Converts a request into the velocity store's input. */
+/**
+ * Converts a request into the velocity store's input. A request without a session token is a session of its own, by its `requestId`: it
+ * counts what one with a new token of the caller's own would count.
+ */
 export function historyEvent(
   facts: Omit<Facts, 'history'>,
   session: Pick<SessionMemo, 'grant'>,
-  { customer, publicKey, nowMs }: Pick<HistoryEvent, 'customer' | 'publicKey' | 'nowMs'>,
+  { customer, publicKey, nowMs, requestId }: RequestOrigin,
   { policy, ignoredEntityKeys }: Pick<ActivePolicy, 'policy' | 'ignoredEntityKeys'>,
 ): HistoryEvent {
   const { token, fingerprintHash, ip, geo, agent, entities, emails } = facts;
@@ -21,7 +28,7 @@ export function historyEvent(
     publicKey,
     nowMs,
     eventType: facts.eventType,
-    sessionId: collector ? token.sessionId : fingerprintHash,
+    sessionId: collector ? token.sessionId : token.kind === 'none' ? requestId : fingerprintHash,
     networks: ip?.kind === 'valid' && ip.public ? ip.networks : null,
     country: geo?.country ?? null,
     place: geo === null ? null : placeOf(geo, policy),

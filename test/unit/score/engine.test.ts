@@ -175,7 +175,7 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
 });
 
 describe('the velocity store', () => {
-  test('The velocity store receives decided requests in order, but no rejected ones and none without a session', async () => {
+  test('The velocity store receives decided requests in order, but no rejected ones', async () => {
     await score([
       CALM,
       'no JSON',
@@ -183,8 +183,8 @@ describe('the velocity store', () => {
       { ...CALM, session_token: '' },
       { ...CALM, event_type: 'Payment', entity_keys: { user: 'u1', tenant: 't1' } },
     ]);
-    expect(world.seen.map(({ eventType }) => eventType)).toEqual(['login', 'payment']);
-    expect(world.seen[1]).toMatchObject({
+    expect(world.seen.map(({ eventType }) => eventType)).toEqual(['login', 'login', 'payment']);
+    expect(world.seen[2]).toMatchObject({
       customer: CUSTOMER,
       publicKey: false,
       nowMs: NOW_MS,
@@ -194,6 +194,23 @@ describe('the velocity store', () => {
       country: 'DE',
       place: { latitude: 52.52, longitude: 13.4, accuracyKm: 20 },
       entities: [{ name: 'user', value: 'u1' }],
+    });
+  });
+
+  test('A request without a token is a session of its own, whose decision does not depend on the velocity store', async () => {
+    const bare = { ...CALM, session_token: '', outcome: 'failed' };
+    const [first, second] = await score([bare, bare]);
+    const [one, other] = world.seen;
+    expect(one).toMatchObject({ device: null, browser: null, grant: null, outcome: 'failed' });
+    expect(one?.sessionId).toBe(first?.record?.requestId);
+    expect(other?.sessionId).toBe(second?.record?.requestId);
+    world.velocity = { observe: () => Promise.reject(new Error('unavailable')) };
+    const alone = await scoreOne(bare);
+    expect(alone.record).toMatchObject({
+      decision: 'SOFT_CHALLENGE',
+      score: 50,
+      sessionMode: 'no_session',
+      trace: null,
     });
   });
 
