@@ -20,7 +20,7 @@ export function topHandlers(
   endpoint: EndpointFactory,
   { decisions }: { readonly decisions: Pick<DecisionReader, 'scan' | 'readAt'> },
 ): SecretHandlers<'readTop'> {
-  /** The tables of the last call, for the next one: 23 MB that are allocated again for each call cost a garbage collection. */
+  /** The tables of the last call, for the next one: 30 MB that are allocated again for each call cost a garbage collection. */
   let spare: TopTables | null = new TopTables();
   const giveBack = (tables: TopTables): void => {
     tables.reset();

@@ -1,11 +1,13 @@
 import { LINK_HASH_BYTES } from '../risk/decision-links.ts';
 import { codeOfKind, isEntityCode, visitLinks } from '../risk/link-tail.ts';
+import { IdentityCounter } from './identity-counter.ts';
 import type { RawRecord } from './decision-log/raw-record.ts';
 
 /** What a fingerprint did in a time: how many sessions and people an entry for it would concern. */
 export interface FingerprintUse {
   readonly decisions: number;
   readonly sessions: number;
+  /** Of the entities' name with the most. */
   readonly identities: number;
   readonly addresses: number;
   readonly networks: number;
@@ -16,7 +18,7 @@ interface Growing {
   decisions: number;
   lastSeenMs: number;
   readonly sessions: Set<string>;
-  readonly identities: Set<string>;
+  readonly identities: IdentityCounter;
   readonly addresses: Set<string>;
   readonly networks: Set<string>;
 }
@@ -43,7 +45,7 @@ export class FingerprintUsage {
         decisions: 0,
         lastSeenMs: 0,
         sessions: new Set(),
-        identities: new Set(),
+        identities: new IdentityCounter(),
         addresses: new Set(),
         networks: new Set(),
       });
@@ -58,12 +60,12 @@ export class FingerprintUsage {
     one.lastSeenMs = Math.max(one.lastSeenMs, occurredAtMs);
     const from = record.linksAt();
     if (from === -1) return;
-    visitLinks(bytes, from, end, (code, _name, hashAt) => {
+    visitLinks(bytes, from, end, (code, name, hashAt) => {
       const hash = bytes.latin1Slice(hashAt, hashAt + LINK_HASH_BYTES);
       if (code === SESSION) one.sessions.add(hash);
       else if (code === ADDRESS) one.addresses.add(hash);
       else if (code === NETWORK) one.networks.add(hash);
-      else if (isEntityCode(code)) one.identities.add(hash);
+      else if (isEntityCode(code)) one.identities.add(name === '' ? code : name, hash);
     });
   }
 
@@ -73,7 +75,7 @@ export class FingerprintUsage {
     return {
       decisions: one.decisions,
       sessions: one.sessions.size,
-      identities: one.identities.size,
+      identities: one.identities.count,
       addresses: one.addresses.size,
       networks: one.networks.size,
       lastSeenMs: one.lastSeenMs,

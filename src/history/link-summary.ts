@@ -2,6 +2,7 @@ import type { DecisionRecord } from '../risk/decision-record.ts';
 import { type Decision, DECISIONS } from '../risk/decision.ts';
 import { ENTITY_PREFIX, networkText } from '../risk/decision-links.ts';
 import { readLinkTail } from '../risk/link-tail.ts';
+import { IdentityCounter } from './identity-counter.ts';
 
 /** A link of a decision as it is shown. `id` can be used as the value of a search for the link. */
 export interface ShownLink {
@@ -113,6 +114,7 @@ export class LinkCounter {
 
 export interface PeriodSummary {
   readonly sessions: number;
+  /** Of the entities' name with the most. */
   readonly identities: number;
   readonly addresses: number;
   readonly networks: number;
@@ -123,6 +125,7 @@ export interface PeriodSummary {
 /** Counts the distinct subjects of decisions. */
 export class PeriodCounter {
   readonly #kinds = new Map<string, Set<string>>();
+  readonly #identities = new IdentityCounter();
   readonly #decisions: Record<Decision, number> = {
     ALLOW: 0,
     ALLOW_WATCH: 0,
@@ -134,7 +137,7 @@ export class PeriodCounter {
   add(record: DecisionRecord): void {
     this.#decisions[record.decision]++;
     for (const { kind, id } of linksOf(record)) {
-      if (kind.startsWith(ENTITY_PREFIX)) this.#see('identity', `${kind} ${id}`);
+      if (kind.startsWith(ENTITY_PREFIX)) this.#identities.add(kind, id);
       else this.#see(kind, id);
     }
     if (record.country !== null) this.#see('country', record.country);
@@ -144,7 +147,7 @@ export class PeriodCounter {
     const distinct = (kind: string): number => this.#kinds.get(kind)?.size ?? 0;
     return {
       sessions: distinct('session'),
-      identities: distinct('identity'),
+      identities: this.#identities.count,
       addresses: distinct('ip'),
       networks: distinct('network'),
       countries: distinct('country'),

@@ -7,9 +7,17 @@ const AT = 7;
 const END = 8;
 const HIGH = 9;
 const LOW = 10;
-const WORDS = 11;
-/** Choice: 210 KB, so that making room for more takes some 20 µs. */
-const CHUNK_ROWS = 4_096;
+const GROUPS_AT = 11;
+/** Source: a decision keeps its first 8 identities (contract, 9.4). Names beyond the first 8 of a subject are not counted. */
+const GROUPS = 8;
+const WORDS = GROUPS_AT + GROUPS;
+/** A group's word: its number above, its count in the lower 24 bits; 0 marks an unused one. */
+const COUNT_BITS = 24;
+const COUNT_MASK = 2 ** COUNT_BITS - 1;
+/** Highest number of a group. */
+export const GROUP_MAX = 2 ** (32 - COUNT_BITS) - 1;
+/** Choice: 172 KB, so that making room for more takes some 20 µs. */
+const CHUNK_ROWS = 2_048;
 
 interface Chunk {
   readonly words: Uint32Array;
@@ -51,6 +59,18 @@ export class SubjectRows {
   of(subject: number): { readonly words: Uint32Array; readonly start: number } {
     const { words } = this.#chunks[Math.floor(subject / CHUNK_ROWS)] ?? NO_CHUNK;
     return { words, start: (subject % CHUNK_ROWS) * WORDS };
+  }
+
+  /** Counts one more distinct value of a group, 1 to `GROUP_MAX`; `WORD.distinct` is the largest of the groups' counts. */
+  countDistinct(subject: number, group: number): void {
+    const { words, start } = this.of(subject);
+    const end = start + WORDS;
+    let at = start + GROUPS_AT;
+    while (at < end && words[at] !== 0 && (words[at] ?? 0) >>> COUNT_BITS !== group) at++;
+    if (at === end) return;
+    const count = ((words[at] ?? 0) & COUNT_MASK) + 1;
+    words[at] = (group << COUNT_BITS) | count;
+    if (count > (words[start + WORD.distinct] ?? 0)) words[start + WORD.distinct] = count;
   }
 
   saw(subject: number, atMs: number): void {

@@ -5,7 +5,7 @@ import { codeOfKind, isEntityCode, type LinkCode, visitLinks } from '../risk/lin
 import type { Slices } from '../state/turns.ts';
 import type { RawRecord } from './decision-log/raw-record.ts';
 import type { RowPlace } from './decision-log/scan.ts';
-import { SubjectRows, WORD } from './subject-rows.ts';
+import { GROUP_MAX, SubjectRows, WORD } from './subject-rows.ts';
 
 /** What is counted of each subject: its decisions, the flagged ones, or the distinct links of a kind on them. */
 export const TOP_COUNTS = [
@@ -19,7 +19,7 @@ export const TOP_COUNTS = [
 ] as const;
 export type TopCount = (typeof TOP_COUNTS)[number];
 
-/** The kind of links whose distinct values are counted; `identity` stands for all entities. */
+/** The kind of links whose distinct values are counted; `identity` stands for all entities, of whose names the largest number counts. */
 const COUNTED_KINDS: Readonly<Partial<Record<TopCount, string>>> = {
   identities: 'identity',
   fingerprints: 'fingerprint',
@@ -57,7 +57,7 @@ const FLAGGED_MIN = 1;
 const CHALLENGED = DECISIONS.indexOf('SOFT_CHALLENGE');
 const BLOCKED = DECISIONS.indexOf('BLOCK');
 
-/** What grows with the decisions that are counted: 23 MB at the most. Its memory can be used by one count after the other. */
+/** What grows with the decisions that are counted: 30 MB at the most. Its memory can be used by one count after the other. */
 export class TopTables {
   readonly hashes = new HashIndex();
   readonly pairs = new HashSet40();
@@ -87,7 +87,9 @@ export class TopCounter {
   /** Texts of the subjects that have one. */
   readonly #keys: string[] = [];
   #size = 0;
-  /** Numbers of the present row's subjects, and the halves of the hashes that are counted. */
+  /** Numbers of the kinds of links that are counted, from 1. */
+  readonly #groups = new Map<string | number, number>();
+  /** Numbers of the present row's subjects, and for each link that is counted its group and the halves of its hash. */
   readonly #own: number[] = [];
   readonly #others: number[] = [];
 
@@ -142,8 +144,18 @@ export class TopCounter {
       const high = bytes.readUInt32BE(hashAt);
       const low = bytes.readUInt32BE(hashAt + 4);
       if (isOwn) this.#own.push(this.#hashSubject(high, low, place));
-      if (isOther) this.#others.push(high, low);
+      if (isOther) this.#others.push(this.#groupOf(name === '' ? code : name), high, low);
     });
+  }
+
+  /** Kinds beyond the last number share it. */
+  #groupOf(kind: string | number): number {
+    const known = this.#groups.get(kind);
+    if (known !== undefined) return known;
+    const group = this.#groups.size + 1;
+    if (group >= GROUP_MAX) return GROUP_MAX;
+    this.#groups.set(kind, group);
+    return group;
   }
 
   #hashSubject(high: number, low: number, place: RowPlace): number {
@@ -174,8 +186,9 @@ export class TopCounter {
     if (decision > (words[start + WORD.worst] ?? 0)) words[start + WORD.worst] = decision;
     this.#rows.saw(subject, occurredAtMs);
     const others = this.#others;
-    for (let at = 0; at < others.length; at += 2) {
-      if (this.#isNewPair(subject, others[at] ?? 0, others[at + 1] ?? 0)) countUp(words, start + WORD.distinct);
+    for (let at = 0; at < others.length; at += 3) {
+      if (this.#isNewPair(subject, others[at + 1] ?? 0, others[at + 2] ?? 0))
+        this.#rows.countDistinct(subject, others[at] ?? 0);
     }
   }
 

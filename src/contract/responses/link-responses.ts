@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIST_ACTIONS } from '../vocabulary.ts';
 import { SHARED_REGISTRY } from './list-responses.ts';
-import { count, decision, unixSeconds } from './response-parts.ts';
+import { count, decision, identities, unixSeconds } from './response-parts.ts';
 
 const seen = unixSeconds.nullable();
 const truncated = z.boolean().meta({ description: 'There are older decisions, which are not counted' });
@@ -29,7 +29,7 @@ export const LINK_SUMMARY = z
 
 const period = z.object({
   sessions: count,
-  identities: count,
+  identities,
   addresses: count,
   networks: count.meta({ description: '/24 or /48' }),
   countries: count,

@@ -1,7 +1,18 @@
 import * as z from 'zod';
 import { LIST_ACTIONS } from '../vocabulary.ts';
 import { SUBJECT } from './decision-responses.ts';
-import { count, decision, hash, pageOf, reasons, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
+import {
+  count,
+  decision,
+  hash,
+  identities,
+  pageOf,
+  reasons,
+  requestId,
+  score,
+  unixSeconds,
+  wouldBe,
+} from './response-parts.ts';
 import { FIELD_ERROR } from './problem-responses.ts';
 
 const LIST_WARNING = z.literal('common_fingerprint').meta({
@@ -36,7 +47,7 @@ const DAY_USAGE = z
   .object({
     decisions: count,
     sessions: count,
-    identities: count,
+    identities,
     addresses: count,
     networks: count.meta({ description: '/24 or /48' }),
     last_seen: unixSeconds.nullable().meta({ description: 'null without a decision in these 24 hours' }),

@@ -6,6 +6,10 @@ import { DECISIONS } from '../vocabulary.ts';
 
 export const unixSeconds = z.int();
 export const count = z.int().min(0);
+/** Distinct identities, as rules count them. */
+export const identities = count.meta({
+  description: 'Of the name in entity_keys with the most: a user id and an e-mail address are often one person',
+});
 export const decision = z.enum(DECISIONS);
 export const reasons = z.array(z.string()).meta({ uniqueItems: true });
 export const score = z.number().min(0).max(100);

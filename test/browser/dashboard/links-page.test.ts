@@ -37,7 +37,7 @@ describe('The page of one identity, device, address, network or session', () => 
     // A lane for each of the twelve mail addresses, with a dot for each decision.
     await expect.poll(() => page.locator('.lane').count()).toBe(FARM_IDENTITIES);
     expect(await page.locator('.lane-dot').count()).toBe(36);
-    await page.getByRole('region', { name: 'On your list' }).getByText('24 identities').first().waitFor();
+    await page.getByRole('region', { name: 'On your list' }).getByText('12 identities').first().waitFor();
     if (width > 1_000) await page.locator('.graph-node').first().waitFor();
     expect(await page.locator('.graph').count()).toBe(width > 1_000 ? 1 : 0);
     expectClean(page);
@@ -84,7 +84,7 @@ describe('The page of one identity, device, address, network or session', () => 
     await page.getByText('It is not on your list.').waitFor();
     await page.keyboard.press('b');
     const dialog = page.getByRole('dialog', { name: 'Block the fingerprint 6661726d' });
-    await dialog.getByText('24 identities').first().waitFor();
+    await dialog.getByText('12 identities').first().waitFor();
     await expectAccessible(page);
     await dialog.getByLabel('Note').fill('a farm');
     await dialog.getByRole('button', { name: 'Block for 30 days' }).click();

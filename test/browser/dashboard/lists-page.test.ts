@@ -74,7 +74,7 @@ describe('The page of lists', () => {
     await page.getByText('All 2 rows. Entries are kept until').waitFor();
     await expectReadable(page);
     await page.getByRole('link', { name: 'Candidates' }).click();
-    await page.getByText('5 sessions of 24 identities').waitFor();
+    await page.getByText('5 sessions of 12 identities').waitFor();
     await expectReadable(page);
     await page.getByRole('link', { name: 'Upload' }).click();
     await page.getByRole('textbox', { name: 'CSV' }).waitFor();
@@ -95,7 +95,7 @@ describe('The page of lists', () => {
     await expectAccessible(page);
     await page.getByLabel('Fingerprint').fill(FARM_HASH);
     await page.keyboard.press('Enter');
-    await page.getByText('24 identities').first().waitFor();
+    await page.getByText('12 identities').first().waitFor();
     await page.getByRole('button', { name: 'Block for 30 days' }).click();
     await page.getByRole('table', { name: 'Entries of the list' }).getByText('6661726d').waitFor();
     const [entry] = await entries();
@@ -171,7 +171,7 @@ describe('The page of lists', () => {
     await clear();
     await put({ fingerprint_hash: FARM_HASH, action: 'block', note: 'a farm' });
     const page = await harness.open('/dashboard/lists?tab=candidates');
-    await page.getByText('5 sessions of 24 identities').waitFor();
+    await page.getByText('5 sessions of 12 identities').waitFor();
     await page.getByRole('button', { name: 'Preview for all rows' }).click();
     const dialog = page.getByRole('dialog', { name: 'Preview: allow all of these' });
     await dialog.getByText('2 new, 1 replace another entry (1 block → allow), 0 unchanged.').waitFor();

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
 import {
@@ -99,6 +100,21 @@ describe('The overview', () => {
     await expectAccessible(page);
   });
 
+  test('draws the newest column of its chart, where all decisions of a first day are', async () => {
+    const page = await harness.open('/dashboard?range=24h');
+    await page.getByText('13 decisions').waitFor();
+    const chart = page.getByRole('figure', { name: 'Decisions over time' });
+    await expect
+      .poll(() => colouredShare(chart), { message: 'coloured pixels of the last column' })
+      .toBeGreaterThan(0.3);
+    // The newest period is under the cursor at the right end, and not the one after it.
+    const box = await chart.locator('.u-over').boundingBox();
+    if (box === null) throw new Error('the chart is not drawn');
+    await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);
+    await expect.poll(() => page.getByRole('slider').getAttribute('aria-valuetext')).toMatch(/Allow 12/);
+    expectClean(page);
+  });
+
   test('keeps the range of time in the URL, and passes it on to links', async () => {
     const page = await harness.open('/dashboard');
     await page.getByText('13 decisions').waitFor();
@@ -109,3 +125,25 @@ describe('The overview', () => {
     expect(new URL(page.url()).searchParams.get('range')).toBe('7d');
   });
 });
+
+/** Returns the share of coloured pixels in the last of 97 parts of a chart's width, which is at most its last column. */
+async function colouredShare(chart: Locator): Promise<number> {
+  return chart.locator('.plot').evaluate((plot) => {
+    const canvas = plot.querySelector('canvas');
+    const over = plot.querySelector('.u-over')?.getBoundingClientRect();
+    const context = canvas?.getContext('2d');
+    if (canvas === null || over === undefined || !context) return 0;
+    const frame = canvas.getBoundingClientRect();
+    const scale = canvas.width / frame.width;
+    const width = Math.max(1, Math.floor((over.width / 97) * scale));
+    const left = Math.floor((over.right - frame.left) * scale) - width;
+    const top = Math.floor((over.top - frame.top) * scale);
+    const { data } = context.getImageData(left, top, width, Math.floor(over.height * scale));
+    let coloured = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      const [red = 0, green = 0, blue = 0] = data.subarray(at, at + 3);
+      if (Math.max(red, green, blue) - Math.min(red, green, blue) > 60) coloured++;
+    }
+    return coloured / (data.length / 4);
+  });
+}

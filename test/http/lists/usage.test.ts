@@ -25,7 +25,12 @@ describe('the use of fingerprints, and batches that are tried', () => {
       ['bob', '198.51.100.2'],
       ['bob', '203.0.113.1'],
     ] as const) {
-      const body = { ...CURL, ip, session_token: 'used-token', entity_keys: { email: `${email}@mail.example` } };
+      const body = {
+        ...CURL,
+        ip,
+        session_token: 'used-token',
+        entity_keys: { user_id: email, email: `${email}@mail.example` },
+      };
       const { status } = await decide(server.url, server.secretKey, body);
       if (status !== 200) throw new Error(`decide answered ${status}`);
     }

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import type { LinkSummaryBody, LoggedDecisionRow } from '../../../src/contract/wire-types.ts';
 import { toGraph } from '../../../src/web/dashboard/pages/links/graph-data.ts';
 import { defaultLaneKind, distinctLinks, laneKinds, toLanes } from '../../../src/web/dashboard/pages/links/lanes.ts';
-import { isIdentity } from '../../../src/web/dashboard/link-path.ts';
 
 type Link = LoggedDecisionRow['links'][number];
 
@@ -52,7 +51,7 @@ describe('The time line of a link', () => {
     expect(defaultLaneKind(['entity.phone', 'ip', 'fingerprint'], 'entity.email')).toBe('fingerprint');
     expect(defaultLaneKind(['ip'], 'session')).toBe('ip');
     expect(defaultLaneKind([], 'session')).toBe(null);
-    expect(distinctLinks(ROWS, isIdentity)).toBe(40);
+    expect(distinctLinks(ROWS, 'entity.email')).toBe(40);
   });
 });
 

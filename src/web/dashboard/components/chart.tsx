@@ -17,6 +17,7 @@ export function Chart({
   title,
   summary,
   times,
+  seconds,
   series,
   isStacked = false,
   height = 200,
@@ -29,6 +30,8 @@ export function Chart({
   readonly summary: string;
   /** Unix seconds, ascending, at equal distances. */
   readonly times: readonly number[];
+  /** Length of a period. */
+  readonly seconds: number;
   readonly series: readonly ChartSeries[];
   readonly isStacked?: boolean;
   readonly height?: number;
@@ -86,6 +89,7 @@ export function Chart({
       >
         <PlotCanvas
           times={times}
+          seconds={seconds}
           series={series}
           isStacked={isStacked}
           height={height}

@@ -10,6 +10,8 @@ import type { ChartSeries } from './chart-series.ts';
 export interface PlotProps {
   /** Unix seconds, ascending, at equal distances. */
   readonly times: readonly number[];
+  /** Length of a period: the last one ends this long after its time. */
+  readonly seconds: number;
   readonly series: readonly ChartSeries[];
   readonly isStacked: boolean;
   readonly height: number;
@@ -87,12 +89,22 @@ export function PlotCanvas(props: PlotProps): JSX.Element {
 
   useEffect(() => {
     const current = plot.current;
-    if (current === null || current.cursor.idx === cursor) return;
+    if (current === null || periodAtCursor(current, latest.current) === cursor) return;
     const time = cursor === null ? undefined : times[cursor];
-    current.setCursor({ left: time === undefined ? -10 : current.valToPos(time, 'x'), top: 0 }, false);
+    const middle = isStacked ? latest.current.seconds / 2 : 0;
+    current.setCursor({ left: time === undefined ? -10 : current.valToPos(time + middle, 'x'), top: 0 }, false);
   }, [cursor]);
 
   return <div class="plot" ref={host} aria-hidden="true" />;
+}
+
+/** Returns the index of the period under the cursor: a column covers its period, a point of a line is the nearest one. */
+function periodAtCursor(plot: uPlot, { times, seconds, isStacked }: PlotProps): number | null {
+  const { left = -1, idx } = plot.cursor;
+  if (left < 0) return null;
+  if (!isStacked) return idx ?? null;
+  const at = Math.floor((plot.posToVal(left, 'x') - (times[0] ?? 0)) / seconds);
+  return Math.min(times.length - 1, Math.max(0, at));
 }
 
 function optionsOf(
@@ -117,7 +129,16 @@ function optionsOf(
       points: { show: !isStacked, size: 6 },
       drag: { x: latest.current.onZoom !== undefined, y: false, dist: MINIMUM_DRAG_PX, setScale: false },
     },
-    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.06 : 1] } },
+    scales: {
+      // The columns of a period begin at its time: without the period's length the newest one would lie outside.
+      x: {
+        range: (_plot, low, high) => {
+          const { times, seconds } = latest.current;
+          return isStacked ? [times[0] ?? 0, (times.at(-1) ?? 0) + seconds] : [low, high];
+        },
+      },
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.06 : 1] },
+    },
     series: [
       {},
       ...ordered.map(({ class: className }): uPlot.Series => {
@@ -154,7 +175,7 @@ function optionsOf(
     hooks: {
       setCursor: [
         (plot) => {
-          const index = plot.cursor.left === undefined || plot.cursor.left < 0 ? null : (plot.cursor.idx ?? null);
+          const index = periodAtCursor(plot, latest.current);
           if (index !== latest.current.cursor) latest.current.onCursor(index);
         },
       ],

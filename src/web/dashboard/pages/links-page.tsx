@@ -126,14 +126,14 @@ function Figures({
 }): JSX.Element {
   const isPart = data.decisions > rows.length;
   const note = isPart && month === undefined ? `of the newest ${formatCount(rows.length)}` : undefined;
-  const identities = month?.identities ?? distinctLinks(rows, isIdentity);
-  const countries = month?.countries ?? new Set(rows.flatMap(({ country }) => country ?? [])).size;
-  // A person often has several identities: 32 may be 16 accounts with an e-mail address each.
+  // One person often has several: the largest kind counts, as for the rules.
   const byKind = laneKinds(rows, '')
     .filter(isIdentity)
-    .map((name) => [distinctLinks(rows, (kind) => kind === name), visibleText(kindWords(name))] as const);
-  const isSplit = byKind.length > 1 && byKind.reduce((sum, [count]) => sum + count, 0) === identities;
+    .map((kind) => [distinctLinks(rows, kind), visibleText(kindWords(kind))] as const);
+  const identities = month?.identities ?? byKind[0]?.[0] ?? 0;
+  const countries = month?.countries ?? new Set(rows.flatMap(({ country }) => country ?? [])).size;
   const kinds = byKind.map(([count, name]) => `${formatCount(count)} ${name}`).join(', ');
+  const isSplit = byKind.length > 1 && byKind[0]?.[0] === identities;
   const { decisions, blocked, challenged, truncated, first_seen: first, last_seen: last } = data;
   return (
     <Tiles label="Figures">
@@ -146,7 +146,7 @@ function Figures({
       <Tile title="Challenged" value={formatShare(challenged, decisions)} note={countOf(challenged, 'decision')} />
       <Tile title="Identities" value={formatCount(identities)} note={isSplit ? kinds : note} />
       {month === undefined ? (
-        <Tile title="Fingerprints" value={formatCount(distinctLinks(rows, isFingerprint))} note={note} />
+        <Tile title="Fingerprints" value={formatCount(distinctLinks(rows, 'fingerprint'))} note={note} />
       ) : (
         <Tile title="Networks" value={formatCount(month.networks)} />
       )}
@@ -155,10 +155,6 @@ function Figures({
       <Tile title="Last seen" value={<Time at={last} ago />} />
     </Tiles>
   );
-}
-
-function isFingerprint(kind: string): boolean {
-  return kind === 'fingerprint';
 }
 
 type Decisions = ReturnType<typeof usePages<LoggedDecisionRow>>;

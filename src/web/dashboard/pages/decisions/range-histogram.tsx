@@ -49,6 +49,7 @@ export function RangeHistogram({
                 isStacked
                 summary={`${formatCount(total)} with ${name}; ${columns}; other filters are not applied here`}
                 times={times}
+                seconds={seconds}
                 series={[{ name, class: 'c-1', values }]}
                 onZoom={zoom}
               />
@@ -65,6 +66,7 @@ export function RangeHistogram({
               isStacked
               summary={`${formatCount(total)} decisions; ${columns}${others}`}
               times={times}
+              seconds={seconds}
               series={shown.map((name) => ({
                 name: DECISION_WORDS[name],
                 class: DECISION_CLASSES[name],

@@ -48,9 +48,7 @@ export function toLanes(rows: readonly LoggedDecisionRow[], kind: string): Lane[
   return rest.length === 0 ? shown : [...shown, { id: null, rows: rest }];
 }
 
-/** Distinct values of the links that `is` accepts. */
-export function distinctLinks(rows: readonly LoggedDecisionRow[], is: (kind: string) => boolean): number {
-  const found = new Set<string>();
-  for (const { links } of rows) for (const { kind, id } of links) if (is(kind)) found.add(`${kind} ${id}`);
-  return found.size;
+/** Distinct values of a kind of link. */
+export function distinctLinks(rows: readonly LoggedDecisionRow[], kind: string): number {
+  return new Set(rows.flatMap(({ links }) => links.filter((link) => link.kind === kind).map(({ id }) => id))).size;
 }

@@ -39,6 +39,7 @@ export function DecisionsChart({
         title="Decisions over time"
         summary={summary}
         times={periods.map(({ at }) => at)}
+        seconds={seconds}
         series={DECISION_ORDER.map((name) => ({
           name: DECISION_WORDS[name],
           class: DECISION_CLASSES[name],
