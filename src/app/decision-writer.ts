@@ -4,7 +4,13 @@ import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { decodeRecord, fingerprintOf } from '../risk/decision-record.ts';
 import { readIp } from '../risk/signals/ip.ts';
 import type { DecisionSink } from '../decide/decision-sink.ts';
-import { ANSWER_FAMILIAR, ANSWER_OBSERVED, ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from '../frames/batch-buffer.ts';
+import {
+  ANSWER_FAMILIAR,
+  ANSWER_OBSERVED,
+  ANSWER_REVIEW,
+  ANSWER_SHADOW_ROUTED,
+  ANSWER_SIGHTING,
+} from '../frames/batch-buffer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/durable.ts';
@@ -12,7 +18,7 @@ import type { Store } from '../state/open-store.ts';
 import { pruneState } from '../state/prune.ts';
 
 /**
- * Records every decision: a row in the log, an entry in the shadow review queue, a sighting for the registry. All three are stored in
+ * Records every decision: a row in the log, an entry in the review queue, a sighting for the registry. All three are stored in
  * memory before the response and written after it, so the decide path never waits for the disk.
  */
 export interface DecisionWriter extends DecisionSink {
@@ -35,7 +41,7 @@ export function createDecisionWriter(
   return {
     decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
       decisions.append(customer, record, latencyMs, (flags & ANSWER_OBSERVED) !== 0);
-      if ((flags & ANSWER_SHADOW_ROUTED) !== 0) store.shadowReviews.enqueue(customer, record);
+      if ((flags & (ANSWER_SHADOW_ROUTED | ANSWER_REVIEW)) !== 0) store.shadowReviews.enqueue(customer, record);
       if ((flags & ANSWER_SIGHTING) !== 0 && record.length > 0) {
         const fingerprint = fingerprintOf(record);
         if (fingerprint === null) return;

@@ -9,7 +9,7 @@ import {
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
-import { LABEL_CHANGE, VERDICT_CHANGE } from './requests/judgement-requests.ts';
+import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
 import { ROTATION } from './requests/webhook-requests.ts';
 import {
   AUDIT_KINDS,
@@ -19,7 +19,10 @@ import {
   EXTRACTION_STATUSES,
   LIST_ACTIONS,
   OUTPUT_FORMATS,
-  SHADOW_REASONS,
+  REVIEW_ORDERS,
+  REVIEW_QUEUES,
+  REVIEW_REASONS,
+  REVIEW_STATES,
   VERDICTS,
 } from './vocabulary.ts';
 
@@ -297,9 +300,19 @@ export const QUERIES = {
       .optional()
       .meta({ description: 'Only rows with this verdict; `none` for rows without a verdict' }),
     why: z
-      .enum(SHADOW_REASONS, 'This must be sample, near_block or challenger.')
+      .enum(REVIEW_REASONS, 'This must be sample, near_block, challenger or review.')
       .optional()
       .meta({ description: 'Only rows that are queued for this reason' }),
+    queue: oneOf(REVIEW_QUEUES).default('shadow').meta({
+      description:
+        '`shadow`: decisions whose response had shadow_routed set. `review`: every REVIEW decision. `all`: both',
+    }),
+    state: oneOf(REVIEW_STATES)
+      .optional()
+      .meta({ description: '`open`: only rows without a verdict that were not closed. `done`: only the others' }),
+    order: oneOf(REVIEW_ORDERS)
+      .default('newest')
+      .meta({ description: '`score`: the highest first, of the newest 10,000 rows' }),
   },
   listWebhooks: PAGE,
   listDeliveries: {
@@ -350,6 +363,6 @@ export const QUERIES = {
 /** The bodies that a schema alone validates. `schemaBody` reads them. */
 export const BODIES = {
   labelDecision: LABEL_CHANGE,
-  judgeShadowReview: VERDICT_CHANGE,
+  judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

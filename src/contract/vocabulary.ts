@@ -31,6 +31,21 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const SHADOW_REASONS = ['sample', 'near_block', 'challenger'] as const;
 export type ShadowReason = (typeof SHADOW_REASONS)[number];
 
+/** Why a decision is in the review queue; `review`: it is a REVIEW to which no shadow reason applies. Positions are stored. */
+export const REVIEW_REASONS = ['sample', 'near_block', 'challenger', 'review'] as const;
+export type ReviewReason = (typeof REVIEW_REASONS)[number];
+
+/** The parts of the review queue: decisions with `shadow_routed`, every REVIEW, or both. Source: contract, 9.3. */
+export const REVIEW_QUEUES = ['shadow', 'review', 'all'] as const;
+export type ReviewQueue = (typeof REVIEW_QUEUES)[number];
+
+export const REVIEW_ORDERS = ['newest', 'oldest', 'score'] as const;
+export type ReviewOrder = (typeof REVIEW_ORDERS)[number];
+
+/** An open row has no verdict and was not closed. */
+export const REVIEW_STATES = ['open', 'done'] as const;
+export type ReviewState = (typeof REVIEW_STATES)[number];
+
 /** Kinds of entries in the audit log. Source: contract, 9.6. */
 export const AUDIT_KINDS = [
   'customer.created',
@@ -48,6 +63,7 @@ export const AUDIT_KINDS = [
   'webhook.removed',
   'webhook.rotated',
   'webhook.health',
+  'review.changed',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

@@ -58,6 +58,8 @@ export const ANSWER_STORE_FAILED = 4;
 export const ANSWER_SIGHTING = 8;
 /** The customer has seen the fingerprint on several days. */
 export const ANSWER_FAMILIAR = 16;
+/** A REVIEW, which is work for a person. */
+export const ANSWER_REVIEW = 32;
 /** Observe mode answered ALLOW instead of another decision. */
 export const ANSWER_OBSERVED = 64;
 /** The policy trusts the request's source, which the record names. */

@@ -7,7 +7,7 @@ import type { RawRecord } from './decision-log/raw-record.ts';
 export interface FingerprintUse {
   readonly decisions: number;
   readonly sessions: number;
-  /** Of the entities' name with the most. */
+  /** Those of the entities' name with the most. */
   readonly identities: number;
   readonly addresses: number;
   readonly networks: number;

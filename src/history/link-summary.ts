@@ -114,7 +114,7 @@ export class LinkCounter {
 
 export interface PeriodSummary {
   readonly sessions: number;
-  /** Of the entities' name with the most. */
+  /** Those of the entities' name with the most. */
   readonly identities: number;
   readonly addresses: number;
   readonly networks: number;

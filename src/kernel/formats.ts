@@ -39,16 +39,19 @@ const RECORDED: MigrationStep = { from: 1, rows: {} };
 /** Since version 3 records of decisions have fields that older builds do not read. Readers read the records of all versions. */
 const DETAILED: MigrationStep = { from: 2, rows: {} };
 
+/** Since version 3 the review queue holds every REVIEW, and what people do about a row. Readers read the rows of all versions. */
+const REVIEWED: MigrationStep = { from: 2, rows: {} };
+
 /** LMDB environments. Their version is row 0 of their table of counters (`src/state/format-version.ts`). */
 export const ENVIRONMENT_FORMATS = {
-  state: { path: 'state', version: 2, steps: [RECORDED] },
+  state: { path: 'state', version: 3, steps: [RECORDED, REVIEWED] },
   hot: { path: 'hot', version: 3, steps: [RECORDED, DETAILED] },
   extract: { path: 'extract', version: 2, steps: [RECORDED] },
 } as const satisfies Readonly<Record<string, EnvironmentFormat>>;
 
 export const FILE_FORMATS = {
   /** `format_version` in the marker. It is raised first, so that an older build refuses a directory that is partly migrated. */
-  directory: { path: 'gatehouse.json', version: 3 },
+  directory: { path: 'gatehouse.json', version: 4 },
   /** A line of the file; the file may lack it, because older builds append to it. */
   revocations: { path: 'revoked-keys.log', version: 2 },
   /** The last byte of each block's magic, as a digit. */

@@ -198,6 +198,8 @@ export const OUTCOMES_KEPT_MS = 86_400_000;
 /** Choice: reported outcomes kept in memory while the disk accepts no writes; some 15 MB. */
 export const OUTCOMES_WAITING_MAX = 100_000;
 export const NOTE_CHARACTERS_MAX = 500;
+/** Choice: a name, or an e-mail address. */
+export const ASSIGNEE_CHARACTERS_MAX = 100;
 /** Choice: some 120 MB on disk, with notes of 500 characters 600 MB. Expired entries count until they are removed. */
 export const LIST_ENTRIES_PER_CUSTOMER_MAX = 1_000_000;
 /** Unix seconds. Choice: expiries are stored in 32 bits, which last until the year 2106. */

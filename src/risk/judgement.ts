@@ -1,2 +1,12 @@
 /** Re-exported: all words of the wire are in `contract/vocabulary.ts`. */
-export { type Label, LABELS, type ReviewVerdict, VERDICTS } from '../contract/vocabulary.ts';
+export {
+  type Label,
+  LABELS,
+  REVIEW_REASONS,
+  type ReviewOrder,
+  type ReviewQueue,
+  type ReviewReason,
+  type ReviewState,
+  type ReviewVerdict,
+  VERDICTS,
+} from '../contract/vocabulary.ts';

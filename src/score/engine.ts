@@ -19,6 +19,7 @@ import {
   ANSWER_DEGRADED,
   ANSWER_FAMILIAR,
   ANSWER_OBSERVED,
+  ANSWER_REVIEW,
   ANSWER_SHADOW_ROUTED,
   ANSWER_SIGHTING,
   ANSWER_STORE_FAILED,
@@ -262,6 +263,7 @@ export class Engine {
       flags:
         flags |
         (shadow === null ? 0 : ANSWER_SHADOW_ROUTED) |
+        (verdict.decision === 'REVIEW' ? ANSWER_REVIEW : 0) |
         (isSighting ? ANSWER_SIGHTING : 0) |
         (isFamiliar ? ANSWER_FAMILIAR : 0) |
         (wouldBe === null || wouldBe === 'ALLOW' ? 0 : ANSWER_OBSERVED) |

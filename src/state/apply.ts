@@ -2,7 +2,7 @@ import type { Origin } from '../ports/change-feed.ts';
 import { createCustomer, createKeys, revokeAgain, revokeKey } from './apply/accounts.ts';
 import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
-import { judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
+import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
 import { putEntries, putEntry, removeEntry } from './apply/lists.ts';
 import { forgetFingerprint, importEntries, noteSightings } from './apply/sightings.ts';
 import { changeWebhook, createWebhook, removeWebhook, rotateWebhook, setHealth } from './apply/webhooks.ts';
@@ -22,6 +22,7 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'sightings.noted': noteSightings,
   'label.set': setLabel,
   'review.judged': judgeReview,
+  'review.changed': changeReview,
   'reviews.queued': queueReviews,
   'webhook.created': createWebhook,
   'webhook.changed': changeWebhook,

@@ -1,4 +1,5 @@
 import type { ChangeKind } from './changes.ts';
+import { NO_WORK } from './review-row.ts';
 
 /**
  * Versions of the kinds of changes, for nodes of two versions that run side by side during an upgrade.
@@ -21,6 +22,43 @@ export interface ChangeFormat {
 export type ChangeFields = (fields: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 export type ChangeFormats = Readonly<Record<string, ChangeFormat>>;
 
+/** Rows of the review queue, without what version 1 does not know; null for a row that it cannot hold. */
+function withoutWork(row: unknown): unknown {
+  const { work: _work, ...rest } = row as Readonly<Record<string, unknown>>;
+  return rest['why'] === 'review' ? null : rest;
+}
+
+function withWork(row: unknown): unknown {
+  return { ...(row as Readonly<Record<string, unknown>>), work: NO_WORK };
+}
+
+/** Since version 2 REVIEW decisions are in the queue, and its rows have an assignee, a note and an end. */
+const QUEUED: ChangeFormat = {
+  version: 2,
+  up: { 1: ({ rows, ...rest }) => ({ ...rest, rows: (rows as readonly unknown[]).map(withWork) }) },
+  down: {
+    2: ({ rows, ...rest }) => ({
+      ...rest,
+      rows: (rows as readonly unknown[]).map(withoutWork).filter((row) => row !== null),
+    }),
+  },
+};
+
+/** A change whose `judging` can hold such a row. */
+const JUDGED: ChangeFormat = {
+  version: 2,
+  up: { 1: (fields) => withWaiting(fields, withWork) },
+  down: { 2: (fields) => withWaiting(fields, withoutWork) },
+};
+
+function withWaiting(
+  { judging, ...rest }: Readonly<Record<string, unknown>>,
+  form: (row: unknown) => unknown,
+): Readonly<Record<string, unknown>> {
+  const { waiting, ...others } = judging as Readonly<Record<string, unknown>>;
+  return { ...rest, judging: { ...others, waiting: waiting === null ? null : form(waiting) } };
+}
+
 const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
 
 export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
@@ -34,9 +72,10 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'registry.imported': FIRST,
   'registry.removed': FIRST,
   'sightings.noted': FIRST,
-  'label.set': FIRST,
-  'review.judged': FIRST,
-  'reviews.queued': FIRST,
+  'label.set': JUDGED,
+  'review.judged': JUDGED,
+  'review.changed': FIRST,
+  'reviews.queued': QUEUED,
   'webhook.created': FIRST,
   'webhook.changed': FIRST,
   'webhook.removed': FIRST,

@@ -9,7 +9,7 @@ import type { ApiKey } from './key-table.ts';
 import type { JudgedDecision, StoredLabel } from './label-table.ts';
 import type { ListChange, ListPut } from './list-table.ts';
 import type { RegistryEntry } from './registry-table.ts';
-import type { ShadowReview } from './review-table.ts';
+import type { ReviewWork, ShadowReview } from './review-row.ts';
 import type { SightingKind } from './sighting-row.ts';
 import type { NewSighting } from './sighting-table.ts';
 
@@ -94,6 +94,17 @@ export type StateChanges = {
     };
     readonly outcome: ShadowReview | null;
   };
+  /** Members that are absent stay as they are. The outcome is as for `review.judged`. */
+  'review.changed': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly requestId: string;
+      readonly change: ReviewChange;
+      /** The queued row, if it waits for its write. */
+      readonly waiting: ShadowReview | null;
+    };
+    readonly outcome: ShadowReview | null;
+  };
   /** The outcome is the number of rows that were evicted to make room. */
   'reviews.queued': {
     readonly fields: { readonly customer: CustomerNumber; readonly rows: readonly ShadowReview[] };
@@ -173,6 +184,12 @@ export interface NewApiKey {
 }
 
 export type Revocation = 'revoked' | 'already_revoked' | 'unknown';
+
+/** What a person does about a row of the review queue. */
+export interface ReviewChange extends Partial<Pick<ReviewWork, 'assignee' | 'note'>> {
+  /** true: closed without a verdict; false: open again. */
+  readonly closed?: boolean;
+}
 
 /** What a verdict needs that is only in memory. */
 export interface Judging {

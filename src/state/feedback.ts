@@ -1,10 +1,11 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { Actor } from '../ports/change-feed.ts';
+import type { Actor, Origin } from '../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../risk/judgement.ts';
-import type { Change, Committer, Judging } from './changes.ts';
+import type { Change, Committer, Judging, ReviewChange } from './changes.ts';
 import type { StoreWrite } from './durable.ts';
 import type { JudgedDecision, StoredLabel } from './label-table.ts';
-import type { ShadowReview, ShadowReviews } from './review-table.ts';
+import type { ShadowReview } from './review-row.ts';
+import type { ShadowReviews } from './review-table.ts';
 import type { SightingQueue } from './sighting-queue.ts';
 import type { SightingReports } from './sighting-reports.ts';
 
@@ -56,6 +57,19 @@ export class Feedback {
     const judging = this.#judging(customer, queued, verdict, nowSeconds);
     const origin = { by, nowMs: nowSeconds * 1000 };
     return this.#parts.changes.commit({ kind: 'review.judged', customer, requestId, verdict, judging }, origin);
+  }
+
+  /** Assigns, annotates, closes or opens a row; null if the customer's queue does not contain it. */
+  async changeReview(
+    customer: CustomerNumber,
+    requestId: string,
+    change: ReviewChange,
+    origin: Origin,
+  ): Promise<StoreWrite<ShadowReview | null>> {
+    const { changes, shadowReviews } = this.#parts;
+    if (shadowReviews.find(customer, requestId) === null) return { kind: 'ok', value: null };
+    const waiting = shadowReviews.waitingRow(customer, requestId);
+    return changes.commit({ kind: 'review.changed', customer, requestId, change, waiting }, origin);
   }
 
   /** Collects what is only in memory. Called before the change: an earlier BLOCK that waits for its write must not be written after it. */

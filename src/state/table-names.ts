@@ -16,7 +16,7 @@
  * | state       | `registry`     | fingerprint (32)                         | as imported: risk f32, customers u32, first and last seen f64 (24); as promoted: customers u32, first and last seen f64, confirmed, risen at, shown before, u32 each (32); or both | server, CLI | score workers, server, CLI |
  * | state       | `sightings`    | fingerprint; customer number, u32 (32+4) | first seen u32; last seen by list, label, decision, u32 each, 0 = never; days with decisions u16; three networks, u16 each (`sighting-row.ts`) | server, CLI | server, CLI |
  * | state       | `labels`       | customer number, u32; request id (4+16)  | msgpack [label, note, created, fingerprint, public key] | server       | server                 |
- * | state       | `shadow-reviews` | customer number, u32; request id (4+16) | verdict u8 (0 = none), reason u8, msgpack [decision, score, occurred ms, fingerprint, public key, reasons, would be] | server | server |
+ * | state       | `shadow-reviews` | customer number, u32; request id (4+16) | verdict u8 (0 = none), reason u8, msgpack [decision, score, occurred ms, fingerprint, public key, reasons, would be, assignee, note, closed at] | server | server |
  * | state       | `webhooks`     | customer number, u32; webhook id (4+16)  | health, of a fixed length, msgpack [url, event types, description, created, updated, encrypted secrets, disabled] (`webhooks.ts`) | server | server |
  * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |

@@ -4,7 +4,7 @@ import type { Origin } from '../../src/ports/change-feed.ts';
 import type { Change, ChangeKind } from '../../src/state/changes.ts';
 import { newCustomer } from '../../src/state/key-changes.ts';
 import { listKey } from '../../src/state/list-table.ts';
-import type { ShadowReview } from '../../src/state/review-table.ts';
+import { NO_WORK, type ShadowReview } from '../../src/state/review-row.ts';
 import { keyOf as sightingKey } from '../../src/state/sighting-row.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
 import { hashOf } from '../unit/state/support.ts';
@@ -68,6 +68,7 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
     why: 'near_block',
     occurredAtMs: nowMs,
     verdict: null,
+    work: NO_WORK,
   });
   const judging = () => ({ waiting: random(3) === 0 ? review() : null, isEvidence: random(2) === 0 });
   const webhook = (): Webhook => ({
@@ -139,6 +140,13 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       requestId: pick(requestIds),
       verdict: pick(['fraud', 'legitimate', 'unsure'] as const),
       judging: judging(),
+    }),
+    'review.changed': () => ({
+      kind: 'review.changed',
+      customer: customer(),
+      requestId: pick(requestIds),
+      change: pick([{ assignee: 'anna' }, { note: null, closed: true }, { closed: false }]),
+      waiting: random(3) === 0 ? review() : null,
     }),
     'reviews.queued': () => ({
       kind: 'reviews.queued',

@@ -200,6 +200,7 @@ function weightOf(change: Change): number {
     case 'registry.removed':
     case 'label.set':
     case 'review.judged':
+    case 'review.changed':
     case 'webhook.created':
     case 'webhook.changed':
     case 'webhook.removed':

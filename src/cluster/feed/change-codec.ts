@@ -113,6 +113,7 @@ export function malformationOf(change: Change): string | null {
     case 'label.set':
       return requestKey(change.customer, change.decision.requestId) === null ? 'a malformed request id' : null;
     case 'review.judged':
+    case 'review.changed':
       return requestKey(change.customer, change.requestId) === null ? 'a malformed request id' : null;
     case 'reviews.queued':
       return change.rows.every(({ requestId }) => requestKey(change.customer, requestId) !== null)

@@ -21,27 +21,31 @@ export const REVIEW_ENDPOINTS = {
   },
   listShadowReviews: {
     tag: 'reviews',
-    summary: 'The shadow review queue, newest first',
+    summary: 'The review queue',
     description:
-      'One row for each decision whose response had `shadow_routed` set, available as soon as the response was sent, for 30 ' +
-      'days. A page may be short, or even empty, although `has_more` is true.',
+      'One row for each decision whose response had `shadow_routed` set, and with `queue=review` one for each REVIEW decision, ' +
+      'available as soon as the response was sent, for 30 days. A page may be short, or even empty, although `has_more` is true.',
     guide:
-      '200 with a page of the queue, newest first. Filters: `?verdict=` (`none`, `fraud`, `legitimate` or `unsure`) ' +
-      'and `?why=` (`sample`, `near_block` or `challenger`); a filtered page may be short',
+      '200 with a page of the queue. `?queue=` (`shadow`, the default, `review` or `all`), `?order=` (`newest`, the default, `oldest` or ' +
+      '`score`). Filters: `?state=` (`open` or `done`), `?verdict=` (`none`, `fraud`, `legitimate` or `unsure`) ' +
+      'and `?why=` (`sample`, `near_block`, `challenger` or `review`); a filtered page may be short',
     query: QUERIES.listShadowReviews,
     responses: { 200: json(SHADOW_REVIEW_PAGE, 'A page of rows') },
     problems: reads(),
   },
   judgeShadowReview: {
     tag: 'reviews',
-    summary: 'Set the verdict of a row',
+    summary: 'Judge, assign, annotate or close a row',
     description:
-      '`fraud` and `legitimate` also label the decision; `unsure` does not change a label. A later verdict replaces an earlier ' +
-      'one.',
-    guide: 'Body: `{"verdict":"fraud"}`, `"legitimate"` or `"unsure"`. 200 with the row; a later verdict replaces it',
+      'The verdicts `fraud` and `legitimate` also label the decision; `unsure` does not change a label. A later verdict replaces an ' +
+      'earlier one. The other fields change nothing but the row. Fields that are absent stay as they are.',
+    guide:
+      'Body, at least one of: `verdict` (`fraud`, `legitimate` or `unsure`; a later one replaces it), `assignee` (up to 100 ' +
+      'characters, or null), `note` (up to 500 characters, or null) and `closed` (true closes the row without a verdict, false opens ' +
+      'it again). 200 with the row',
     params: { request_id: REQUEST_ID },
     body: body(BODIES.judgeShadowReview),
-    responses: { 200: json(SHADOW_REVIEW, 'The row with its verdict') },
+    responses: { 200: json(SHADOW_REVIEW, 'The changed row') },
     problems: writesBody('not_found'),
   },
 } satisfies EndpointTexts;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { NOTE_CHARACTERS_MAX, OUTCOMES_PER_CALL_MAX } from '../../kernel/limits.ts';
+import { ASSIGNEE_CHARACTERS_MAX, NOTE_CHARACTERS_MAX, OUTCOMES_PER_CALL_MAX } from '../../kernel/limits.ts';
 import { LABELS, OUTCOMES, VERDICTS } from '../vocabulary.ts';
 import { text } from './request-text.ts';
 
@@ -31,4 +31,19 @@ export const LABEL_CHANGE = z
   })
   .meta({ id: 'LabelChange' });
 
-export const VERDICT_CHANGE = z.object({ verdict: z.enum(VERDICTS) }).meta({ id: 'VerdictChange' });
+export const REVIEW_CHANGE = z
+  .object({
+    verdict: z.enum(VERDICTS).optional(),
+    assignee: text(ASSIGNEE_CHARACTERS_MAX).nullable().optional().meta({ description: 'null for nobody' }),
+    note: text(NOTE_CHARACTERS_MAX).nullable().optional().meta({ description: 'null removes it' }),
+    closed: z.boolean().optional().meta({ description: 'true closes the row without a verdict, false opens it again' }),
+  })
+  .check(({ value, issues }) => {
+    if (Object.values(value).some((field) => field !== undefined)) return;
+    issues.push({ code: 'invalid_type', expected: 'string', path: ['verdict'], input: undefined });
+  })
+  .meta({
+    id: 'ReviewChange',
+    minProperties: 1,
+    examples: [{ verdict: 'fraud' }, { assignee: 'anna', note: 'called' }],
+  });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { NOTE_CHARACTERS_MAX, OUTCOMES_PER_CALL_MAX } from '../../kernel/limits.ts';
-import { LABELS, SHADOW_REASONS, VERDICTS } from '../vocabulary.ts';
+import { ASSIGNEE_CHARACTERS_MAX, NOTE_CHARACTERS_MAX, OUTCOMES_PER_CALL_MAX } from '../../kernel/limits.ts';
+import { LABELS, REVIEW_REASONS, VERDICTS } from '../vocabulary.ts';
 import { decision, pageOf, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
 
 const REJECTED = z.object({
@@ -30,13 +30,16 @@ export const SHADOW_REVIEW = z
     would_be: wouldBe,
     score,
     reasons: z.array(z.string()),
-    why: z.enum(SHADOW_REASONS).meta({
+    why: z.enum(REVIEW_REASONS).meta({
       description:
         '`sample`: part of the deterministic sample. `near_block`: at most 3 points below BLOCK. ' +
-        '`challenger`: a shadow model or shadow policy gives another band',
+        '`challenger`: a shadow model or shadow policy gives another band. `review`: a REVIEW to which none of these applies',
     }),
     occurred_at: unixSeconds.meta({ description: 'Unix seconds' }),
     verdict: z.enum(VERDICTS).nullable(),
+    assignee: z.string().meta({ maxLength: ASSIGNEE_CHARACTERS_MAX }).nullable(),
+    note: z.string().meta({ maxLength: NOTE_CHARACTERS_MAX }).nullable(),
+    closed_at: unixSeconds.nullable().meta({ description: 'When it was closed without a verdict, Unix seconds' }),
   })
   .meta({ id: 'ShadowReview' });
 

@@ -14,6 +14,7 @@ const CONTENT: ReadonlySet<AuditKind> = new Set([
   'list.removed',
   'label.set',
   'review.judged',
+  'review.changed',
   'webhook.health',
 ]);
 

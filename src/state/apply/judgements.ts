@@ -1,13 +1,13 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { ReviewVerdict } from '../../risk/judgement.ts';
 import type { StoredLabel } from '../label-table.ts';
-import type { ShadowReview } from '../review-table.ts';
+import type { ShadowReview } from '../review-row.ts';
 import { SIGHTING_KINDS } from '../sighting-row.ts';
 import type { Applying, Apply } from './applying.ts';
 import { record } from './audit-record.ts';
 import { note, withdraw } from './sightings.ts';
 
-/** Labels, verdicts of the shadow review queue, and their effect on the registry. */
+/** Labels, the review queue, and the effect of verdicts on the registry. */
 
 export const setLabel: Apply<'label.set'> = (at, { customer, decision, label, note: text, judging }) => {
   const { requestId, fingerprintHash, publicKey } = decision;
@@ -35,6 +35,24 @@ export const judgeReview: Apply<'review.judged'> = (at, { customer, requestId, v
   putLabel(at, customer, label, judging.isEvidence);
   return row;
 };
+
+export const changeReview: Apply<'review.changed'> = (at, { customer, requestId, change, waiting }) => {
+  const row = at.tables.shadowReviews.stored(customer, requestId) ?? waiting;
+  if (row === null) return null;
+  const { closed, ...texts } = change;
+  const { closedAtSeconds } = row.work;
+  const closedAt = closed === undefined ? closedAtSeconds : closed ? (closedAtSeconds ?? at.nowSeconds) : null;
+  const changed = { ...row, work: { ...row.work, ...texts, closedAtSeconds: closedAt } };
+  if (at.tables.shadowReviews.put(customer, changed)) makeRoom(at, customer);
+  const facts = { before: factsOf(row), after: factsOf(changed) };
+  record(at, customer, { kind: 'review.changed', target: requestId, ...facts });
+  return changed;
+};
+
+/** Notes are left out: they are free text. */
+function factsOf({ work: { assignee, note, closedAtSeconds } }: ShadowReview): Readonly<Record<string, unknown>> {
+  return { assignee, has_note: note !== null, closed_at: closedAtSeconds };
+}
 
 export const queueReviews: Apply<'reviews.queued'> = (at, { customer, rows }) => {
   const { shadowReviews } = at.tables;

@@ -5,6 +5,7 @@ import {
   expectAccessible,
   expectClean,
   expectNoSideScroll,
+  expectWholeWords,
   problemBody,
   sharedHarness,
   type Harness,
@@ -39,11 +40,16 @@ describe('What a decision keeps, and where records go', () => {
     await signals.getByRole('row', { name: /^Token – a text that is not the collector/ }).waitFor();
     await signals.getByText(/^device_headless: /).waitFor();
     await expectAccessible(page);
+    await expectWholeWords(signals);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectWholeWords(signals);
+    await page.setViewportSize({ width: 1_280, height: 800 });
     await page.keyboard.press('s');
     const rebuilt = page.getByRole('region', { name: 'Rebuilt request' });
     await rebuilt.getByRole('row', { name: /^session_token stand-in/ }).waitFor();
     await rebuilt.getByRole('row', { name: /^entity_keys.email unknown Only a hash is kept/ }).waitFor();
     await rebuilt.getByRole('row', { name: /^ip as sent/ }).waitFor();
+    await expectWholeWords(rebuilt.getByRole('table'));
     const body = JSON.parse(await page.getByLabel('Body').inputValue()) as Record<string, unknown>;
     expect(body).toMatchObject({
       event_type: 'login',

@@ -26,7 +26,12 @@ describe('The page of reviews', () => {
   let ids: readonly string[];
 
   const rows = async (): Promise<readonly Row[]> => {
-    const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/shadow-reviews?limit=1000');
+    const { json } = await bearer(
+      harness.api.url,
+      harness.api.secretKey,
+      'GET',
+      '/v1/shadow-reviews?queue=all&limit=1000',
+    );
     return json['data'] as readonly Row[];
   };
   const verdictOf = async (id: string | undefined): Promise<string | null | undefined> =>
@@ -51,7 +56,7 @@ describe('The page of reviews', () => {
     ids = made.map(({ request_id: id }) => id).reverse();
   });
   test('has the decision with its evidence, and buttons for a verdict', async () => {
-    const page = await harness.open(`/dashboard/review?at=${ids[2]}`);
+    const page = await harness.open(`/dashboard/review?view=samples&at=${ids[2]}`);
     await page.getByText('3 of 4').waitFor();
     await page.getByText('HeadlessChrome', { exact: false }).first().waitFor();
     await page.getByText('Without this:').first().waitFor();
@@ -61,7 +66,7 @@ describe('The page of reviews', () => {
   });
 
   test('goes through the stack by keys, and sends verdicts when they can no longer be taken back', async () => {
-    const page = await harness.open('/dashboard/review', { hasClock: true });
+    const page = await harness.open('/dashboard/review?view=samples', { hasClock: true });
     await page.getByText('1 of 4').waitFor();
     expect(await shown(page)).toBe(nameOf(ids[0]));
     await page.keyboard.press('2');
@@ -89,7 +94,7 @@ describe('The page of reviews', () => {
       if (path.startsWith('/v1/decisions/')) asked.push(path.slice('/v1/decisions/'.length));
       return null;
     };
-    const page = await harness.open('/dashboard/review', { override });
+    const page = await harness.open('/dashboard/review?view=samples', { override });
     await page.getByRole('article').waitFor();
     await expect.poll(() => asked.slice(0, 3)).toEqual(ids.slice(0, 3));
     await page.keyboard.press('j');
@@ -101,7 +106,7 @@ describe('The page of reviews', () => {
   });
 
   test('sends what waits when the page is left, and when the tab is closed', async () => {
-    const page = await harness.open('/dashboard/review');
+    const page = await harness.open('/dashboard/review?view=samples');
     await page.getByText('1 of 4').waitFor();
     await page.keyboard.press('1');
     await page.getByText('2 of 4').waitFor();
@@ -116,7 +121,7 @@ describe('The page of reviews', () => {
   });
 
   test('filters by event type and score, in the URL', async () => {
-    const page = await harness.open('/dashboard/review');
+    const page = await harness.open('/dashboard/review?view=samples');
     await page.getByText('1 of 4').waitFor();
     await page.getByLabel('Event').fill('Signup');
     await page.getByRole('button', { name: 'Filter' }).click();
@@ -139,8 +144,47 @@ describe('The page of reviews', () => {
     expectClean(page);
   });
 
+  test('begins with the open REVIEW decisions, assigns, notes and closes them by keys', async () => {
+    const made = [
+      await makeFlagged(harness.api, { event_type: 'payment', entity_keys: { email: 'one@example.com' } }),
+      await makeFlagged(harness.api, { event_type: 'payment', entity_keys: { email: 'two@example.com' } }),
+    ];
+    expect(made.map(({ decision }) => decision)).toEqual(['REVIEW', 'REVIEW']);
+    const page = await harness.open('/dashboard/review');
+    await page.getByText('1 of 2').waitFor();
+    // The oldest first, although the samples of this customer are older.
+    expect(await shown(page)).toBe(nameOf(made[0]?.request_id));
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Assigned to').fill('anna');
+    await dialog.getByLabel('Note').fill('called the customer');
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('article').getByText('called the customer').waitFor();
+    await expectReadable(page);
+    await page.getByRole('link', { name: 'Nobody' }).click();
+    await page.getByText('1 of 1').waitFor();
+    expect(await shown(page)).toBe(nameOf(made[1]?.request_id));
+    await page.getByRole('link', { name: 'anna' }).click();
+    await expect.poll(() => shown(page)).toBe(nameOf(made[0]?.request_id));
+    await page.keyboard.press('c');
+    await page.getByText('Closed for').waitFor();
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const closed = async (): Promise<unknown> => {
+      const path = '/v1/shadow-reviews?queue=review&state=done';
+      const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', path);
+      return (json['data'] as readonly Record<string, unknown>[]).find((row) => row['closed_at'] !== null)?.[
+        'assignee'
+      ];
+    };
+    await expect.poll(closed).toBe('anna');
+    await page.goto(`${harness.api.url}/dashboard/review?view=samples`);
+    await page.getByText('1 of 4').waitFor();
+    expectClean(page);
+  });
+
   test('shows the precision of each reason at the end', async () => {
-    const page = await harness.open('/dashboard/review?score_min=20');
+    const page = await harness.open('/dashboard/review?view=samples&score_min=20');
     await page.getByText('1 of 2').waitFor();
     await page.keyboard.press('1');
     await page.getByText('2 of 2').waitFor();
@@ -157,7 +201,7 @@ describe('The page of reviews', () => {
   test('puts a decision back when the service does not take the verdict', async () => {
     const override: Override = (path, _query, method) =>
       path.startsWith('/v1/shadow-reviews/') && method === 'POST' ? problemBody(403, 'read_only', 'Read only') : null;
-    const page = await harness.open('/dashboard/review', { override, hasClock: true });
+    const page = await harness.open('/dashboard/review?view=samples', { override, hasClock: true });
     await page.getByText('1 of 4').waitFor();
     await page.keyboard.press('1');
     await page.getByText('2 of 4').waitFor();
@@ -173,7 +217,7 @@ describe('The page of reviews', () => {
   test('judges a decision that has left the log by what the row says', async () => {
     const override: Override = (path) =>
       path === `/v1/decisions/${ids[0]}` ? problemBody(404, 'not_found', 'Not found') : null;
-    const page = await harness.open('/dashboard/review', { override });
+    const page = await harness.open('/dashboard/review?view=samples', { override });
     await page.getByText('has left the log').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('2');
@@ -187,7 +231,7 @@ describe('The page of reviews', () => {
     const [row] = json['data'] as readonly object[];
     const many = Array.from({ length: 300 }, (_, n) => ({ ...row, request_id: `req_${String(n).padStart(26, '0')}` }));
     const decision = await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/decisions/${ids[0]}`);
-    const long = await harness.open('/dashboard/review?event=nothing', {
+    const long = await harness.open('/dashboard/review?view=samples&event=nothing', {
       override: (path) => {
         if (path === '/v1/shadow-reviews') return { body: { ...empty, data: many } };
         return path.startsWith('/v1/decisions/') ? { body: decision.json } : null;
@@ -201,7 +245,7 @@ describe('The page of reviews', () => {
 
   test('shows hostile text as text', async () => {
     const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/decisions/${ids[2]}`);
-    const page = await harness.open(`/dashboard/review?at=${ids[2]}`, {
+    const page = await harness.open(`/dashboard/review?view=samples&at=${ids[2]}`, {
       override: (path) => (path === `/v1/decisions/${ids[2]}` ? { body: hostileCopy(json) } : null),
     });
     await page.getByRole('article').getByText('⟨U+202E⟩').first().waitFor();

@@ -8,7 +8,7 @@ import { lonePage, type Override, pageWith } from './page-pool.ts';
 /** A Gatehouse, its dashboard and a Chromium, as the tests of all pages use them. */
 
 export type { FakeResponse, Override } from './page-pool.ts';
-export { expectAccessible, expectNoSideScroll, expectReadable } from './readable.ts';
+export { expectAccessible, expectNoSideScroll, expectReadable, expectWholeWords } from './readable.ts';
 
 export interface OpenOptions {
   readonly width?: number;

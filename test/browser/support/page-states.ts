@@ -207,7 +207,7 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
       },
     },
     review: {
-      path: '/dashboard/review',
+      path: '/dashboard/review?view=samples',
       main: '/v1/shadow-reviews',
       data: /^1 of 1\+?$/,
       // There are more rows, which the page reads at once: in the stale state that request fails.

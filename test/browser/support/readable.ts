@@ -1,7 +1,7 @@
 import type axe from 'axe-core';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 /** What everybody must be able to read: WCAG 2.2 AA in both themes, without scrolling to the side on a phone and at 200 % zoom. */
@@ -28,6 +28,26 @@ export async function expectNoSideScroll(page: Page): Promise<void> {
     });
   if ((await wideParts()).length === 0) return;
   await expect.poll(wideParts, { message: 'wider than the window', timeout: SETTLING_MS }).toEqual([]);
+}
+
+/** No word of the element is broken over two lines: a column that is too narrow shows a few letters a line. */
+export async function expectWholeWords(element: Locator): Promise<void> {
+  const broken = await element.evaluate((root) => {
+    const found: string[] = [];
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      if (node.parentElement?.closest('.hidden-text') !== null) continue;
+      for (const { index, 0: word } of (node.nodeValue ?? '').matchAll(/[\p{L}\p{N}]+/gu)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+        if (lines.size > 1) found.push(word);
+      }
+    }
+    return found;
+  });
+  expect(broken, 'words broken over lines').toEqual([]);
 }
 
 /** What axe-core checks: WCAG 2.2 A and AA, and good practice. */

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
-import { CALM, decide, newCustomer } from '../../support/requests.ts';
+import { CALM, decide, newCustomer, newcomer } from '../../support/requests.ts';
 import { decided } from '../../support/reviews.ts';
-import { sharedSamplingServer, type SharedServer } from '../../support/shared-server.ts';
+import { sharedSamplingServer, sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 interface Page {
   readonly data: readonly Record<string, unknown>[];
@@ -43,6 +43,9 @@ describe('GET /v1/shadow-reviews answers 200', () => {
         why: 'sample',
         occurred_at: occurredAt,
         verdict: null,
+        assignee: null,
+        note: null,
+        closed_at: null,
       },
     ]);
   });
@@ -78,6 +81,76 @@ describe('GET /v1/shadow-reviews answers 200', () => {
     expect(idsOf(await page(server, secretKey, '?verdict=none'))).toEqual([ids[1]]);
     expect(idsOf(await page(server, secretKey, '?verdict=none&why=challenger'))).toEqual([]);
     expect(idsOf(await page(server, secretKey, '?why=sample'))).toHaveLength(2);
+  });
+});
+
+const HEADLESS =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/149.0.0.0 Safari/537.36';
+
+/** Decides about a new visitor's payment with a headless browser, which is a REVIEW. */
+async function reviewed(server: SharedServer, key: string): Promise<string> {
+  const { json } = await decide(server.url, key, { ...newcomer(), user_agent: HEADLESS, event_type: 'payment' });
+  expect(json).toMatchObject({ decision: 'REVIEW' });
+  return String(json['request_id']);
+}
+
+describe('The open work of GET /v1/shadow-reviews', () => {
+  let server: SharedServer;
+  beforeAll(async () => {
+    server = await sharedServer();
+  });
+
+  test('every REVIEW is open work, oldest or highest first, until it has a verdict, a label or was closed', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await reviewed(server, secretKey));
+    const open = (more = ''): Promise<Page> => page(server, secretKey, `?queue=review&state=open${more}`);
+    expect(idsOf(await open('&order=oldest'))).toEqual(ids);
+    expect(idsOf(await open())).toEqual(ids.toReversed());
+    const highest = (await open('&order=score')).data.map((row) => Number(row['score']));
+    expect(highest).toEqual(highest.toSorted((a, b) => b - a));
+    // None of them was sampled: the shadow review queue has none.
+    expect((await page(server, secretKey)).data).toEqual([]);
+    expect((await page(server, secretKey, '?queue=all')).data).toHaveLength(5);
+
+    const change = (id: string | undefined, body: object) =>
+      bearer(server.url, secretKey, 'POST', `/v1/shadow-reviews/${id}`, body);
+    await change(ids[0], { verdict: 'legitimate' });
+    await bearer(server.url, secretKey, 'POST', '/v1/labels', { request_id: ids[1], label: 'fraud' });
+    const closed = await change(ids[2], { closed: true, note: ' sent back ', assignee: 'anna' });
+    expect(closed.json).toMatchObject({ verdict: null, note: 'sent back', assignee: 'anna' });
+    expect(closed.json['closed_at']).toEqual(expect.any(Number));
+    expect(idsOf(await open('&order=oldest'))).toEqual(ids.slice(3));
+    expect(idsOf(await page(server, secretKey, '?queue=review&state=done&order=oldest'))).toEqual(ids.slice(0, 3));
+    const again = await change(ids[2], { closed: false, note: null });
+    expect(again.json).toMatchObject({ closed_at: null, note: null, assignee: 'anna' });
+    expect(idsOf(await open('&order=oldest'))).toEqual(ids.slice(2));
+  });
+
+  test.each(['oldest', 'newest', 'score'])('pages in the order %s have every row once', async (order) => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await reviewed(server, secretKey));
+    const seen: unknown[] = [];
+    let cursor = '';
+    do {
+      const some = await page(server, secretKey, `?queue=review&limit=2&order=${order}${cursor}`);
+      seen.push(...idsOf(some));
+      cursor = some.next_cursor === null ? '' : `&cursor=${some.next_cursor}`;
+    } while (cursor !== '');
+    expect(seen).toHaveLength(ids.length);
+    expect(new Set(seen)).toEqual(new Set(ids));
+  });
+
+  test('the audit log names who assigned and closed a row, without the note', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const id = await reviewed(server, secretKey);
+    await bearer(server.url, secretKey, 'POST', `/v1/shadow-reviews/${id}`, { assignee: 'anna', note: 'private' });
+    const { json, text } = await bearer(server.url, secretKey, 'GET', '/v1/audit?kind=review.changed');
+    expect(json['data']).toMatchObject([
+      { target: id, before: { assignee: null, has_note: false }, after: { assignee: 'anna', has_note: true } },
+    ]);
+    expect(text).not.toContain('private');
   });
 });
 

@@ -22,6 +22,9 @@ describe('the shadow review queue refuses', () => {
     ['verdict=', '?verdict'],
     ['verdict=null', '?verdict'],
     ['why=SAMPLE', '?why'],
+    ['queue=none', '?queue'],
+    ['state=closed', '?state'],
+    ['order=age', '?order'],
   ])('the query ?%s is 400', async (query, pointer) => {
     const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/shadow-reviews?${query}`);
     expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
@@ -46,6 +49,7 @@ describe('the shadow review queue refuses', () => {
     [{}, 'required'],
     [{ verdict: 'none' }, 'invalid_value'],
     [{ verdict: true }, 'invalid_value'],
+    [{ verdict: 'none', assignee: 'anna' }, 'invalid_value'],
   ])('the verdict %j is 422', async (body, code) => {
     const errors = [{ pointer: '/verdict', code }];
     expect((await judge(requestId, body)).json).toMatchObject({ status: 422, code: 'validation_failed', errors });

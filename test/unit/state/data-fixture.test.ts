@@ -105,7 +105,15 @@ describe('the durable tables of the fixture', () => {
 
   test('Labels, reviews and reported outcomes are read', async () => {
     expect(store.labels.find(demo(), facts.labelled)).toMatchObject({ label: 'fraud', note: 'of the fixture' });
-    const query = { after: null, limit: 10, verdict: null, why: null };
+    const query = {
+      after: null,
+      limit: 10,
+      verdict: null,
+      why: null,
+      queue: 'all',
+      state: null,
+      order: 'newest',
+    } as const;
     const { rows } = await store.shadowReviews.page(demo(), query, freeSlices());
     expect(rows.map(({ requestId }) => requestId).sort()).toEqual([...facts.decisions].sort());
     expect(store.shadowReviews.find(demo(), facts.reviewed)).toMatchObject({ verdict: 'unsure' });

@@ -21,7 +21,7 @@ import { customer, hashOf, open, tempFolder, value } from './support.ts';
 import { writesOf } from '../../support/writes.ts';
 
 const NOW_MS = 1_700_000_000_000;
-const CURRENT = [2, 3, 2];
+const CURRENT = [3, 3, 2];
 
 /** Returns the version that this build writes. */
 function versionOf(what: Versioned): number {
@@ -89,7 +89,7 @@ describe('a data directory of a newer build', () => {
 
   test('A marker whose other fields changed is newer, not damaged', async () => {
     const dataDir = started();
-    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":4,"clock":"real"}');
+    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":5,"clock":"real"}');
     expect(codes(await ensure(dataDir))).toEqual(['data_dir_newer']);
   });
 
@@ -131,11 +131,11 @@ describe('a data directory of an older build', () => {
     const usable = await ensure(dataDir);
     expect(codes(usable)).toEqual(['migrated']);
     expect(usable.kind === 'ok' && usable.notices[0]?.detail).toBe(
-      'the data directory from format version 1 to 3; state from format version 1 to 2; ' +
+      'the data directory from format version 1 to 4; state from format version 1 to 3; ' +
         'hot from format version 1 to 3; extract from format version 1 to 2',
     );
     expect(await environmentVersions(dataDir)).toEqual(CURRENT);
-    expect(markerVersion(dataDir)).toBe(3);
+    expect(markerVersion(dataDir)).toBe(4);
     expect(await isBlocked(dataDir)).toBe(true);
     expect(codes(await ensure(dataDir))).toEqual([]);
   });
@@ -157,9 +157,9 @@ describe('a data directory of an older build', () => {
     const before = contentOf(dataDir);
     const ran = await command(['--data-dir', dataDir, 'customers', 'list']);
     expect(ran.code).toBe(1);
-    expect(ran.err).toMatch(/has format version 1, and this build uses version 3: stop the server of the older build/);
+    expect(ran.err).toMatch(/has format version 1, and this build uses version 4: stop the server of the older build/);
     expect(contentOf(dataDir)).toEqual(before);
-    await setVersion(dataDir, 'directory', 3);
+    await setVersion(dataDir, 'directory', 4);
     await setEnvironmentVersion(dataDir, 'state', null);
     expect(codes(await ensure(dataDir, false))).toEqual(['store_unusable']);
   });
@@ -167,7 +167,7 @@ describe('a data directory of an older build', () => {
   test('A first start records all versions', async () => {
     const dataDir = tempFolder();
     expect(codes(await ensure(dataDir))).toEqual(['first_start']);
-    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([3, ...CURRENT]);
+    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([4, ...CURRENT]);
   });
 
   test('An environment that is recreated empty records its version', async () => {
@@ -198,7 +198,7 @@ describe('a data directory of an older build', () => {
     rmSync(join(dataDir, 'state'), { recursive: true });
     cpSync(copy, dataDir, { recursive: true });
     expect(codes(await ensure(dataDir))).toEqual(['migrated', 'backup_restored']);
-    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([3, ...CURRENT]);
+    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([4, ...CURRENT]);
     expect(await isBlocked(dataDir)).toBe(true);
     expect(codes(await ensure(dataDir))).toEqual([]);
   });

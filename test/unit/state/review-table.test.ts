@@ -11,7 +11,17 @@ import { boundedFeed, writesOf } from '../../support/writes.ts';
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
 const F = hashOf(9);
-const ALL: ReviewQuery = { after: null, limit: 1000, verdict: null, why: null };
+const ALL: ReviewQuery = {
+  after: null,
+  limit: 1000,
+  verdict: null,
+  why: null,
+  queue: 'all',
+  state: null,
+  order: 'newest',
+};
+
+const ALLOWED: RecordParts['verdict'] = { decision: 'ALLOW', score: 0, reasons: [], reviewHint: '' };
 
 function record(requestId: string, extra: Partial<RecordParts> = {}, occurredAtMs = NOW * 1000 + 1234): Buffer {
   return encodeRecord({
@@ -91,6 +101,7 @@ describe('the shadow review queue', () => {
       why: 'near_block',
       occurredAtMs: NOW * 1000 + 1234,
       verdict: null,
+      work: { assignee: null, note: null, closedAtSeconds: null },
     };
     expect(reviews.find(customer(1), id)).toEqual(row);
     expect(await reviews.page(customer(1), ALL, freeSlices())).toEqual({ rows: [row], next: null });
@@ -303,7 +314,7 @@ describe('limits of the review queue', () => {
     await reviews.flush();
     reviews.enqueue(customer(1), new Uint8Array(0));
     reviews.enqueue(customer(1), Buffer.from('no record'));
-    reviews.enqueue(customer(1), record(newId('req', NOW * 1000), { shadow: null }));
+    reviews.enqueue(customer(1), record(newId('req', NOW * 1000), { shadow: null, verdict: ALLOWED }));
     expect(await idsOf(reviews, 1)).toHaveLength(5);
     expect([reviews.waiting, reviews.dropped]).toEqual([0, 5]);
     expect(await reviews.flush()).toBeNull();

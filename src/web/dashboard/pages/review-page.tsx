@@ -15,11 +15,14 @@ import { usePages } from '../use-pages.ts';
 import { visibleText } from '../visible-text.ts';
 import { Precision } from './review/precision.tsx';
 import { ReviewCard } from './review/review-card.tsx';
-import { ReviewFilters, readReviewFilter } from './review/review-filters.tsx';
+import { NOBODY, type ReviewFilter, ReviewFilters, readReviewFilter } from './review/review-filters.tsx';
 import { findPlace } from './review/review-stack.ts';
 import { useDecisions } from './review/use-decisions.ts';
 import { UndoBar, VERDICT_WORDS } from './review/undo-bar.tsx';
-import { VerdictQueue } from './review/verdict-queue.ts';
+import { type ReviewEnd, VerdictQueue } from './review/verdict-queue.ts';
+import { WorkDialog } from './review/work-dialog.tsx';
+
+const VIEWS = ['open', 'samples', 'precision'] as const;
 
 /** Choice: rows of one call; the next ones are loaded when few are left. */
 const ROWS = 500;
@@ -33,11 +36,11 @@ const VERDICT_KEYS: readonly (readonly [string, ReviewVerdict])[] = [
   ['3', 'unsure'],
 ];
 
-/** The shadow queue as a stack: one decision at a time, a verdict by one key, and the next one is there. */
+/** Open work and samples as a stack: one decision at a time, a verdict by one key, and the next one is there. */
 export default function ReviewPage(): JSX.Element {
   const url = useUrlState();
   const link = useLink();
-  const isPrecision = url.get('view') === 'precision';
+  const view = VIEWS.find((name) => name === url.get('view')) ?? 'open';
   const queue = useMemo(() => new VerdictQueue(), []);
   useEffect(() => {
     const flush = (): void => queue.flush();
@@ -53,28 +56,42 @@ export default function ReviewPage(): JSX.Element {
         <Segments
           label="Parts of this page"
           options={[
-            { title: 'Queue', href: url.href({ view: null }), isOn: !isPrecision },
-            { title: 'Precision', href: link('/dashboard/review', { view: 'precision' }), isOn: isPrecision },
+            { title: 'Open', href: link('/dashboard/review'), isOn: view === 'open' },
+            { title: 'Samples', href: link('/dashboard/review', { view: 'samples' }), isOn: view === 'samples' },
+            { title: 'Precision', href: link('/dashboard/review', { view: 'precision' }), isOn: view === 'precision' },
           ]}
         />
       </div>
-      {isPrecision ? <Precision given={queue.given.value} /> : <Stack queue={queue} />}
+      {view === 'precision' ? (
+        <Precision given={queue.given.value} />
+      ) : (
+        <Stack key={view} queue={queue} isWork={view === 'open'} />
+      )}
     </div>
   );
 }
 
-function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
+function Stack({ queue, isWork }: { readonly queue: VerdictQueue; readonly isWork: boolean }): JSX.Element {
   const url = useUrlState();
   const filter = readReviewFilter(url.query);
-  const rows = usePages<ShadowReviewRow>(v1('/shadow-reviews', { verdict: 'none', why: filter.why, limit: ROWS }), {
-    idOf: ({ request_id: id }) => id,
-  });
+  const rows = usePages<ShadowReviewRow>(
+    v1('/shadow-reviews', { ...listOf(isWork, filter, url.get('order')), limit: ROWS }),
+    {
+      idOf: ({ request_id: id }) => id,
+    },
+  );
   const policy = useLive<PolicyBody>(v1('/policy'));
   const [examinedMax, setExaminedMax] = useState(EXAMINED_STEP);
   const given = queue.given.value;
   const left = rows.rows.filter(
-    ({ request_id: id, score }) => !given.has(id) && filter.scoreMin <= score && score <= filter.scoreMax,
+    ({ request_id: id, score, decision, assignee }) =>
+      !given.has(id) &&
+      filter.scoreMin <= score &&
+      score <= filter.scoreMax &&
+      (isWork ? filter.who === '' || filter.who === (assignee ?? NOBODY) : decision !== 'REVIEW'),
   );
+  const assignees = [...new Set(rows.rows.flatMap(({ assignee }) => assignee ?? []))].sort();
+  const [asked, setAsked] = useState<ShadowReviewRow | null>(null);
   const [wanted, setWanted] = useState<readonly string[]>([]);
   const decisions = useDecisions(wanted);
   const place = findPlace(left, url.get('at'), filter.event, examinedMax, (id) => {
@@ -90,11 +107,15 @@ function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
 
   const { row } = place;
   const goTo = (id: string | undefined): void => url.set({ at: id ?? null }, { replace: true });
-  const give = (verdict: ReviewVerdict): boolean => {
+  const give = (verdict: ReviewEnd): boolean => {
     if (row === null || isReadOnly()) return false;
     queue.give(row, verdict);
     goTo(place.next?.request_id);
     return true;
+  };
+  const ask = (): boolean => {
+    if (row !== null && !isReadOnly()) setAsked(row);
+    return row !== null;
   };
   const undo = (): boolean => {
     const last = queue.undo();
@@ -113,6 +134,8 @@ function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
         does: VERDICT_WORDS[verdict],
         run: () => give(verdict),
       })),
+      { keys: 'c', does: 'Close without a verdict', run: () => give('closed') },
+      { keys: 'n', does: 'Assign, or write a note', run: () => ask() },
       { keys: 'z', does: 'Take the last verdict back, within 10 s', run: undo },
       { keys: 'j', does: 'Later: the next decision', run: () => step(place.next) },
       { keys: 'k', does: 'The decision before', run: () => step(place.previous) },
@@ -121,10 +144,11 @@ function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
   );
 
   const total = `${formatCount(given.size + left.length)}${rows.hasMore ? '+' : ''}`;
-  const isFiltered = filter.why !== '' || filter.event !== '' || filter.scoreMin > 0 || filter.scoreMax < 100;
+  const isFiltered =
+    filter.why !== '' || filter.who !== '' || filter.event !== '' || filter.scoreMin > 0 || filter.scoreMax < 100;
   return (
     <>
-      <ReviewFilters filter={filter} />
+      <ReviewFilters filter={filter} isWork={isWork} assignees={assignees} />
       <StateView of={rows} skeleton="text">
         {() => (
           <>
@@ -146,21 +170,34 @@ function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
                   retry={() => decisions.retry(row.request_id)}
                   policy={policy.data}
                 />
-                <Verdicts onGive={give} onLater={place.next === null ? null : () => step(place.next)} />
+                <Verdicts onGive={give} onAsk={ask} onLater={place.next === null ? null : () => step(place.next)} />
               </>
             ) : place.isSearching || (rows.hasMore && !place.isStopped) ? (
               <Searching event={filter.event} />
             ) : place.isStopped ? (
               <TooMuch examined={examinedMax} found={0} onMore={() => setExaminedMax(examinedMax + EXAMINED_STEP)} />
             ) : (
-              <End isFiltered={isFiltered} given={given.size} refresh={rows.refresh} />
+              <End isWork={isWork} isFiltered={isFiltered} given={given.size} refresh={rows.refresh} />
             )}
             {row === null && !place.isSearching && !place.isStopped && <Precision given={given} />}
+            {asked !== null && (
+              <WorkDialog
+                row={asked}
+                onDone={(changed) => rows.replace(changed.request_id, () => changed)}
+                onClose={() => setAsked(null)}
+              />
+            )}
           </>
         )}
       </StateView>
     </>
   );
+}
+
+/** Open work: every REVIEW. Samples: what else was copied to the queue. */
+function listOf(isWork: boolean, { why }: ReviewFilter, order: string): Readonly<Record<string, string>> {
+  if (!isWork) return { state: 'open', why };
+  return { queue: 'review', state: 'open', order: order === 'score' ? 'score' : 'oldest' };
 }
 
 function Searching({ event }: { readonly event: string }): JSX.Element {
@@ -174,9 +211,11 @@ function Searching({ event }: { readonly event: string }): JSX.Element {
 
 function Verdicts({
   onGive,
+  onAsk,
   onLater,
 }: {
-  readonly onGive: (verdict: ReviewVerdict) => void;
+  readonly onGive: (verdict: ReviewEnd) => void;
+  readonly onAsk: () => void;
   readonly onLater: (() => void) | null;
 }): JSX.Element {
   return (
@@ -192,6 +231,12 @@ function Verdicts({
           {VERDICT_WORDS[verdict]} <kbd aria-hidden="true">{key}</kbd>
         </Button>
       ))}
+      <Button aria-keyshortcuts="c" disabled={isReadOnly()} onClick={() => onGive('closed')}>
+        Close <kbd aria-hidden="true">c</kbd>
+      </Button>
+      <Button kind="quiet" aria-keyshortcuts="n" disabled={isReadOnly()} onClick={onAsk}>
+        Assign… <kbd aria-hidden="true">n</kbd>
+      </Button>
       <Button kind="quiet" disabled={onLater === null} aria-keyshortcuts="j" onClick={() => onLater?.()}>
         Later <kbd aria-hidden="true">j</kbd>
       </Button>
@@ -200,10 +245,12 @@ function Verdicts({
 }
 
 function End({
+  isWork,
   isFiltered,
   given,
   refresh,
 }: {
+  readonly isWork: boolean;
   readonly isFiltered: boolean;
   readonly given: number;
   readonly refresh: () => void;
@@ -215,15 +262,22 @@ function End({
         icon="review"
         title={given === 0 ? 'No decision matches the filters' : 'No further decision matches the filters'}
       >
-        <a href={link('/dashboard/review')}>Clear the filters</a>
+        <a href={link('/dashboard/review', isWork ? {} : { view: 'samples' })}>Clear the filters</a>
       </Empty>
     );
   return (
     <Empty icon="check" title={given === 0 ? 'Nothing waits for a verdict' : 'That was all'}>
-      <p>
-        The queue fills with decisions at most 3 points below Block, those that the challenger decides differently, and
-        a random share: <code>"sample_rate": 0.01</code> in the policy file. Rows are kept for 30 days.
-      </p>
+      {isWork ? (
+        <p>
+          Every <code>REVIEW</code> is here until it has a verdict or a label, or is closed. Rows are kept for 30 days.{' '}
+          <a href={link('/dashboard/review', { view: 'samples' })}>Samples of all decisions</a>
+        </p>
+      ) : (
+        <p>
+          Samples are decisions at most 3 points below Block, those that the challenger decides differently, and a
+          random share: <code>"sample_rate": 0.01</code> in the policy file. Rows are kept for 30 days.
+        </p>
+      )}
       <p class="review-again">
         <Button icon="refresh" onClick={refresh}>
           Check again

@@ -16,6 +16,7 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'registry.removed': 'Registry entry removed',
   'label.set': 'Decision labelled',
   'review.judged': 'Review verdict given',
+  'review.changed': 'Review assigned, noted or closed',
   'webhook.created': 'Webhook created',
   'webhook.changed': 'Webhook changed',
   'webhook.removed': 'Webhook deleted',

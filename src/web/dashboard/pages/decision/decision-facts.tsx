@@ -82,7 +82,9 @@ export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisi
         <Text value={decision.policy_version} mono />
       </Fact>
       <Fact title="Latency">{formatMs(decision.latency_ms)}</Fact>
-      <Fact title="Review queue">{decision.shadow_routed ? 'copied to it' : 'no'}</Fact>
+      <Fact title="Review queue">
+        {decision.decision === 'REVIEW' || decision.shadow_routed ? 'copied to it' : 'no'}
+      </Fact>
     </dl>
   );
 }

@@ -1,4 +1,5 @@
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
+import { countOf } from '../../format.ts';
 
 /** What the token of a decision said beside what the server saw of the same request, from the signals that were kept. */
 
@@ -104,15 +105,15 @@ function historyOf(is: Is, number: Value): string {
   if (!is('history:known')) return 'not looked up';
   const known = number('history:entity_known_hours');
   return [
-    `${number('history:session_decisions_1m')} decisions of the session in a minute`,
+    `${countOf(number('history:session_decisions_1m'), 'decision')} of the session in a minute`,
     ...(is('entities:count')
       ? [
           `identity known for ${hours(known)}`,
-          `${number('history:entity_devices_24h')} devices of it in a day`,
-          `${number('history:entity_networks_1h')} networks of it in an hour`,
+          `${countOf(number('history:entity_devices_24h'), 'device')} of it in a day`,
+          `${countOf(number('history:entity_networks_1h'), 'network')} of it in an hour`,
         ]
       : ['no identity']),
-    `${number('history:device_entities_24h')} identities of the device in a day`,
+    `${countOf(number('history:device_entities_24h'), 'identity', 'identities')} of the device in a day`,
   ].join(', ');
 }
 

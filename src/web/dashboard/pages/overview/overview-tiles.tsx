@@ -33,9 +33,12 @@ export function OverviewTiles({
     seconds <= WEEK ? v1('/stats', { from: from - WEEK, to: to - WEEK, step: 3_600 }) : null,
   );
   const webhooks = useLive<WirePage<WebhookRow>>(v1('/webhooks', { limit: 200 }), { everyMs: QUEUE_MS });
-  const queue = useLive<WirePage<ShadowReviewRow>>(v1('/shadow-reviews', { verdict: 'none', limit: QUEUE_ROWS }), {
-    everyMs: QUEUE_MS,
-  });
+  const queue = useLive<WirePage<ShadowReviewRow>>(
+    v1('/shadow-reviews', { queue: 'review', state: 'open', limit: QUEUE_ROWS }),
+    {
+      everyMs: QUEUE_MS,
+    },
+  );
   const labelled = useLabelled(from);
   const { data } = stats;
   // After a failure nothing is loading: the fault below says what is wrong.
@@ -94,7 +97,7 @@ export function OverviewTiles({
       <Tile
         title="To review"
         value={queue.data === undefined ? '–' : `${formatCount(waiting)}${queue.data.has_more ? '+' : ''}`}
-        note="without a verdict"
+        note="open Review decisions"
         href={link('/dashboard/review')}
       />
       <Tile

@@ -21,7 +21,7 @@ export function toPrecision(
   };
   for (const { request_id: id, reasons, verdict } of rows)
     if (verdict !== null && !given.has(id)) add(reasons, verdict);
-  for (const { row, verdict } of given.values()) add(row.reasons, verdict);
+  for (const { row, verdict } of given.values()) if (verdict !== 'closed') add(row.reasons, verdict);
   const judged = ({ fraud, legitimate, unsure }: ReasonPrecision): number => fraud + legitimate + unsure;
   return [...counts]
     .map(([reason, one]) => ({ reason, ...one }))

@@ -74,5 +74,5 @@ export function Precision({ given }: { readonly given: ReadonlyMap<string, Given
 }
 
 function useVerdicts(verdict: ReviewVerdict): Live<WirePage<ShadowReviewRow>> {
-  return useLive<WirePage<ShadowReviewRow>>(v1('/shadow-reviews', { verdict, limit: ROWS_MAX }));
+  return useLive<WirePage<ShadowReviewRow>>(v1('/shadow-reviews', { queue: 'all', verdict, limit: ROWS_MAX }));
 }

@@ -19,12 +19,14 @@ export const WHY_WORDS: Readonly<Record<ShadowReviewRow['why'], string>> = {
   near_block: 'near Block',
   challenger: 'challenger differs',
   sample: 'sample',
+  review: 'review',
 };
 
 const WHY_SENTENCES: Readonly<Record<ShadowReviewRow['why'], string>> = {
   near_block: 'At most 3 points below Block.',
   challenger: 'The challenger decides differently.',
   sample: 'Part of the random sample of all decisions.',
+  review: 'The decision is Review.',
 };
 
 /** One decision of the queue: what it was, why, and who else. */
@@ -40,7 +42,7 @@ export function ReviewCard({
   readonly policy: PolicyBody | undefined;
 }): JSX.Element {
   const link = useLink();
-  const { request_id: id, decision, would_be: wouldBe, score, why, occurred_at: at } = row;
+  const { request_id: id, decision, would_be: wouldBe, score, why, occurred_at: at, assignee, note } = row;
   const data = loaded?.data ?? null;
   return (
     <article class="section" aria-label={`Decision ${shortId(id)}`}>
@@ -49,9 +51,11 @@ export function ReviewCard({
         <span class="headline-score num">{formatScore(score)}</span>
         {data !== null && <Text value={data.event_type} charactersMax={40} />}
         <Time at={at} />
-        <span class="tag" title={WHY_SENTENCES[why]}>
-          {WHY_WORDS[why]}
-        </span>
+        {why !== 'review' && (
+          <span class="tag" title={WHY_SENTENCES[why]}>
+            {WHY_WORDS[why]}
+          </span>
+        )}
         <span class="section-actions">
           <a href={link(decisionPath(id))}>
             <code>{shortId(id)}</code>
@@ -59,6 +63,16 @@ export function ReviewCard({
           <Copy text={id} what="request id" />
         </span>
       </header>
+      {(assignee !== null || note !== null) && (
+        <p class="review-work">
+          {assignee !== null && (
+            <span class="tag">
+              <Text value={assignee} charactersMax={60} />
+            </span>
+          )}
+          {note !== null && <Text value={note} charactersMax={500} />}
+        </p>
+      )}
       <div class="review-body">
         {loaded === undefined ? (
           <Skeleton form="rows" />

@@ -1,19 +1,22 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ShadowReason } from '../../../../contract/vocabulary.ts';
+import type { ReviewReason } from '../../../../contract/vocabulary.ts';
 import { Button, Field } from '../../components/fields.tsx';
-import { type Chip, FilterChips, ValueSegments } from '../../components/filter-chips.tsx';
+import { type Chip, FilterChips, Segments, ValueSegments } from '../../components/filter-chips.tsx';
 import { useLink, useUrlState } from '../../url-state.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 import { WHY_WORDS } from './review-card.tsx';
 
 export interface ReviewFilter {
-  readonly why: ShadowReason | '';
+  readonly why: ReviewReason | '';
+  /** Only rows assigned to this person; `-`: to nobody; '': all. */
+  readonly who: string;
   readonly event: string;
   readonly scoreMin: number;
   readonly scoreMax: number;
 }
 
-const WHYS: readonly ShadowReason[] = ['near_block', 'challenger', 'sample'];
+const WHYS: readonly ReviewReason[] = ['near_block', 'challenger', 'sample'];
 
 function score(text: string | undefined, otherwise: number): number {
   const number = text === undefined || text === '' ? Number.NaN : Number(text);
@@ -23,14 +26,29 @@ function score(text: string | undefined, otherwise: number): number {
 export function readReviewFilter(query: Readonly<Record<string, string>>): ReviewFilter {
   return {
     why: WHYS.find((why) => why === query['why']) ?? '',
+    who: (query['who'] ?? '').slice(0, 100),
     event: (query['event'] ?? '').trim().toLowerCase().slice(0, 64),
     scoreMin: score(query['score_min'], 0),
     scoreMax: score(query['score_max'], 100),
   };
 }
 
-/** Why, event and score; every one of them is in the URL. */
-export function ReviewFilters({ filter }: { readonly filter: ReviewFilter }): JSX.Element {
+/** Stands for nobody in the URL. */
+export const NOBODY = '-';
+/** Choice: names that fit beside each other; others can be found by the URL. */
+const NAMES_MAX = 6;
+
+/** Who and order, or why for samples; event and score. Every one of them is in the URL. */
+export function ReviewFilters({
+  filter,
+  isWork,
+  assignees,
+}: {
+  readonly filter: ReviewFilter;
+  readonly isWork: boolean;
+  /** Of the loaded rows. */
+  readonly assignees: readonly string[];
+}): JSX.Element {
   const url = useUrlState();
   const link = useLink();
   const { event, scoreMin, scoreMax } = filter;
@@ -42,14 +60,41 @@ export function ReviewFilters({ filter }: { readonly filter: ReviewFilter }): JS
     chips.push({ id: 'max', name: 'score to', value: String(scoreMax), without: url.href({ score_max: null }) });
   return (
     <div class="row review-filters">
-      <ValueSegments
-        label="Why"
-        name="why"
-        values={WHYS.map((value) => [value, WHY_WORDS[value]])}
-        also={{ at: null }}
-      />
+      {isWork ? (
+        <>
+          <Segments
+            label="Order"
+            options={[
+              { title: 'Oldest first', href: url.href({ order: null, at: null }), isOn: url.get('order') !== 'score' },
+              {
+                title: 'Highest score',
+                href: url.href({ order: 'score', at: null }),
+                isOn: url.get('order') === 'score',
+              },
+            ]}
+          />
+          {assignees.length > 0 && (
+            <ValueSegments
+              label="Assigned to"
+              name="who"
+              values={[
+                [NOBODY, 'Nobody'],
+                ...assignees.slice(0, NAMES_MAX).map((name) => [name, cutText(visibleText(name), 20)] as const),
+              ]}
+              also={{ at: null }}
+            />
+          )}
+        </>
+      ) : (
+        <ValueSegments
+          label="Why"
+          name="why"
+          values={WHYS.map((value) => [value, WHY_WORDS[value]])}
+          also={{ at: null }}
+        />
+      )}
       <More key={`${event} ${scoreMin} ${scoreMax}`} filter={filter} />
-      <FilterChips chips={chips} clear={link('/dashboard/review')} />
+      <FilterChips chips={chips} clear={link('/dashboard/review', isWork ? {} : { view: 'samples' })} />
     </div>
   );
 }

@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ReviewVerdict } from '../../../../contract/vocabulary.ts';
 import { Button } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { shortId } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
-import type { VerdictQueue } from './verdict-queue.ts';
+import type { ReviewEnd, VerdictQueue } from './verdict-queue.ts';
 
-export const VERDICT_WORDS: Readonly<Record<ReviewVerdict, string>> = {
+export const VERDICT_WORDS: Readonly<Record<ReviewEnd, string>> = {
   fraud: 'Fraud',
   legitimate: 'Legitimate',
   unsure: 'Unsure',
+  closed: 'Closed',
 };
 
 /** The last verdict while it can be taken back, and one that the service refused. */

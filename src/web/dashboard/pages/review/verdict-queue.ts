@@ -11,9 +11,12 @@ import { type ApiFault, send, toFault, v1 } from '../../api.ts';
 /** Source: touch, keys of the page of reviews. */
 export const UNDO_MS = 10_000;
 
+/** A verdict, or the end of a row without one. */
+export type ReviewEnd = ReviewVerdict | 'closed';
+
 export interface Given {
   readonly row: ShadowReviewRow;
-  readonly verdict: ReviewVerdict;
+  readonly verdict: ReviewEnd;
   /** Sent from then on, ms; null: sent. */
   readonly dueMs: number | null;
 }
@@ -30,7 +33,7 @@ export class VerdictQueue {
   readonly fault = signal<VerdictFault | null>(null);
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-  give(row: ShadowReviewRow, verdict: ReviewVerdict): void {
+  give(row: ShadowReviewRow, verdict: ReviewEnd): void {
     const id = row.request_id;
     this.fault.value = null;
     this.given.value = new Map(this.given.peek()).set(id, { row, verdict, dueMs: Date.now() + UNDO_MS });
@@ -61,7 +64,8 @@ export class VerdictQueue {
     this.#timers.delete(id);
     this.given.value = new Map(this.given.peek()).set(id, { ...one, dueMs: null });
     try {
-      await send('POST', v1(`/shadow-reviews/${id}`), { verdict: one.verdict }, { keepalive: true });
+      const body = one.verdict === 'closed' ? { closed: true } : { verdict: one.verdict };
+      await send('POST', v1(`/shadow-reviews/${id}`), body, { keepalive: true });
     } catch (error) {
       this.#drop(id);
       this.fault.value = { row: one.row, fault: toFault(error) };

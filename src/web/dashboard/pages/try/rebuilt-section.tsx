@@ -55,7 +55,7 @@ export function RebuiltSection({
                 <DecisionBadge value={data.decision} wouldBe={data.would_be} />
                 <span class="num">{formatScore(data.score)}</span>
               </p>
-              <table class="table table-plain table-wraps">
+              <table class="table table-plain table-wraps table-fields">
                 <caption class="hidden-text">Fields of the rebuilt request</caption>
                 <thead>
                   <tr>
