@@ -19,7 +19,7 @@ export const OVER_RATE = -1;
  *   keys   the window; the visitors' counts if there is a share; the ids of the requests that have one
  *   args   allowance, share (0: no visitors), now (Unix seconds), then for each request: the value of its id (empty: no id), and with a
  *          share its visitor (empty: none)
- *   returns for each request OVER_RATE, or 2 × what remains, plus 1 if its id was used before
+ *   returns for each request OVER_RATE, or 2 × what remains, plus 1 if its id was used before: then it was not counted
  *
  * `release`: keys are ids, args their values; deletes those that have exactly this value.
  * `remember`: keys are ids, args now, then their values; adds those that are not known.
@@ -60,14 +60,17 @@ local function admit(keys, args)
     if left <= 0 then
       verdicts[#verdicts + 1] = ${OVER_RATE}
     else
-      used = used + 1
-      if visitor ~= '' then
-        visits[visitor] = visited + 1
-        changed[visitor] = true
-      end
       local replayed = 0
       if value ~= '' then replayed = is_used(keys[next_key], value, now) end
-      verdicts[#verdicts + 1] = 2 * (left - 1) + replayed
+      if replayed == 0 then
+        used = used + 1
+        left = left - 1
+        if visitor ~= '' then
+          visits[visitor] = visited + 1
+          changed[visitor] = true
+        end
+      end
+      verdicts[#verdicts + 1] = 2 * left + replayed
     end
     if value ~= '' then next_key = next_key + 1 end
   end

@@ -200,7 +200,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         refuse(exchange, rateLimited(verdict), verdict, false, key);
         break;
       case 'replayed':
-        refuse(exchange, problem('replayed_request', REPLAYED), verdict, false, key);
+        // It proves no more than what was overheard, so it counts against its source and not against the key.
+        refuseUnverified(exchange, problem('replayed_request', REPLAYED), false, key);
         break;
       case 'full':
         refuse(exchange, overloaded(FULL), verdict, false, key);
@@ -284,9 +285,9 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   /** Counts a failed authentication against its source address. Beyond that allowance the response is 429 and closes the connection. */
-  function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
+  function refuseUnverified(exchange: Exchange, fault: Problem, close = false, key: Key | null = null): void {
     const source = failures.take(exchange.remoteAddress(), nowSeconds());
-    refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
+    refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed, key);
   }
 
   function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false, key: Key | null = null): void {

@@ -46,8 +46,11 @@ export class LocalAdmission implements Admission {
     if (remaining === OVER_RATE)
       return { outcome: 'rate_limited', request, limit, remaining: 0, resetSeconds, retryAfterSeconds };
     const id = requestId === null ? null : this.#ids.admit(keyNumber, requestId, request.timestampSeconds, nowSeconds);
-    if (id === 'replayed' || id === 'full')
-      return { outcome: id, request, limit, remaining, resetSeconds, retryAfterSeconds };
+    if (id === 'replayed') {
+      window.giveBack(keyNumber, source !== null);
+      return { outcome: id, request, limit, remaining: remaining + 1, resetSeconds, retryAfterSeconds };
+    }
+    if (id === 'full') return { outcome: id, request, limit, remaining, resetSeconds, retryAfterSeconds };
     return { outcome: 'admitted', request, limit, remaining, resetSeconds, retryAfterSeconds, id };
   }
 }

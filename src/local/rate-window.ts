@@ -46,6 +46,12 @@ export class RateWindow {
     return Math.min(share - used - 1, ofKey);
   }
 
+  /** Reverts the last `take` or `takeVisitor`, which counted a request of this key. */
+  giveBack(keyNumber: number, isVisitor: boolean): void {
+    this.#perKey[keyNumber] = Math.max(0, (this.#perKey[keyNumber] ?? 0) - 1);
+    if (isVisitor) this.#visitors?.revert();
+  }
+
   #grow(keyNumber: number): void {
     const next = new Uint32Array(2 ** Math.ceil(Math.log2(keyNumber + 2)));
     next.set(this.#perKey);

@@ -13,6 +13,8 @@ export class VisitorCounts {
   #isClear = true;
   #first = 0;
   #second = 0;
+  #firstBefore = 0;
+  #secondBefore = 0;
 
   /** Returns the count of a name and selects it for `add`. */
   find(keyNumber: number, source: string): number {
@@ -24,9 +26,17 @@ export class VisitorCounts {
 
   /** Increments the count of the name that `find` selected. A cell with a higher count also belongs to another name and stays. */
   add(): void {
-    const next = Math.min(this.#cells[this.#first] ?? 0, this.#cells[this.#second] ?? 0) + 1;
+    this.#firstBefore = this.#cells[this.#first] ?? 0;
+    this.#secondBefore = this.#cells[this.#second] ?? 0;
+    const next = Math.min(this.#firstBefore, this.#secondBefore) + 1;
     for (const at of [this.#first, this.#second]) this.#cells[at] = Math.max(next, this.#cells[at] ?? 0);
     this.#isClear = false;
+  }
+
+  /** Reverts the last `add`. */
+  revert(): void {
+    this.#cells[this.#first] = this.#firstBefore;
+    this.#cells[this.#second] = this.#secondBefore;
   }
 
   clear(): void {

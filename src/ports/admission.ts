@@ -4,7 +4,8 @@
  * Takes the requests that arrived in one turn of the event loop, in the order of their arrival, so that an adapter over a network needs one
  * round trip for all of them, while the single-node adapter (`src/local`) answers at once.
  *
- * The rate is counted first: a request over its rate keeps its id. Exactly one of several copies of a request is admitted, in whatever
+ * The rate is checked first: a request over its rate keeps its id. A replay is not counted against the rate: it proves no more than what
+ * was overheard. Exactly one of several copies of a request is admitted, in whatever
  * batches and on whatever nodes they arrive. Direction of failure: closed. What cannot be counted and remembered is `unavailable`.
  */
 export interface Admission {

@@ -229,7 +229,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     const fault = gate.faultOf(verdict, head.contentLength);
     if (fault !== null) {
       parts.keyUsage?.refused(verdict.request.key.number, fault.code, nowSeconds());
-      refuseUnread(head, exchange, () => refuse(exchange, fault, rateOf(verdict, exchange), true));
+      refuseUnread(head, exchange, () => refuseCall(exchange, verdict, fault, true));
     }
     return fault !== null;
   }
@@ -282,7 +282,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     if (fault === null) parts.keyUsage?.accepted(number, nowSeconds());
     else parts.keyUsage?.refused(number, fault.code, nowSeconds());
     if (fault !== null) {
-      refuse(exchange, fault, rate);
+      refuseCall(exchange, verdict, fault);
       return;
     }
     const { key } = verdict.request;
@@ -365,6 +365,12 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     const read = await readBodyAnywhere(reader, body, nowMs, key.customer, parts.bodies);
     if (slices.isOver) await slices.begin();
     return read;
+  }
+
+  /** A replay proves no more than what was overheard, so it counts against its source and not against the key. */
+  function refuseCall(exchange: Exchange, verdict: CallVerdict, fault: Problem, close = false): void {
+    if (fault.code === 'replayed_request') refuseUnverified(exchange, fault, close);
+    else refuse(exchange, fault, rateOf(verdict, exchange), close);
   }
 
   /** Counts a failed authentication against its source address. Over that allowance the response is 429 and closes the connection. */

@@ -385,16 +385,31 @@ function testOrder(open: AdmissionFactory): void {
     expect((await one(admission, later)).outcome).toBe('admitted');
   });
 
-  test('The rate is checked before the id: a replay over its rate is rate limited, and a replay within it counts', async () => {
+  test('The rate is checked before the id: a replay over its rate is rate limited, and one within it does not count', async () => {
     const { admission } = await open(IDS_MAX);
-    const copies = Array.from({ length: 4 }, () => request({ requestId: 'id', allowance: 3 }));
-    const verdicts = (await admission.admit(copies)).map(counted);
+    const sent = ['id', 'id', 'id', 'other', 'id', 'third', 'id'].map((requestId) =>
+      request({ requestId, allowance: 3 }),
+    );
+    const verdicts = (await admission.admit(sent)).map(counted);
     expect(verdicts.map(({ outcome, remaining }) => [outcome, remaining])).toEqual([
       ['admitted', 2],
+      ['replayed', 2],
+      ['replayed', 2],
+      ['admitted', 1],
       ['replayed', 1],
-      ['replayed', 0],
+      ['admitted', 0],
       ['rate_limited', 0],
     ]);
+  });
+
+  test('A thousand replays of a visitor use neither its share nor the allowance of the key', async () => {
+    const { admission } = await open(IDS_MAX);
+    const visit = { requestId: 'id', allowance: 2_000, source: '198.51.100.1' };
+    expect((await one(admission, visit)).outcome).toBe('admitted');
+    for (let n = 0; n < 50; n++) await admission.admit(Array.from({ length: 20 }, () => request(visit)));
+    expect(await one(admission, visit)).toMatchObject({ outcome: 'replayed', remaining: 99 });
+    expect(await one(admission, { ...visit, requestId: 'next' })).toMatchObject({ outcome: 'admitted', remaining: 98 });
+    expect(await one(admission, { allowance: 2_000 })).toMatchObject({ outcome: 'admitted', remaining: 1_997 });
   });
 
   test('A request whose id finds no room counts against the rate', async () => {

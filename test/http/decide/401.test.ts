@@ -98,6 +98,21 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     expect(withAnotherTime.json['code']).toBe('replayed_request');
   });
 
+  test('replays do not use the allowance of the key and count as failures of their source', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const requestId = randomUUID();
+    const first = await decide(server.url, secretKey, CALM, { requestId });
+    const copies = [];
+    for (let n = 0; n < 30; n++) copies.push(await decide(server.url, secretKey, CALM, { requestId }));
+    // The window of the source, which other tests use too.
+    const left = copies.map(({ headers }) => Number(headers['x-svc-rl-remaining']));
+    expect(new Set(left).size).toBeGreaterThan(25);
+    expect(copies[0]?.headers['x-svc-rl-limit']).toBe('6000');
+    const next = await decide(server.url, secretKey, CALM);
+    const [before, after] = [first, next].map(({ headers }) => Number(headers['x-svc-rl-remaining']));
+    expect(after).toBeGreaterThanOrEqual((before ?? 0) - 1);
+  });
+
   test('exactly one of 40 concurrent copies of a request is accepted', async () => {
     const requestId = randomUUID();
     const copies = Array.from({ length: 40 }, () => decide(server.url, server.secretKey, CALM, { requestId }));

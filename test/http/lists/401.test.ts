@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, UNSIGNED } from '../../support/manage.ts';
-import { raw, TRANSPORTS } from '../../support/requests.ts';
+import { newCustomer, raw, TRANSPORTS } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
@@ -77,5 +77,15 @@ describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
       'replayed_request',
       'replayed_request',
     ]);
+  });
+
+  test('replays do not use the allowance of the key', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const get = (requestId?: string) =>
+      call(server.url, secretKey, 'GET', '/v1/lists', undefined, requestId === undefined ? {} : { requestId });
+    const first = await get('again-and-again');
+    for (let n = 0; n < 30; n++) expect((await get('again-and-again')).json['code']).toBe('replayed_request');
+    const [before, after] = [first, await get()].map(({ headers }) => Number(headers['x-svc-rl-remaining']));
+    expect(after).toBeGreaterThanOrEqual((before ?? 0) - 1);
   });
 });
