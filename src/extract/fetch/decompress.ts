@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import {
   brotliDecompress,
   createBrotliDecompress,
-  createGunzip,
   createInflate,
   createInflateRaw,
   gunzip,
@@ -13,6 +12,7 @@ import {
   type InputType,
   type ZlibOptions,
 } from 'node:zlib';
+import { gunzipped, isGzip } from './gunzip.ts';
 import { withHead, type Pieces } from './pieces.ts';
 
 export type Decompressed =
@@ -23,31 +23,39 @@ export type Decompressed =
 /** How to decode one content coding: at once, and chunk by chunk. */
 interface Undo {
   readonly whole: (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
-  readonly open: () => Transform;
+  readonly streamed: (pieces: Pieces) => AsyncIterable<Buffer>;
 }
 
-const GZIP: Undo = { whole: promisify(gunzip), open: () => createGunzip() };
-const ZLIB: Undo = { whole: promisify(inflate), open: () => createInflate() };
-const BARE_DEFLATE: Undo = { whole: promisify(inflateRaw), open: () => createInflateRaw() };
-const BROTLI: Undo = { whole: promisify(brotliDecompress) as Undo['whole'], open: () => createBrotliDecompress() };
+const GZIP: Undo = { whole: promisify(gunzip), streamed: gunzipped };
+const ZLIB: Undo = { whole: promisify(inflate), streamed: through(() => createInflate()) };
+const BARE_DEFLATE: Undo = { whole: promisify(inflateRaw), streamed: through(() => createInflateRaw()) };
+const BROTLI: Undo = {
+  whole: promisify(brotliDecompress) as Undo['whole'],
+  streamed: through(() => createBrotliDecompress()),
+};
 
-/** Selects the decoder by the coding's name and the first bytes; null if it is unknown. */
+function through(open: () => Transform): Undo['streamed'] {
+  return (pieces) => {
+    const stream = open();
+    // The callback ignores errors: they surface where the stream is read.
+    pipeline(pieces, stream, () => {});
+    return stream as AsyncIterable<Buffer>;
+  };
+}
+
+const READABLE = new Set(['gzip', 'x-gzip', 'deflate', 'br']);
+/** Registered, never asked for. Source: IANA, HTTP content coding registry. */
+const UNREADABLE = new Set(['compress', 'x-compress', 'zstd', 'dcb', 'dcz', 'exi', 'pack200-gzip', 'aes128gcm']);
+
+/** Selects the decoder by the coding's name and the first bytes; null for a coding that is never asked for. */
 function undoOf(coding: string, head: Buffer): Undo | null {
-  switch (coding) {
-    case 'gzip':
-    case 'x-gzip':
-      return GZIP;
-    case 'deflate':
-      return isZlib(head) ? ZLIB : BARE_DEFLATE;
-    case 'br':
-      return BROTLI;
-    default:
-      return null;
-  }
+  if (UNREADABLE.has(coding)) return null;
+  if (coding === 'deflate') return isZlib(head) ? ZLIB : BARE_DEFLATE;
+  return coding === 'br' ? BROTLI : GZIP;
 }
 
-function unknown(coding: string): Undone {
-  return { kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` };
+function unread(coding: string): Undone {
+  return { kind: 'broken', detail: `the content coding ${coding}` };
 }
 
 /** Sent as `Accept-Encoding`. */
@@ -105,17 +113,40 @@ export async function* decompressInPieces(
 
 async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<Decompressed> {
   const undo = undoOf(coding, body);
-  if (undo === null) return unknown(coding);
+  if (undo === null) return unread(coding);
   // An empty body is never compressed, whatever Content-Encoding claims.
   if (body.length === 0) return { kind: 'ok', body };
   const maxOutputLength = outputMaxOf(body, bytesMax);
   try {
-    return { kind: 'ok', body: await undo.whole(withoutNewline(body), { maxOutputLength }) };
+    return { kind: 'ok', body: await undo.whole(body, { maxOutputLength }) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too_large' };
-    return { kind: 'broken', detail: `${coding}: ${code}` };
+    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too_large' };
+    return undo === GZIP ? await unpackFreely(body, coding, maxOutputLength) : brokenBy(coding, error);
   }
+}
+
+/** Decompresses a gzip file that the library refuses: `gunzipped` accepts more. */
+async function unpackFreely(body: Buffer, coding: string, outputMax: number): Promise<Decompressed> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of gunzipped(allOf(body, null))) {
+      bytes += chunk.length;
+      if (bytes > outputMax) return { kind: 'too_large' };
+      chunks.push(chunk);
+    }
+    return { kind: 'ok', body: Buffer.concat(chunks) };
+  } catch (error) {
+    return brokenBy(coding, error);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function brokenBy(coding: string, error: unknown): Undone {
+  return { kind: 'broken', detail: `${coding}: ${codeOf(error)}` };
 }
 
 /** Servers send both formats as `deflate`. The first two bytes of a zlib header, as one number, are a multiple of 31. */
@@ -124,54 +155,21 @@ function isZlib(bytes: Buffer): boolean {
   return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 }
 
-/** The last coding comes first. */
+/**
+ * The last coding comes first. A word that is no registered coding, such as `none` or `utf-8`, changes nothing, as in browsers.
+ * Source: Fetch, "handle content codings".
+ */
 function codingsOf(contentEncoding: string): readonly string[] {
   return contentEncoding
     .toLowerCase()
     .split(',')
     .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity')
+    .filter((coding) => READABLE.has(coding) || UNREADABLE.has(coding))
     .reverse();
 }
 
 function tooMany(codings: readonly string[]): Undone {
   return { kind: 'broken', detail: `too many content codings: ${codings.length}` };
-}
-
-function isGzip([a, b, c]: Buffer): boolean {
-  return a === 0x1f && b === 0x8b && c === 8;
-}
-
-/**
- * Scripts that send a gzip file often append a line end that does not belong to it. The last byte of a gzip file is the highest byte of its
- * length, so a file small enough to be decompressed here never ends like this. Other bodies stay unchanged.
- */
-function withoutNewline(body: Buffer): Buffer {
-  if (!isGzip(body)) return body;
-  return body.subarray(0, lineEndsAt(body));
-}
-
-/** Choice: a longer run of line ends was not appended by a script. */
-const NEWLINES_MAX = 1_024;
-
-async function* withoutLastNewlines(pieces: Pieces): AsyncGenerator<Buffer> {
-  let held = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const end = lineEndsAt(piece);
-    if (held.length > 0 && (end > 0 || held.length > NEWLINES_MAX)) {
-      yield held;
-      held = Buffer.alloc(0);
-    }
-    if (end > 0) yield piece.subarray(0, end);
-    if (end < piece.length) held = Buffer.concat([held, piece.subarray(end)]);
-  }
-}
-
-/** Returns the offset at which the trailing line ends begin. */
-function lineEndsAt(bytes: Buffer): number {
-  let end = bytes.length;
-  while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end--;
-  return end;
 }
 
 function outputMaxOf(body: Buffer, bytesMax: number): number {
@@ -197,22 +195,18 @@ async function* undone(
 ): AsyncGenerator<Buffer> {
   const { head, all } = await withHead(pieces, 2);
   const undo = undoOf(coding, head);
-  if (undo === null) throw failed(unknown(coding));
+  if (undo === null) throw failed(unread(coding));
   if (head.length === 0) return;
-  const stream = undo.open();
-  // The callback ignores errors: they surface where the stream is read.
-  pipeline(undo === GZIP ? withoutLastNewlines(all) : all, stream, () => {});
   let bytes = 0;
   try {
-    for await (const piece of stream as AsyncIterable<Buffer>) {
+    for await (const piece of undo.streamed(all)) {
       bytes += piece.length;
       if (bytes > outputMax) throw failed({ kind: 'too_large' });
       yield piece;
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!/^(?:Z_|ERR_)/.test(code)) throw error;
-    throw failed({ kind: 'broken', detail: `${coding}: ${code}` });
+    if (!/^(?:Z_|ERR_)/.test(codeOf(error))) throw error;
+    throw failed(brokenBy(coding, error));
   }
 }
 

@@ -86,6 +86,10 @@ describe('Source.page', () => {
     ['br', brotliCompressSync('tea')],
     ['identity', Buffer.from('tea')],
     ['deflate, gzip', gzipSync(deflateSync('tea'))],
+    ['none', Buffer.from('tea')],
+    ['utf-8', Buffer.from('tea')],
+    ['none, UTF-8, text/html, GZIP', gzipSync('tea')],
+    ['gzip', gzipSync('tea').subarray(0, -8)],
     ['gzip', Buffer.alloc(0)],
   ])('a page with the content coding %s is decoded', async (coding, body) => {
     const { source, url } = await serve({ '/': { headers: { 'content-encoding': coding }, body } });
@@ -93,8 +97,9 @@ describe('Source.page', () => {
   });
 
   test.each([
-    ['in an unknown coding', 'zip', Buffer.from('x')],
-    ['a truncated stream', 'gzip', gzipSync('tea'.repeat(100)).subarray(0, 20)],
+    ['in a coding that was not asked for', 'zstd', Buffer.from('x')],
+    ['plain text although its coding is gzip', 'gzip', Buffer.from('x')],
+    ['a truncated stream', 'gzip', gzipSync('tea'.repeat(100)).subarray(0, -9)],
     ['in too many codings', 'gzip, gzip, gzip', gzipSync(gzipSync(gzipSync('tea')))],
     ['a decompression bomb', 'gzip', gzipSync(Buffer.alloc(9 * 2 ** 20))],
     ['a decompression bomb in Brotli', 'br', brotliCompressSync(Buffer.alloc(9 * 2 ** 20), { params: FAST })],
@@ -436,6 +441,7 @@ describe('Source.longText', () => {
       '/plain': { headers: { 'content-type': 'text/plain' }, body: Buffer.from(text) },
       '/gzip': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(text, SOON) },
       '/file.gz': { headers: { 'content-type': 'application/gzip' }, body: gzipSync(text, SOON) },
+      '/short.gz': { headers: { 'content-type': 'application/gzip' }, body: gzipSync(text, SOON).subarray(0, -8) },
       '/packed.gz': {
         headers: { 'content-encoding': 'br' },
         body: brotliCompressSync(gzipSync(text, SOON), { params: FAST }),
@@ -447,7 +453,7 @@ describe('Source.longText', () => {
         body: Buffer.from(`\uFEFF${text}`, 'utf16le'),
       },
     });
-    for (const path of ['plain', 'gzip', 'file.gz', 'packed.gz', 'deflate', 'bare', 'utf-16']) {
+    for (const path of ['plain', 'gzip', 'file.gz', 'short.gz', 'packed.gz', 'deflate', 'bare', 'utf-16']) {
       const [beginning, whole] = await source.longText(`${url}/${path}`, async (long) => [
         long.beginning,
         await read(long),
@@ -455,7 +461,7 @@ describe('Source.longText', () => {
       expect(beginning).toBe(text.slice(0, 4_096));
       expect([path, whole === text]).toEqual([path, true]);
     }
-    expect(source.usage()).toMatchObject({ pages: 7, credits: 7, errors: 0 });
+    expect(source.usage()).toMatchObject({ pages: 8, credits: 8, errors: 0 });
   });
 
   test('a long text need not be read to its end', async () => {
