@@ -93,14 +93,28 @@ function endOfText(text: string, at: number): number {
   return text.length;
 }
 
-/** Escapes line breaks and other control characters. Replaces an escape that JSON does not define by its character. */
+/** Escapes that JSON has, and after them those that only scripts have. */
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,6})\}|([\s\S]))/g;
+/** A script's escapes of one character; any other one stands for itself. A line break continues the text. */
+const IN_SCRIPTS: Readonly<Record<string, string>> = { '0': '\0', v: '\v', '\n': '' };
+
+/** Escapes line breaks and other control characters. Replaces an escape that JSON does not have by its character. */
 function repairedText(text: string): string {
   return (
     text
-      .replaceAll(/\\(?:["\\/bfnrt]|u[0-9a-f]{4}|([\s\S]))/gi, (whole, other: string | undefined) => other ?? whole)
+      .replaceAll(ESCAPE, (whole, byte?: string, point?: string, other?: string) => {
+        const code = byte ?? point;
+        if (code !== undefined) return escaped(Number.parseInt(code, 16));
+        return other === undefined ? whole : (IN_SCRIPTS[other] ?? other);
+      })
       // oxlint-disable-next-line no-control-regex
       .replaceAll(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))
   );
+}
+
+/** Returns the character as JSON writes it inside a text; the replacement character if there is none with that number. */
+function escaped(code: number): string {
+  return JSON.stringify(String.fromCodePoint(code > 0x10ffff ? 0xfffd : code)).slice(1, -1);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

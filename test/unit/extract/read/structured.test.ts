@@ -43,6 +43,12 @@ describe('readJsonLd', () => {
   test.each([
     ['{"a":"\t\u0001","b":[1,2,],}', { a: '\t\u0001', b: [1, 2] }],
     [String.raw`{"a":"it\'s \"q\" \u00e9 \\"}`, { a: String.raw`it's "q" é \ `.trim() }],
+    [
+      String.raw`{"a":"It\x27s \x26 \x22q\x22 \x5c \u{1F600} \u{110000} \x0a \v\0"}`,
+      { a: 'It\'s & "q" \\ 😀 \uFFFD \n \v\0' },
+    ],
+    [String.raw`{"a":"\xZZ \x2"}`, { a: 'xZZ x2' }],
+    ['{"a":"one \\\ntwo"}', { a: 'one two' }],
     ['\uFEFF {"a":1};', { a: 1 }],
     ['{"a":1 /* , */ , // x\n }', { a: 1 }],
     ['<![CDATA[{"a":"<!-- kept -->"}]]>', { a: '<!-- kept -->' }],
