@@ -1,4 +1,5 @@
 import type { JsonValue } from '../connector.ts';
+import { monthNamed, monthNamedAnywhere } from './month-names.ts';
 import { zoneMinutes } from './zones.ts';
 
 /**
@@ -15,14 +16,17 @@ const ISO =
   /^(?=\d{4}(?:-|[/.]\d{1,2}[/.]\d))(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}(?::?\d{2})?)?)?$/i;
 /** `20260131` and `20260131T101500Z`. */
 const COMPACT = /^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?$/i;
-/** RFC 822 and similar formats: `Sat, 31 Jan 26 10:15 GMT`, `31 January 2026`. */
-const DAY_FIRST =
-  /^(?:[a-z]{3,9}\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th)?[\s-]+([a-z]{3,9})\.?,?[\s-]+(\d{4}|\d{2})(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?$/i;
+/** A word before the day: a weekday in any language. */
+const WEEKDAY = String.raw`(?:\p{L}[\p{L}\p{M}-]{1,15}\.?,?\s+)?`;
+const MONTH = String.raw`(\p{L}[\p{L}\p{M}]{1,15})\.?`;
+const TIME = String.raw`(?:,?\s+(?:(?:at|um|kl\.?|\u00e0|-)\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?`;
+/** RFC 822 and similar formats: `Sat, 31 Jan 26 10:15 GMT`, `31 January 2026`, `lun. 12 octobre 2026`, `2 de mayo de 2026`. */
+const DAY_FIRST = new RegExp(
+  String.raw`^${WEEKDAY}(\d{1,2})(?:st|nd|rd|th|er|\.)?[\s-]+(?:(?:de|of)\s+)?${MONTH},?[\s-]+(?:del?\s+)?(\d{4}|\d{2})${TIME}$`,
+  'iu',
+);
 /** `January 31, 2026 10:15 am`. `Sat Jan 31 10:15:00 2026` is not supported, because its year comes last. */
-const MONTH_FIRST =
-  /^(?:[a-z]{3,9}\.?,?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?$/i;
-
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTH_FIRST = new RegExp(String.raw`^${WEEKDAY}${MONTH}\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})${TIME}$`, 'iu');
 
 /** Choice: no date format is longer. */
 const CHARACTERS_MAX = 64;
@@ -30,11 +34,14 @@ const CHARACTERS_MAX = 64;
 /** `31 Jan 2026 10:15 +0100 (CET)`. Source: RFC 5322, section 3.2.2. */
 const COMMENT = / ?\([^()]*\) ?$/;
 
-/** Returns null if the value is not certainly a date: for example an empty text, or `31/01/2026`. */
-export function isoDate(given: JsonValue | undefined): string | null {
+/**
+ * Returns null if the value is not certainly a date: for example an empty text, or `31/01/2026`. Names of months may be in any language
+ * that dates of pages may have; `language`, a BCP 47 tag, decides about those that mean different months.
+ */
+export function isoDate(given: JsonValue | undefined, language: string | null = null): string | null {
   if (typeof given !== 'string' || given.length > CHARACTERS_MAX) return null;
   const value = given.replaceAll(/\s+/g, ' ').replace(COMMENT, '').trim();
-  return fromIso(ISO.exec(value)) ?? fromCompact(COMPACT.exec(value)) ?? fromDayFirst(value) ?? fromMonthFirst(value);
+  return fromIso(ISO.exec(value)) ?? fromCompact(COMPACT.exec(value)) ?? inWords(value, language);
 }
 
 /** Converts Unix seconds. */
@@ -57,26 +64,23 @@ function fromCompact(match: RegExpExecArray | null): string | null {
   return utc({ year, month: Number(month), day, hour, minute, second, ms: 0 }, zone);
 }
 
-function fromDayFirst(value: string): string | null {
-  const match = DAY_FIRST.exec(value);
-  if (match === null) return null;
-  const [, day, month = '', year = '', hour, minute, second, half, zone] = match;
-  return utc(
-    { year: fullYear(year), month: monthOf(month), day, hour: hourOf(hour, half), minute, second, ms: 0 },
-    zone,
-  );
+function inWords(value: string, language: string | null): string | null {
+  const byDay = DAY_FIRST.exec(value);
+  const [, day, name = '', year = '', ...time] = byDay ?? [];
+  if (byDay !== null) return withTime({ year: fullYear(year), month: monthOf(name, language), day }, time);
+  const [, first = '', second, third, ...rest] = MONTH_FIRST.exec(value) ?? [];
+  return first === '' ? null : withTime({ year: third, month: monthOf(first, language), day: second }, rest);
 }
 
-function fromMonthFirst(value: string): string | null {
-  const match = MONTH_FIRST.exec(value);
-  if (match === null) return null;
-  const [, month = '', day, year, hour, minute, second, half, zone] = match;
-  return utc({ year, month: monthOf(month), day, hour: hourOf(hour, half), minute, second, ms: 0 }, zone);
+/** `time` has hour, minute, second, half of the day and zone. */
+function withTime(day: Pick<DateParts, 'year' | 'month' | 'day'>, time: readonly Digits[]): string | null {
+  const [hour, minute, second, half, zone] = time;
+  return utc({ ...day, hour: hourOf(hour, half), minute, second, ms: 0 }, zone);
 }
 
-/** Returns 0 if the name is not an English month. */
-function monthOf(name: string): number {
-  return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+/** Returns 0 if it is no month. */
+function monthOf(name: string, language: string | null): number {
+  return monthNamed(name, language) ?? monthNamedAnywhere(name) ?? 0;
 }
 
 /** Source: RFC 2822, section 4.3, years of two digits. */

@@ -89,13 +89,14 @@ function toFeed(parsed: ParsedFeed, url: string): Told {
 
 function fromRss(feed: FeedOf<'rss'>, url: string): Told {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
+  const language = languageTag(feed.language);
   return {
     format: 'rss',
     title: plainText(feed.title),
     siteUrl: absoluteUrl(feed.link, base),
-    language: languageTag(feed.language),
+    language,
     nextUrl: nextOf(feed.atom?.links, base),
-    items: (feed.items ?? []).map((item) => rssItem(item, base)),
+    items: (feed.items ?? []).map((item) => rssItem(item, base, language)),
   };
 }
 
@@ -105,7 +106,7 @@ function rssName(given: string | undefined): string | undefined {
   return address === null ? given : address[1];
 }
 
-function rssItem(item: RssItem, feedBase: string): FeedItem {
+function rssItem(item: RssItem, feedBase: string, language: string | null): FeedItem {
   const base = absoluteUrl(item.xml?.base ?? null, feedBase) ?? feedBase;
   const guid = item.guid?.value ?? null;
   const permanent = item.guid?.isPermaLink === false || !/^https?:/i.test(guid ?? '') ? null : guid;
@@ -119,8 +120,8 @@ function rssItem(item: RssItem, feedBase: string): FeedItem {
       ...(item.dc?.creators ?? []),
       ...(item.itunes?.author === undefined ? [] : [item.itunes.author]),
     ]),
-    publishedAt: isoDate(item.pubDate ?? item.dc?.dates?.[0] ?? item.atom?.published),
-    updatedAt: isoDate(item.atom?.updated),
+    publishedAt: isoDate(item.pubDate ?? item.dc?.dates?.[0] ?? item.atom?.published, language),
+    updatedAt: isoDate(item.atom?.updated, language),
     ...contents(item.description ?? item.itunes?.summary, item.content?.encoded),
     categories: names([...(item.categories ?? []).map(({ name }) => name), ...(item.dc?.subjects ?? [])]),
     imageUrl: imageOf(item.media, base) ?? absoluteUrl(item.itunes?.image, base) ?? imageIn(item.enclosures, base),
@@ -132,17 +133,18 @@ function rssItem(item: RssItem, feedBase: string): FeedItem {
 
 function fromRdf(feed: FeedOf<'rdf'>, url: string): Told {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
+  const language = languageTag(feed.dc?.languages?.[0]);
   return {
     format: 'rdf',
     title: plainText(feed.title),
     siteUrl: absoluteUrl(feed.link, base),
-    language: languageTag(feed.dc?.languages?.[0]),
+    language,
     nextUrl: nextOf(feed.atom?.links, base),
-    items: (feed.items ?? []).map((item) => rdfItem(item, base)),
+    items: (feed.items ?? []).map((item) => rdfItem(item, base, language)),
   };
 }
 
-function rdfItem(item: RdfItem, feedBase: string): FeedItem {
+function rdfItem(item: RdfItem, feedBase: string, language: string | null): FeedItem {
   const base = absoluteUrl(item.xml?.base ?? null, feedBase) ?? feedBase;
   const url = absoluteUrl(item.link ?? item.rdf?.about, base);
   return {
@@ -150,7 +152,7 @@ function rdfItem(item: RdfItem, feedBase: string): FeedItem {
     url,
     title: plainText(item.title),
     authors: names(item.dc?.creators ?? []),
-    publishedAt: isoDate(item.dc?.dates?.[0]),
+    publishedAt: isoDate(item.dc?.dates?.[0], language),
     updatedAt: null,
     ...contents(item.description ?? item.dc?.descriptions?.[0], item.content?.encoded),
     categories: names(item.dc?.subjects ?? []),

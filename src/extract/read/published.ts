@@ -3,6 +3,7 @@ import type { Element } from 'domhandler';
 import { isoDate } from './dates.ts';
 import { isWithinAside } from './headline-lines.ts';
 import { attribute, elementsNamed, textBeginning, words, type HtmlPage } from './html.ts';
+import { monthNamed } from './month-names.ts';
 import { isoDay, writtenDates } from './written-dates.ts';
 
 /** Names of `meta` elements that contain a page's publication date, in `name`, `property` or `itemprop`. */
@@ -128,14 +129,13 @@ function wordsIn(text: string): number {
 }
 
 const IN_PATH =
-  /(?:^|[/_-])(?:(\d{4})([/_-])(\d{1,2})\2(\d{1,2})|(\d{4})\/(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\/(\d{1,2})|t?(\d{4})(\d{2})(\d{2}))(?=[/_.-]|$)/gi;
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+  /(?:^|[/_-])(?:(\d{4})([/_-])(\d{1,2})\2(\d{1,2})|(\d{4})\/([a-z]{3,9})\/(\d{1,2})|t?(\d{4})(\d{2})(\d{2}))(?=[/_.-]|$)/gi;
 
 /** Reads `/2024/05/17/`, `/2024-05-17-slug`, `/2024/may/17/`, `/20240517/`. A month alone is not a date. */
 export function dateInAddress(url: string): string | null {
   const path = parseUrl(url)?.pathname ?? '';
   for (const [, y1, , m1, d1, y2, name, d2, y3, m3, d3] of path.matchAll(IN_PATH)) {
-    const month = name === undefined ? Number(m1 ?? m3) : MONTHS.indexOf(name.toLowerCase()) + 1;
+    const month = name === undefined ? Number(m1 ?? m3) : (monthNamed(name, null) ?? 0);
     const day = isoDay(Number(y1 ?? y2 ?? y3), month, Number(d1 ?? d2 ?? d3));
     if (day !== null) return day;
   }

@@ -1,4 +1,5 @@
 import { utc } from './dates.ts';
+import { isSupported, monthNamed } from './month-names.ts';
 import { zoneMinutes } from './zones.ts';
 
 /**
@@ -86,20 +87,14 @@ function dayComesFirst(language: string | null): boolean | null {
   return parts.indexOf('day') < parts.indexOf('month');
 }
 
-/** For an unsupported language the runtime would use the machine's own. */
-function isSupported(language: string): boolean {
-  return Intl.DateTimeFormat.supportedLocalesOf([language]).length > 0;
-}
-
 const TOKEN = /\p{L}[\p{L}\p{M}]*|\d+/gu;
 /** Words between a day, its month and its year: `3rd of May`, `1er mai`, `9 de enero de 2024`, `21º`. */
 const BETWEEN = new Set(['st', 'nd', 'rd', 'th', 'er', 'de', 'del', 'of', 'da', 'den', 'die', 'the', 'd', 'г']);
 
 function* inWords(text: string, language: string | null): Generator<WrittenDate> {
   const tokens = [...text.matchAll(TOKEN)].filter(([token]) => !BETWEEN.has(token.toLowerCase()));
-  const months = monthsOf(language);
   for (const [at, match] of tokens.entries()) {
-    const month = /^\d/.test(match[0]) ? undefined : months.get(folded(match[0]));
+    const month = /^\d/.test(match[0]) ? undefined : monthNamed(match[0], language);
     if (month === undefined) continue;
     const [before, next, last] = [tokens[at - 1], tokens[at + 1], tokens[at + 2]];
     const [yearBefore] = [tokens[at - 2]];
@@ -136,43 +131,6 @@ function* between(
   if (end - first.index > DATE_CHARACTERS_MAX || /[|·•;:()]/.test(text.slice(first.index, end))) return;
   const iso = isoDay(Number(year[0]), month, Number(day[0]));
   if (iso !== null) yield { iso, start: first.index, end };
-}
-
-function folded(word: string): string {
-  return word.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-}
-
-type Months = ReadonlyMap<string, number>;
-
-/** Choice: maximum number of languages whose month names are cached. Pages with ever new languages cause them to be rebuilt. */
-const LANGUAGES_MAX = 50;
-const kept = new Map<string, Months>();
-
-/** Returns the month names of a language and of English, long and short, in the forms used alone and with a day. */
-function monthsOf(language: string | null): Months {
-  const base = language?.split('-', 1)[0]?.toLowerCase() ?? 'en';
-  const known = kept.get(base);
-  if (known !== undefined) return known;
-  const months = new Map<string, number>([['sept', 9]]);
-  for (const locale of ['en-US', base].filter(isSupported))
-    for (const [name, month] of namesIn(locale)) months.set(name, month);
-  if (kept.size >= LANGUAGES_MAX) kept.clear();
-  kept.set(base, months);
-  return months;
-}
-
-function* namesIn(locale: string): Generator<readonly [name: string, month: number]> {
-  for (const length of ['long', 'short'] as const) {
-    for (const day of [undefined, 'numeric'] as const) {
-      const format = new Intl.DateTimeFormat(locale, { month: length, day, timeZone: 'UTC', calendar: 'gregory' });
-      for (let month = 1; month <= 12; month++) {
-        const parts = format.formatToParts(Date.UTC(2024, month - 1, 15));
-        const name = folded(parts.find(({ type }) => type === 'month')?.value ?? '');
-        // Some languages number their months: `5月`, `tháng 5`.
-        if (!/\d/.test(name)) yield [name.replaceAll(/[^\p{L}]/gu, ''), month];
-      }
-    }
-  }
 }
 
 interface WrittenTime {

@@ -27,6 +27,36 @@ describe('isoDate', () => {
   ])('isoDate converts %s to UTC', (text, iso) => expect(isoDate(text)).toBe(iso));
 });
 
+describe('isoDate with names of months', () => {
+  test.each([
+    ['05 marraskuu 2024', '2024-11-05T00:00:00Z'],
+    ['Fr, 12 Dez 2014 13:05:00', '2014-12-12T13:05:00Z'],
+    ['Fr., 12. Dezember 2014 um 13:05', '2014-12-12T13:05:00Z'],
+    ['dom, 02 ott 2022 18:55:00 GMT', '2022-10-02T18:55:00Z'],
+    ['mar, 04 ott 2022 18:55:00 +0200', '2022-10-04T16:55:00Z'],
+    ['jeu., 1er févr. 2024', '2024-02-01T00:00:00Z'],
+    ['lundi 12 AOÛT 2024', '2024-08-12T00:00:00Z'],
+    ['2 de mayo de 2024 10:15', '2024-05-02T10:15:00Z'],
+    ['пн, 12 дек 2022 10:15:00 +0300', '2022-12-12T07:15:00Z'],
+    ['12 декабря 2022', '2022-12-12T00:00:00Z'],
+    ['søn, 12 mai 2024', '2024-05-12T00:00:00Z'],
+    ['Sunday, June 30, 2013 - 00:00', '2013-06-30T00:00:00Z'],
+    ['12 Sept 2024', '2024-09-12T00:00:00Z'],
+  ])('isoDate converts %s in whatever language it is', (text, iso) => expect(isoDate(text)).toBe(iso));
+
+  test.each(['12 Junkie 2024', '12 Marching 2024', 'Decade 12, 2024', '12 listopad 2024', '12 lis 2024', '12 x 2024'])(
+    'isoDate returns null for %s, which is no month or not the same month in all languages',
+    (text) => expect(isoDate(text)).toBeNull(),
+  );
+
+  test.each([
+    ['12 listopad 2024', 'pl', '2024-11-12T00:00:00Z'],
+    ['12 listopad 2024', 'hr-HR', '2024-10-12T00:00:00Z'],
+    ['12 Dec 2024', 'pl', '2024-12-12T00:00:00Z'],
+    ['12 Dez 2024', 'xx-unknown', '2024-12-12T00:00:00Z'],
+  ])('isoDate converts %s in the language %s', (text, language, iso) => expect(isoDate(text, language)).toBe(iso));
+});
+
 describe('isoDate with a named zone', () => {
   test.each([
     ['31 Jan 2026 10:15 ET', '2026-01-31T15:15:00Z'],
