@@ -20,7 +20,9 @@ import { PAGE_URL } from './generic/fields.ts';
 import * as schema from './kit/schema.ts';
 
 const ITEM = schema.recordSchema({
-  id: schema.idField('The id that the feed gives it; without one, its address.'),
+  id: schema.idField(
+    'The id that the feed gives it; without one, its address. An id that the feed gives to different items is followed by a hash of address and title.',
+  ),
   url: schema.urlField('The item on its site.'),
   title: schema.textField('Without markup.'),
   authors: schema.textsField('Names.'),
@@ -146,7 +148,8 @@ async function tryFeed(url: string, source: Source): Promise<Page | null> {
 
 function fromFeed(page: Page, state: FeedState): StepResult {
   const feed = readFeed(page.text, page.url);
-  const records = feed.items.map((item) => toRecord(item, feed, page.url));
+  const shared = sharedIds(feed.items);
+  const records = feed.items.map((item) => toRecord(item, shared, feed, page.url));
   const nextUrl = records.length > 0 ? nextOf(feed, page.url) : null;
   const goesOn = state.before < PAGES_MAX;
   const next = goesOn && nextUrl !== null ? [toStep({ url: nextUrl, search: 'none', before: state.before + 1 })] : [];
@@ -166,8 +169,27 @@ function nextOf({ nextUrl }: Feed, url: string): string | null {
   return new URL(nextUrl).host === new URL(url).host ? nextUrl : null;
 }
 
-function toRecord(item: FeedItem, { title }: Feed, feedUrl: string): FoundRecord {
-  const id = item.id ?? item.url ?? fingerprint(item);
+/** Returns the ids that a feed gives to different items, such as `N/A`, or one address for all of them. */
+function sharedIds(items: readonly FeedItem[]): ReadonlySet<string> {
+  const places = new Map<string, string>();
+  const shared = new Set<string>();
+  for (const item of items) {
+    const id = item.id ?? item.url;
+    if (id === null) continue;
+    const place = placeOf(item);
+    if ((places.get(id) ?? place) !== place) shared.add(id);
+    places.set(id, place);
+  }
+  return shared;
+}
+
+function placeOf({ url, title }: FeedItem): string {
+  return hash('sha256', JSON.stringify([url, title]), 'hex').slice(0, 16);
+}
+
+function toRecord(item: FeedItem, shared: ReadonlySet<string>, { title }: Feed, feedUrl: string): FoundRecord {
+  const given = item.id ?? item.url ?? fingerprint(item);
+  const id = shared.has(given) ? `${given}#${placeOf(item)}` : given;
   return {
     id,
     sourceUrl: item.url ?? feedUrl,

@@ -37,6 +37,41 @@ describe('feed.items', () => {
     expect((await ran(items, { url: 'coast.example/feed' }, world, { limit: 2 })).source.urls).toHaveLength(1);
   });
 
+  test('items that share an id but not their link or title keep different ids, the same ones in any order', async () => {
+    const item = (title: string, link: string, guid: string): string =>
+      `<item><title>${title}</title><link>${link}</link>${guid === '' ? '' : `<guid isPermaLink="false">${guid}</guid>`}</item>`;
+    const all = [
+      item('Release 1', '/1', 'N/A'),
+      item('Release 2', '/2', 'N/A'),
+      item('Release 3', '/2', 'N/A'),
+      item('Release 3', '/2', 'N/A'),
+      item('A', '/home', ''),
+      item('B', '/home', ''),
+      item('Own', '/own', 'own'),
+    ];
+    const idsOf = async (given: readonly string[]): Promise<readonly string[]> => {
+      const body = `<rss version="2.0"><channel><title>F</title>${given.join('')}</channel></rss>`;
+      const { records } = await items.run(
+        { url: 'https://x.example/f', search: 'none', before: 0 },
+        fakeSource(answers({ 'https://x.example/f': { headers: XML, body } })),
+        { recordsLeft: Infinity },
+      );
+      return records.map(({ id }) => id);
+    };
+    const ids = await idsOf(all);
+    expect(ids.map((id) => id.replace(/[0-9a-f]{16}$/, ''))).toEqual([
+      'N/A#',
+      'N/A#',
+      'N/A#',
+      'N/A#',
+      'https://x.example/home#',
+      'https://x.example/home#',
+      'own',
+    ]);
+    expect([new Set(ids).size, ids[2] === ids[3]]).toEqual([6, true]);
+    expect(await idsOf(all.toReversed())).toEqual(ids.toReversed());
+  });
+
   test('feed.items continues after a page with as many records as wanted, because the output may reject some', async () => {
     const world = answers({ 'https://coast.example/feed': { headers: XML, body: pageText('feed/rss.xml') } });
     const step = { url: 'https://coast.example/feed', search: 'page', before: 0 };
