@@ -8,9 +8,14 @@ import { json, many, numberIn, sizeIn, type SourceCase, type World } from './sou
  */
 export function wordpressWorld(
   records: number,
-  options: { readonly prefix?: string; readonly isPlain?: boolean; readonly host?: string } = {},
+  options: {
+    readonly prefix?: string;
+    readonly isPlain?: boolean;
+    readonly host?: string;
+    readonly sizeMax?: number;
+  } = {},
 ): World {
-  const { prefix = '', isPlain = false, host = 'blog.example.com' } = options;
+  const { prefix = '', isPlain = false, host = 'blog.example.com', sizeMax = 100 } = options;
   return ({ url: text }) => {
     const url = new URL(text);
     const route = isPlain
@@ -22,6 +27,7 @@ export function wordpressWorld(
       : page(
           url,
           many(records, (place) => item(place, host)),
+          sizeMax,
         );
   };
 }
@@ -32,10 +38,13 @@ const ITEMS: ReadonlyMap<string, (place: number, host: string) => JsonObject> = 
   ['/wp/v2/comments', comment],
 ]);
 
-function page(url: URL, items: readonly JsonObject[]): FakeReply {
+function page(url: URL, items: readonly JsonObject[], sizeMax: number): FakeReply {
   const size = numberIn(url, 'per_page', 10);
   const number = numberIn(url, 'page', 1);
-  if (size > 100) return json({ code: 'rest_invalid_param', data: { status: 400 } }, {}, 400);
+  if (size > sizeMax) {
+    const params = { per_page: `per_page must be between 1 (inclusive) and ${sizeMax} (inclusive)` };
+    return json({ code: 'rest_invalid_param', data: { status: 400, params } }, {}, 400);
+  }
   const pages = Math.ceil(items.length / size);
   // The last page of comments is followed by an empty one.
   if (number > 1 && number > pages && !/comments/.test(url.href))

@@ -7,6 +7,7 @@ import {
   type Source,
   type TextRequest,
 } from '../../src/extract/connector.ts';
+import { parseJsonBody } from '../../src/extract/fetch/content.ts';
 
 /**
  * A `Source` without a network, for connector tests. It responds from a map of URL → response or from a function, records its requests, and
@@ -130,18 +131,8 @@ function toPage(url: string, reply: FakeReply): Page {
   };
 }
 
-function toJson(page: Page): JsonAnswer {
-  try {
-    return {
-      url: page.url,
-      status: page.status,
-      body: page.text === '' ? null : (JSON.parse(page.text) as JsonValue),
-      headers: page.headers,
-    };
-  } catch {
-    const isPage = page.text.trimStart().startsWith('<') || page.contentType.includes('html');
-    throw new SourceFailure(isPage ? 'unsupported_content' : 'parse_failed', `${page.url} is not JSON`, false);
-  }
+function toJson({ url, status, headers, contentType, text }: Page): JsonAnswer {
+  return { url, status, headers, body: parseJsonBody(url, contentType, Buffer.from(text)) };
 }
 
 /** Returns the failure that a status causes after all retries. */

@@ -6,6 +6,7 @@ import { chained, type ChainStart, type PageResult, type Turn } from './kit/chai
 import { at, idOf, integerOf, itemsOf, listIn, readEach, textOf, unreadable, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt, firstThatAnswers } from './kit/sites.ts';
+import { wordpressPage } from './kit/wordpress-pages.ts';
 
 /** Source: the REST API handbook, "Pagination": `per_page` is at most 100. */
 const PAGE_SIZE_MAX = 100;
@@ -16,6 +17,8 @@ interface Args extends JsonObject {
   readonly sites: readonly string[];
   /** Whether the interface is called with `?rest_route=`, as on sites without URL rewriting; null while unknown. */
   readonly byRoute: boolean | null;
+  /** Size of a page if the site accepts only smaller ones than requested first; else null. */
+  readonly sizeMax: number | null;
   readonly collection: 'posts' | 'pages' | 'comments';
   readonly search: string | null;
   readonly after: string | null;
@@ -115,6 +118,7 @@ function begin(kind: Kind, input: JsonObject): ChainStart<Args> {
   const argsOf = (site: string): Args => ({
     sites: kind.sites(site),
     byRoute: null,
+    sizeMax: null,
     collection: kind.collection,
     search: textOf(input['query']),
     ...span,
@@ -122,17 +126,21 @@ function begin(kind: Kind, input: JsonObject): ChainStart<Args> {
   return beginAt(input, argsOf, kind.addressIn);
 }
 
-async function readPage(kind: Kind, { args, at: page, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readPage(
+  kind: Kind,
+  { args, at: page, size: wanted }: Turn<Args>,
+  source: Source,
+): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
   const places = args.sites.flatMap((site) =>
     (args.byRoute === null ? [false, true] : [args.byRoute]).map((byRoute) => ({ site, byRoute })),
   );
-  const { place, url, answer } = await firstThatAnswers(places, async (place: Place) => {
-    const url = urlOfPage(place, args, number, size);
+  const asked = { size: Math.min(wanted, args.sizeMax ?? wanted), mayShrink: page === null };
+  const { place, url, answer, size } = await firstThatAnswers(places, async (place: Place) => {
+    const found = await wordpressPage(source, (size) => urlOfPage(place, args, number, size), asked);
     // A site also responds with 400 for a page after its last one.
-    const answer = await source.json(url, { allowStatuses: [400] });
-    if (answer.status !== 400) listIn(answer.body, 'the collection');
-    return { place, url, answer };
+    if (found.answer.status !== 400) listIn(found.answer.body, 'the collection');
+    return { place, ...found };
   });
   if (answer.status === 400) {
     if (at(answer.body, 'code') !== 'rest_post_invalid_page_number') throw unreadable(`400 from ${url}`);
@@ -145,7 +153,7 @@ async function readPage(kind: Kind, { args, at: page, size }: Turn<Args>, source
     records: readEach(items, (item) => kind.readRecord(item)),
     next: items.length > 0 && (pages === null ? items.length >= size : number < pages) ? number + 1 : null,
     total: integerOf(answer.headers['x-wp-total']),
-    args: { ...args, sites: [place.site], byRoute: place.byRoute },
+    args: { ...args, sites: [place.site], byRoute: place.byRoute, sizeMax: size < wanted ? size : null },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../connector.ts';
+import { findNoisyJson } from './noisy-json.ts';
 import { FetchFailure } from './source-failure.ts';
 
 /** Media types of pages: HTML, XHTML, XML and plain text. If there is no type, the bytes decide. */
@@ -59,20 +60,25 @@ function isBinary(body: Buffer): boolean {
 }
 
 /**
- * Parses a JSON response; null if it is empty. Ignores its media type, because interfaces send wrong ones. But a body that is not JSON, and
- * is HTML or has an HTML media type, is an unexpected page and not broken JSON.
+ * Parses a JSON response, also among warnings and comments; null if it is empty. Ignores its media type, because interfaces send wrong
+ * ones. But a body without JSON that is HTML or has an HTML media type is an unexpected page and not broken JSON.
  */
 export function parseJsonBody(url: string, contentType: string, body: Buffer): JsonValue {
-  const text = body
-    .toString('utf8')
-    .replace(/^\uFEFF/, '')
-    .trim();
+  // Byte order marks count as white space.
+  const text = body.toString('utf8').trim();
   if (text === '') return null;
   // Markup is skipped: the parser rejects it at its first character, and it is then reported as a page.
   if (!text.startsWith('<')) requireModest(url, body);
   const value = parsed(text);
   if (value !== undefined) return value;
-  if (text.startsWith('<') || mediaType(contentType).includes('html')) throw unsupported(url, contentType);
+  const { isThere, texts } = findNoisyJson(text);
+  for (const one of texts) {
+    requireModest(url, Buffer.from(one));
+    const found = parsed(one);
+    if (found !== undefined) return found;
+  }
+  const isPage = text.startsWith('<') || mediaType(contentType).includes('html');
+  if (isPage && !isThere) throw unsupported(url, contentType);
   throw new FetchFailure('parse', `${url} is not JSON`);
 }
 

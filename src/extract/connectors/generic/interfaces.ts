@@ -5,6 +5,7 @@ import { decimalOf } from '../../read/products.ts';
 import { orNull, wordCount } from '../../read/page-text.ts';
 import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
 import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textOf } from '../kit/json.ts';
+import { wordpressPage } from '../kit/wordpress-pages.ts';
 import type { PageFields, ProductFields } from './site-records.ts';
 import type { Entry, List, ListState } from './crawl.ts';
 
@@ -15,22 +16,25 @@ const MEDIAWIKI_PAGE_SIZE = 500;
 /** Maximum `limit` of `products.json` that storefronts accept. */
 const SHOPIFY_PAGE_SIZE = 250;
 
-/** Lists pages, then posts, of WordPress. The cursor is `pages 1`, `posts 1` and so on. */
+/** Lists pages, then posts, of WordPress. The cursor is `pages 1 100`, `posts 1 100` and so on, with the size of a page. */
 export const wordpressPages: List = async (state, source) => {
-  const [kind = '', number = ''] = (state.cursor === '' ? 'pages 1' : state.cursor).split(' ');
-  const url = wordpressUrl(state.url, `wp/v2/${kind}`, {
-    per_page: WORDPRESS_PAGE_SIZE,
-    page: number,
-    _fields: 'id,link,title,excerpt,content,date_gmt',
-  });
-  const { body, headers } = await source.json(url);
-  const pages = integerOf(headers['x-wp-totalpages']) ?? 1;
-  const further = Number(number) < pages ? [`${kind} ${Number(number) + 1}`] : [];
+  const [kind = '', number = '', given] = (state.cursor === '' ? 'pages 1' : state.cursor).split(' ');
+  const urlOf = (size: number): string =>
+    wordpressUrl(state.url, `wp/v2/${kind}`, {
+      per_page: size,
+      page: number,
+      _fields: 'id,link,title,excerpt,content,date_gmt',
+    });
+  const asked = { size: Number(given ?? WORDPRESS_PAGE_SIZE), mayShrink: number === '1' };
+  const { answer, url, size } = await wordpressPage(source, urlOf, asked);
+  if (answer.status === 400) throw new SourceFailure('source_unavailable', `400 from ${url}`, false);
+  const pages = integerOf(answer.headers['x-wp-totalpages']) ?? 1;
+  const further = Number(number) < pages ? [`${kind} ${Number(number) + 1} ${size}`] : [];
   return {
-    records: readEach(listIn(body, kind), (item) => wordpressPage(item, state)),
+    records: readEach(listIn(answer.body, kind), (item) => recordOfPage(item, state)),
     entries: [],
     things: [],
-    cursors: state.cursor === '' ? [...further, 'posts 1'] : further,
+    cursors: state.cursor === '' ? [...further, `posts 1 ${size}`] : further,
     total: null,
   };
 };
@@ -45,7 +49,7 @@ function wordpressUrl(base: string, path: string, query: Readonly<Record<string,
   return url.href;
 }
 
-function wordpressPage(item: JsonObject, { language, url: base }: ListState): FoundRecord | null {
+function recordOfPage(item: JsonObject, { language, url: base }: ListState): FoundRecord | null {
   const url = absoluteUrl(textOf(item['link']), base);
   if (url === null) return null;
   return pageRecord({

@@ -462,6 +462,23 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://wp.example/blog/linked');
   });
 
+  test('site.pages requests smaller pages where the WordPress interface refuses the size', async () => {
+    const refusing: FakeAnswers = (request) => {
+      const size = Number(new URL(request.url).searchParams.get('per_page') ?? 0);
+      const refusal = { code: 'rest_invalid_param', data: { params: { per_page: 'at most 20' } } };
+      return size > 20 ? { status: 400, body: refusal } : wordpress(true)(request);
+    };
+    const { fields, source } = await ran(sitePages, { url: 'https://wp.example/blog/' }, refusing);
+    expect(fields).toHaveLength(2);
+    expect(source.urls.flatMap((url) => new URL(url).searchParams.get('per_page') ?? [])).toEqual([
+      '100',
+      '50',
+      '20',
+      '20',
+      '20',
+    ]);
+  });
+
   test('site.pages follows links and adds a note when WordPress is configured for another site', async () => {
     const moved: FakeAnswers = (request) => {
       const reply = wordpress(true)(request);

@@ -65,6 +65,38 @@ describe('wordpress', () => {
     expect(source.urls.map((url) => new URL(url).searchParams.has('rest_route'))).toEqual([false, true, true]);
   });
 
+  it.each([
+    [50, [100, 50, 50, 50]],
+    [12, [100, 50, 20, 10, ...Array.from({ length: 14 }, () => 10)]],
+  ])('wordpress requests smaller pages where a site accepts at most %i records a page', async (sizeMax, sizes) => {
+    const source = fakeSource(wordpressWorld(150, { sizeMax }));
+    const { records } = await runOperation(operation('wordpress site.posts'), { site: 'blog.example.com' }, source);
+    expect(records).toHaveLength(150);
+    expect(source.urls.map((url) => Number(new URL(url).searchParams.get('per_page')))).toEqual(sizes);
+  });
+
+  it('wordpress fails where a site refuses pages of every size, or something else', async () => {
+    const run = (world: World): Promise<unknown> =>
+      runOperation(operation('wordpress site.posts'), { site: 'blog.example.com' }, fakeSource(world));
+    await expect(run(wordpressWorld(5, { sizeMax: 1 }))).rejects.toMatchObject({ reason: 'parse_failed' });
+    const other = { code: 'rest_invalid_param', data: { params: { search: 'x' } } };
+    await expect(run(() => json(other, {}, 400))).rejects.toMatchObject({ reason: 'parse_failed' });
+  });
+
+  it.each([
+    ['parse_failed', { body: '<br />\n<b>Warning</b>: x<br />\n[{"id":', headers: { 'content-type': 'text/html' } }],
+    ['unsupported_content', '<!doctype html><title>Welcome</title>'],
+  ])(
+    'wordpress reports %s of the first address, although there is nothing at the second one',
+    async (reason, reply) => {
+      const source = fakeSource(({ url }) => (url.includes('rest_route') ? null : reply));
+      await expect(
+        runOperation(operation('wordpress site.posts'), { site: 'blog.example.com' }, source),
+      ).rejects.toMatchObject({ reason });
+      expect(source.urls).toHaveLength(2);
+    },
+  );
+
   it("wordpress finds a company's blog next to its website, and remembers where it was", async () => {
     const source = fakeSource(wordpressWorld(150, { prefix: '/news' }));
     await runOperation(operation('wordpress company.posts'), { company: 'example.com' }, source);

@@ -1,0 +1,29 @@
+import type { JsonAnswer, Source } from '../../connector.ts';
+import { at } from './json.ts';
+
+/** Choice: sites that lower the maximum of 100 records a page use round numbers. */
+const SMALLER_SIZES = [50, 20, 10];
+
+/**
+ * Requests a page of WordPress's interface. With `mayShrink`, requests smaller pages if the site refuses the size. Returns the size that
+ * was accepted. A status of 400 is returned too.
+ */
+export async function wordpressPage(
+  source: Source,
+  urlOf: (size: number) => string,
+  { size, mayShrink }: { readonly size: number; readonly mayShrink: boolean },
+): Promise<{ readonly answer: JsonAnswer; readonly url: string; readonly size: number }> {
+  const smaller = mayShrink ? SMALLER_SIZES.filter((one) => one < size) : [];
+  for (let now = size; ;) {
+    const url = urlOf(now);
+    const answer = await source.json(url, { allowStatuses: [400] });
+    const next = answer.status === 400 && refusesSize(answer) ? smaller.shift() : undefined;
+    if (next === undefined) return { answer, url, size: now };
+    now = next;
+  }
+}
+
+/** Source: WP_REST_Request, `has_valid_params`. */
+function refusesSize({ body }: JsonAnswer): boolean {
+  return at(body, 'code') === 'rest_invalid_param' && at(body, 'data', 'params', 'per_page') !== undefined;
+}
