@@ -5,23 +5,24 @@ import type { Reply } from './link.ts';
  * encrypted, because the script compares the rest.
  *
  *   KEYS  nodes (a hash by id), what all nodes share (a hash)
- *   ARGV  mode (join, beat, stop, leave), id, epoch, home, gone ms, check of the key, format, payload
+ *   ARGV  mode (join, beat, stop, leave), id, epoch, home, gone ms, payload, whether it is forced, then ids whose rows are removed first
  *
- * Returns status, time, epoch, and all rows as a flat list. `taken`: a living node has the id. A node that was declared dead and comes back
- * keeps its epoch, unless another one has the id meanwhile.
+ * Returns status, time, epoch, and all rows as a flat list. `id_taken`: a living node seems to have the id. Only the payloads show whether
+ * that is so: anybody may have written the rows, and a node whose id no other node has taken repeats the call with force. A node that was
+ * declared dead and comes back keeps its epoch, unless another one has the id meanwhile.
  */
 export const BEAT_SCRIPT = `
 local mode, id, epoch, home = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local isForced = ARGV[7] == '1'
+for _, key in ipairs(KEYS) do
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'hash' and kind ~= 'none' then redis.call('DEL', key) end
+end
+for at = 8, #ARGV do redis.call('HDEL', KEYS[1], ARGV[at]) end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function answer(status)
   return { status, tostring(now), epoch, redis.call('HGETALL', KEYS[1]) }
-end
-if mode == 'join' or mode == 'beat' then
-  redis.call('HSETNX', KEYS[2], 'key', ARGV[6])
-  redis.call('HSETNX', KEYS[2], 'format', ARGV[7])
-  if redis.call('HGET', KEYS[2], 'format') ~= ARGV[7] then return answer('other_format') end
-  if redis.call('HGET', KEYS[2], 'key') ~= ARGV[6] then return answer('other_key') end
 end
 local row = redis.call('HGET', KEYS[1], id)
 local theirEpoch, theirTime, theirState, theirHome = '0', '0', 'left', ''
@@ -30,7 +31,7 @@ if not theirEpoch then theirEpoch, theirTime, theirState, theirHome = '0', '0', 
 local isOther = theirEpoch ~= epoch and theirEpoch ~= '0'
 local isAlive = theirState == 'up' and now - tonumber(theirTime) <= tonumber(ARGV[5])
 if mode == 'join' then
-  if isOther and isAlive and theirHome ~= home then return answer('id_taken') end
+  if isOther and isAlive and theirHome ~= home and not isForced then return answer('id_taken') end
   if not row and redis.call('HLEN', KEYS[1]) >= 256 then
     local rows = redis.call('HGETALL', KEYS[1])
     for at = 1, #rows, 2 do
@@ -39,14 +40,15 @@ if mode == 'join' then
     end
     if redis.call('HLEN', KEYS[1]) >= 256 then return answer('full') end
   end
-  local last = tonumber(redis.call('HGET', KEYS[2], 'epoch') or '0')
+  local last = tonumber(redis.call('HGET', KEYS[2], 'epoch') or '0') or 0
+  if not (last < now + 86400000) then last = 0 end
   epoch = string.format('%.0f', math.max(last + 1, now))
   redis.call('HSET', KEYS[2], 'epoch', epoch)
-elseif isOther and tonumber(theirEpoch) > tonumber(epoch) then
+elseif isOther and tonumber(theirEpoch) > tonumber(epoch) and not isForced then
   return answer('id_taken')
 end
 local state = ({ stop = 'stopped', leave = 'left' })[mode] or 'up'
-redis.call('HSET', KEYS[1], id, epoch .. ' ' .. string.format('%.0f', now) .. ' ' .. state .. ' ' .. home .. ' ' .. ARGV[8])
+redis.call('HSET', KEYS[1], id, epoch .. ' ' .. string.format('%.0f', now) .. ' ' .. state .. ' ' .. home .. ' ' .. ARGV[6])
 return answer('ok')
 `;
 

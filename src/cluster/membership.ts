@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import { pack, unpack } from '../kernel/pack.ts';
@@ -13,8 +13,8 @@ export const GONE_MS = 5_000;
 const MISSING_MS = 24 * 3_600_000;
 /** Choice: joining and beating wait longer than a decision would. */
 const BEAT_DEADLINE_MS = 500;
-/** Version of what nodes store and send to each other. Nodes of another one are refused. */
-export const CLUSTER_FORMAT = 1;
+/** Version of what nodes store and send to each other. A node is refused while one of another version is alive. */
+export const CLUSTER_FORMAT = 2;
 
 /** What a node tells the others about itself. */
 export interface NodeFacts {
@@ -46,7 +46,7 @@ export type Joined =
   | {
       readonly kind: 'fault';
       /** `unreachable`: the store did not answer; the node may run alone and joins with a later beat. All others end the start. */
-      readonly code: 'unreachable' | 'id_taken' | 'other_key' | 'other_format' | 'full';
+      readonly code: 'unreachable' | 'id_taken' | 'other_format' | 'full';
       readonly detail: string;
     };
 
@@ -65,16 +65,34 @@ export interface MembershipOptions {
   readonly goneMs?: number;
 }
 
+type Mode = 'join' | 'beat' | 'stop' | 'leave';
+
 interface Known {
   readonly node: ClusterNode;
   readonly state: BeatRow['state'];
+  /** As the node says it, on the store's clock. */
   lastBeatMs: number;
   isLive: boolean;
+}
+
+/** What a node has encrypted into its row. */
+interface Said {
+  readonly facts: NodeFacts;
+  /** Distinguishes the runs of all nodes. */
+  readonly run: string;
+  /** 0 in the beat with which it joins. */
+  readonly epoch: number;
+  /** On the store's clock, as far as the node knew it. */
+  readonly atMs: number;
+  readonly format: number;
 }
 
 /**
  * The nodes of a cluster. Each node writes a heartbeat every second; who is alive is computed from the store's clock, so the clocks of the
  * nodes do not matter. While this node itself does not reach the store, it declares nobody dead, and has no peers.
+ *
+ * Everybody who can write to the store can write rows. Only what is encrypted in a row counts: who the node is, which run of it, and when it
+ * said so. A row that no node wrote is nobody, and an old one that somebody writes again is that of a dead node.
  */
 export class Membership {
   readonly id: string;
@@ -83,6 +101,7 @@ export class Membership {
   readonly #goneMs: number;
   readonly #known = new Map<string, Known>();
   readonly #listeners = new Set<(event: MembershipEvent) => void>();
+  readonly #run = randomBytes(9).toString('base64url');
   #epoch = 0;
   #timer: NodeJS.Timeout | null = null;
   #beating: Promise<Joined> | null = null;
@@ -90,7 +109,8 @@ export class Membership {
   #heardAtMs = Number.NEGATIVE_INFINITY;
   /** Since when, on the store's clock, this node has heard of others without a gap; 0 since it joined. */
   #hearsSinceMs = 0;
-  #storeAheadMs = 0;
+  /** Time of the last answer, on the store's clock and on this process's; null before the first. */
+  #storeTime: { readonly storeMs: number; readonly ownMs: number } | null = null;
   #isClosed = false;
 
   constructor(options: MembershipOptions) {
@@ -112,7 +132,8 @@ export class Membership {
 
   /** The store's clock as of the last heartbeat, Unix ms. */
   get storeNowMs(): number {
-    return Date.now() + this.#storeAheadMs;
+    const { storeMs, ownMs } = this.#storeTime ?? { storeMs: Date.now(), ownMs: performance.now() };
+    return storeMs + performance.now() - ownMs;
   }
 
   /**
@@ -128,7 +149,7 @@ export class Membership {
         if (joined.kind === 'ok' || joined.code === 'unreachable') this.#schedule();
         return joined;
       }
-      const rival = beat.rows.find(({ id }) => id === this.id)?.lastBeatMs ?? 0;
+      const rival = this.#rivalIn(beat)?.atMs ?? 0;
       const isAlive = rivalBeatMs !== null && rival > rivalBeatMs;
       rivalBeatMs ??= rival;
       if (isAlive || tries > (2 * this.#goneMs) / this.#beatMs + 2) return this.#taken();
@@ -183,23 +204,58 @@ export class Membership {
     return joined;
   }
 
-  async #send(mode: 'join' | 'beat' | 'stop' | 'leave'): Promise<Beat | null> {
+  /** Sends a beat. What rows that no node has written say against it is passed over. */
+  async #send(mode: Mode): Promise<Beat | null> {
+    const beat = await this.#sendOnce(mode);
+    if (beat === null) return null;
+    this.#storeTime = { storeMs: beat.nowMs, ownMs: performance.now() };
+    if (beat.status === 'full') {
+      const forged = beat.rows.filter((row) => this.#read(row) === null).map(({ id }) => id);
+      return forged.length === 0 ? beat : this.#sendOnce(mode, true, forged);
+    }
+    if (beat.status === 'id_taken' && this.#rivalIn(beat) === null) return this.#sendOnce(mode, true);
+    // The first beat has this machine's clock, by which the node may look dead, and no epoch.
+    if (beat.status === 'ok' && mode === 'join') {
+      this.#epoch = beat.epoch;
+      return (await this.#sendOnce('beat')) ?? beat;
+    }
+    return beat;
+  }
+
+  async #sendOnce(mode: Mode, isForced = false, removed: readonly string[] = []): Promise<Beat | null> {
     const { link, home, key, facts } = this.#options;
     const { version, roles, url, startedAtMs, feedPosition } = facts();
-    const payload = encrypt(key, pack([version, [...roles], url, startedAtMs, feedPosition]), contextOf(this.id));
+    const about = [version, [...roles], url, startedAtMs, feedPosition];
+    const proof = [this.#run, this.#epoch, Math.round(this.storeNowMs), CLUSTER_FORMAT];
+    const payload = encrypt(key, pack([...about, ...proof]), contextOf(this.id));
     const args = ['EVAL', BEAT_SCRIPT, '2', NODES_KEY, CLUSTER_KEY, mode, this.id, String(this.#epoch), home];
-    const values = [String(this.#goneMs), keyCheckOf(key), String(CLUSTER_FORMAT), payload];
+    const values = [String(this.#goneMs), payload, isForced ? '1' : '0', ...removed];
     const [sent] = await link.send([{ key: NODES_KEY, args: [...args, ...values] }], BEAT_DEADLINE_MS);
     return sent?.kind === 'reply' ? readBeat(sent.reply) : null;
   }
 
+  /** Returns what another run says that has this node's id now; null if none does. */
+  #rivalIn({ rows, nowMs }: Beat): Said | null {
+    const row = rows.find(({ id }) => id === this.id);
+    const said = row === undefined ? null : this.#read(row);
+    if (said === null || said.run === this.#run || !this.#isFresh(said.atMs, nowMs)) return null;
+    return this.#epoch === 0 || said.epoch > this.#epoch ? said : null;
+  }
+
+  #isFresh(atMs: number, nowMs: number): boolean {
+    return Math.abs(nowMs - atMs) <= this.#goneMs;
+  }
+
   #take(beat: Beat): Joined {
     if (beat.status === 'id_taken') return this.#taken();
-    const fault = FAULTS[beat.status];
-    if (fault !== undefined) return fault;
+    if (beat.status === 'full') return FULL;
+    const isOtherFormat = ({ format, atMs }: Said): boolean =>
+      format !== CLUSTER_FORMAT && this.#isFresh(atMs, beat.nowMs);
+    const isFirst = this.#heardAtMs === Number.NEGATIVE_INFINITY;
+    const others = isFirst ? beat.rows.map((row) => this.#read(row)) : [];
+    if (others.some((said) => said !== null && isOtherFormat(said))) return OTHER_FORMAT;
     const gapMs = performance.now() - this.#heardAtMs;
     this.#heardAtMs = performance.now();
-    this.#storeAheadMs = beat.nowMs - Date.now();
     if (gapMs > this.#goneMs / 2 && Number.isFinite(gapMs)) this.#hearsSinceMs = beat.nowMs;
     this.#epoch = beat.epoch;
     this.#apply(beat.rows, beat.nowMs);
@@ -208,14 +264,16 @@ export class Membership {
 
   #apply(rows: readonly BeatRow[], nowMs: number): void {
     for (const row of rows) {
-      if (row.id === this.id) continue;
+      const said = row.id === this.id ? null : this.#read(row);
+      // Of another format, or not written by a node that has the key.
+      if (said === null || said.format !== CLUSTER_FORMAT) continue;
       const known = this.#known.get(row.id);
-      if (row.state === 'left' || nowMs - row.lastBeatMs > MISSING_MS) {
+      if (row.state === 'left' || nowMs - said.atMs > MISSING_MS) {
         if (known !== undefined) this.#setLive(known, false, true);
         this.#known.delete(row.id);
-      } else if (known !== undefined && known.node.epoch === row.epoch && known.state === row.state) {
-        known.lastBeatMs = row.lastBeatMs;
-      } else this.#replace(known, row);
+      } else if (known !== undefined && known.node.epoch === epochOf(row, said) && known.state === row.state) {
+        known.lastBeatMs = said.atMs;
+      } else this.#replace(known, row, said);
     }
     const sorted = [...this.#known].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [, known] of sorted) {
@@ -225,18 +283,17 @@ export class Membership {
     for (const [id, known] of sorted) this.#known.set(id, known);
   }
 
-  #replace(known: Known | undefined, row: BeatRow): void {
-    const node = this.#readNode(row);
-    // Not written by a node that has the key.
-    if (node === null) return;
-    if (known !== undefined) this.#setLive(known, false, row.state !== 'up');
-    this.#known.set(row.id, { node, state: row.state, lastBeatMs: row.lastBeatMs, isLive: false });
+  #replace(known: Known | undefined, row: BeatRow, said: Said): void {
+    const { id, state } = row;
+    if (known !== undefined) this.#setLive(known, false, state !== 'up');
+    const node = { ...said.facts, id, epoch: epochOf(row, said) };
+    this.#known.set(id, { node, state, lastBeatMs: said.atMs, isLive: false });
   }
 
   /** A node cannot be heard while the store is away, so silence counts only from when this node heard again. */
   #isLive({ state, lastBeatMs, isLive }: Known, nowMs: number): boolean {
     if (state !== 'up') return false;
-    if (nowMs - lastBeatMs <= this.#goneMs) return true;
+    if (this.#isFresh(lastBeatMs, nowMs)) return true;
     return isLive && nowMs - this.#hearsSinceMs <= this.#goneMs;
   }
 
@@ -248,14 +305,16 @@ export class Membership {
     for (const listener of this.#listeners) listener(event);
   }
 
-  #readNode({ id, epoch, payload }: BeatRow): ClusterNode | null {
+  /** Returns what the node of a row says; null if no node has written it. */
+  #read({ id, payload }: BeatRow): Said | null {
     const plain = decrypt(this.#options.key, payload, contextOf(id));
     if (plain === null) return null;
     try {
-      const [version, roles, url, startedAtMs, feedPosition] = unpack(plain);
+      const [version, roles, url, startedAtMs, feedPosition, run, epoch, atMs, format = 1] = unpack(plain);
       const names = Array.isArray(roles) ? roles.map(String) : [];
       const facts = { version: String(version), roles: names, url: String(url), feedPosition: String(feedPosition) };
-      return { id, epoch, ...facts, startedAtMs: Number(startedAtMs) };
+      const said = { run: String(run), epoch: Number(epoch), atMs: Number(atMs), format: Number(format) };
+      return { ...said, facts: { ...facts, startedAtMs: Number(startedAtMs) } };
     } catch {
       return null;
     }
@@ -277,23 +336,19 @@ export class Membership {
 
 const UNREACHABLE: Joined = { kind: 'fault', code: 'unreachable', detail: 'the store of the cluster does not answer' };
 
-const FAULTS: Readonly<Record<string, Joined>> = {
-  other_key: {
-    kind: 'fault',
-    code: 'other_key',
-    detail: 'the nodes of this cluster have another master key; give all nodes the same GATEHOUSE_MASTER_KEY',
-  },
-  other_format: {
-    kind: 'fault',
-    code: 'other_format',
-    detail: 'the nodes of this cluster store another format; run the same version on all nodes',
-  },
-  full: { kind: 'fault', code: 'full', detail: 'the cluster has 256 nodes, which is the most it can have' },
+const OTHER_FORMAT: Joined = {
+  kind: 'fault',
+  code: 'other_format',
+  detail: 'the nodes of this cluster store another format; run the same version on all nodes',
+};
+const FULL: Joined = {
+  kind: 'fault',
+  code: 'full',
+  detail: 'the cluster has 256 nodes, which is the most it can have',
 };
 
-/** Proves that two nodes have the same key without showing it. */
-function keyCheckOf(key: Buffer): string {
-  return createHmac('sha256', key).update('gatehouse cluster').digest('hex').slice(0, 32);
+function epochOf(row: BeatRow, said: Said): number {
+  return said.epoch === 0 ? row.epoch : said.epoch;
 }
 
 function contextOf(id: string): string {

@@ -4,6 +4,8 @@ import type { Link } from '../../../src/cluster/link.ts';
 import { Membership, type MembershipEvent, type MembershipOptions } from '../../../src/cluster/membership.ts';
 import { forgetNode } from '../../../src/cluster/feed/membership-commands.ts';
 import { readNodeId } from '../../../src/cluster/node-id.ts';
+import { encrypt } from '../../../src/kernel/encryption.ts';
+import { pack } from '../../../src/kernel/pack.ts';
 import { tempFolder } from '../state/support.ts';
 import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
@@ -67,6 +69,26 @@ function cutting(link: Link): Link & { isCut: boolean } {
     close: () => link.close(),
   };
   return own;
+}
+
+const [NODES, CLUSTER] = ['{gh:feed}:nodes', '{gh:feed}:cluster'];
+
+/** The encrypted part of a row. */
+async function payloadOf(id: string): Promise<Buffer> {
+  const row = (await ask(control, 'HGET', NODES, id)) as Buffer;
+  let at = 0;
+  for (let spaces = 0; spaces < 4; at++) if (row[at] === 0x20) spaces++;
+  return row.subarray(at);
+}
+
+/** Writes a row of a live node with a later epoch than any other. */
+async function forge(id: string, payload: Buffer): Promise<unknown> {
+  const head = `${Date.now() + 3_600_000} ${Date.now()} up ${'0f'.repeat(16)} `;
+  return ask(control, 'HSET', NODES, id, Buffer.concat([Buffer.from(head), payload]));
+}
+
+async function fill(): Promise<void> {
+  for (let n = 0; n < 300; n++) await forge(`forged-${n}`, Buffer.from('garbage'));
 }
 
 describe('membership', () => {
@@ -159,10 +181,12 @@ describe('membership', () => {
     expect(after.epoch).toBeGreaterThan(before.epoch);
   });
 
-  test('Another master key is refused', async () => {
-    await joined('a');
-    const other = await node('b', { key: Buffer.alloc(32, 6) });
-    expect(await other.join()).toMatchObject({ code: 'other_key', detail: expect.stringContaining('MASTER_KEY') });
+  test('A node with another master key is nobody to the others, and they are nobody to it', async () => {
+    const a = await joined('a');
+    const other = await joined('b', { key: Buffer.alloc(32, 6) });
+    await a.beat();
+    await other.beat();
+    expect([idsOf(a), idsOf(other)]).toEqual([[], []]);
   });
 
   test('Nobody is declared dead while the store is away or because it has forgotten everything', async () => {
@@ -191,6 +215,61 @@ describe('membership', () => {
       await ask(control, 'HSET', '{gh:feed}:nodes', id, row);
     expect(await a.beat()).toEqual({ kind: 'ok' });
     expect([idsOf(a), a.missing()]).toEqual([[], []]);
+  });
+
+  test.each<readonly [string, (row: Buffer) => Promise<unknown>]>([
+    ['another key and another format of the cluster', () => ask(control, 'HSET', CLUSTER, 'key', 'x', 'format', '9')],
+    ['an epoch that cannot be', () => ask(control, 'HSET', CLUSTER, 'epoch', '9'.repeat(30))],
+    ['a string in the place of the cluster', () => ask(control, 'SET', CLUSTER, 'x')],
+    ['a string in the place of the nodes', () => ask(control, 'SET', NODES, 'x')],
+    ['a later run of its id', () => forge('a', Buffer.from('garbage'))],
+    ['a copy of its own row as a later run', (row) => forge('a', row)],
+    ['the row of another node as a later run', async () => forge('a', await payloadOf('b'))],
+    ['rows of as many nodes as there may be', () => fill()],
+  ])('A forged row ends no node and keeps none from joining: %s', async (_what, act) => {
+    const onReplaced = vi.fn<(detail: string) => void>();
+    const a = await joined('a', { onReplaced });
+    const b = await joined('b', { onReplaced });
+    await a.beat();
+    await act(await payloadOf('a'));
+    for (const one of [a, b]) expect(await one.beat()).toEqual({ kind: 'ok' });
+    const c = await joined('c');
+    for (const one of [a, b, c]) await one.beat();
+    await vi.waitFor(() =>
+      expect([idsOf(a), idsOf(b), idsOf(c)]).toEqual([
+        ['b', 'c'],
+        ['a', 'c'],
+        ['a', 'b'],
+      ]),
+    );
+    await b.close();
+    // The next run of the node finds its place too.
+    await joined('b', { onReplaced });
+    await vi.waitFor(() => expect(idsOf(a)).toEqual(['b', 'c']));
+    expect(onReplaced).not.toHaveBeenCalled();
+  });
+
+  test('The row of a dead node that somebody writes again with a new time does not make it live', async () => {
+    const a = await joined('a');
+    const link = cutting(await server.link());
+    await joined('b', { link });
+    await vi.waitFor(() => expect(idsOf(a)).toEqual(['b']));
+    link.isCut = true;
+    const row = await payloadOf('b');
+    await vi.waitFor(() => expect(idsOf(a)).toEqual([]), { timeout: 5_000 });
+    const events = eventsOf(a);
+    await forge('b', row);
+    await a.beat();
+    expect([events, idsOf(a)]).toEqual([[], []]);
+  });
+
+  test('A node is refused while one of another version of the format is alive', async () => {
+    const a = await joined('a');
+    await a.beat();
+    const said = ['1.0.0', ['api'], 'http://z', 5, '7-1', 'run', 1, Math.round(a.storeNowMs), 9];
+    await forge('z', encrypt(KEY, pack(said), 'cluster-node/z'));
+    expect(await (await node('c')).join()).toMatchObject({ kind: 'fault', code: 'other_format' });
+    expect(await a.beat()).toEqual({ kind: 'ok' });
   });
 
   test('Without a store a node has not joined, and joins when the store answers', async () => {
