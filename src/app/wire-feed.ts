@@ -18,6 +18,8 @@ import { StartFault } from './start-fault.ts';
 
 /** How often the state is compared with the logged one. */
 const WATCH_MS = 500;
+/** Choice: long enough to be seen by whoever looks after an alert. */
+const BROKEN_SHOWN_MS = 600_000;
 const NEEDS_UPGRADE =
   'a newer node made a change that this one cannot read, see the log; changes are not seen here, and none can be made, until the upgrade';
 
@@ -33,6 +35,7 @@ export class WiredFeed {
   #timer: NodeJS.Timeout | null = null;
   /** As logged last. */
   #logged = '';
+  readonly #broken = { counted: 0, logged: 0, lastId: '', atMs: Number.NEGATIVE_INFINITY };
 
   constructor(settings: ClusterSettings, log: Log) {
     this.#settings = settings;
@@ -62,6 +65,7 @@ export class WiredFeed {
       version: versionOfInstallation(),
       onFault: (fault) => this.#onFault(fault),
       onReplace: (detail) => this.#restart(detail),
+      onBroken: (id) => this.#noteBroken(id),
     });
     if (opened.kind === 'fault') {
       throw new StartFault(opened.detail, opened.code === 'cluster_refused' ? EXIT_SETTINGS : 1);
@@ -86,11 +90,16 @@ export class WiredFeed {
   status(): AssetStatus {
     const state = this.#feed?.state ?? { kind: 'away', detail: '' };
     const version = String(this.position);
-    if (state.kind === 'current' || state.kind === 'catching-up') return { state: 'ok', version, detail: state.kind };
+    if (state.kind === 'current' || state.kind === 'catching-up') {
+      const isRecent = performance.now() - this.#broken.atMs < BROKEN_SHOWN_MS;
+      const skipped = isRecent ? `; ${this.#broken.counted} broken entries of the shared store were skipped` : '';
+      return { state: 'ok', version, detail: `${state.kind}${skipped}` };
+    }
     const needsUpgrade = state.kind === 'stopped' && state.needsUpgrade === true;
     const detail = {
       loading: 'the data is being replaced by that of another node',
       away: 'the shared store does not answer; changes of other nodes are not seen, and none can be made',
+      mending: 'the stream of changes in the shared store is damaged, and is being founded again; changes wait',
       stopped: needsUpgrade ? NEEDS_UPGRADE : 'changes cannot be applied on this node, see the log',
     }[state.kind];
     return { state: 'broken', version, detail };
@@ -119,6 +128,12 @@ export class WiredFeed {
         read: () => feed.replicas?.live().length ?? 0,
       },
       {
+        name: 'gatehouse_feed_broken_entries_total',
+        help: 'Entries of the stream of changes that no node of the cluster wrote for their place, and that were skipped.',
+        kind: 'total',
+        read: () => feed.brokenEntries,
+      },
+      {
         name: 'gatehouse_feed_lag_seconds',
         help: 'Time from the append of a change to its application on this node, seconds.',
         kind: 'histogram',
@@ -139,6 +154,12 @@ export class WiredFeed {
     if (fault.code === 'store_stuck') reportFaults([fault], this.#log);
   }
 
+  #noteBroken(id: string): void {
+    this.#broken.counted++;
+    this.#broken.lastId = id;
+    this.#broken.atMs = performance.now();
+  }
+
   #restart(detail: string): void {
     this.#log.fatal(
       { detail },
@@ -147,8 +168,16 @@ export class WiredFeed {
     this.#log.flush(() => process.kill(process.pid, 'SIGKILL'));
   }
 
-  /** Logs each change of the state. */
+  /** Logs each change of the state, and broken entries at most twice a second. */
   #watch(): void {
+    const { counted, logged, lastId } = this.#broken;
+    if (counted > logged) {
+      this.#log.warn(
+        { entries: counted - logged, last: lastId },
+        'entries of the stream of changes were skipped: no node of this cluster wrote them for their place',
+      );
+      this.#broken.logged = counted;
+    }
     const state = this.#feed?.state ?? { kind: 'away' as const, detail: '' };
     const isWell = state.kind === 'current' || state.kind === 'catching-up';
     const detail = 'detail' in state ? state.detail : '';

@@ -13,6 +13,7 @@ import {
   takeTables,
   WANTED_MS,
 } from './snapshot-chunks.ts';
+import { readSigned, recordPlace } from './feed/signed-record.ts';
 import { extractionKey } from './store-keys.ts';
 
 const KEYS: SnapshotKeys = {
@@ -91,15 +92,17 @@ export class JobSnapshots {
   }
 
   async #look(): Promise<void> {
-    const { link, node, store } = this.#parts;
+    const { link, key, node, store } = this.#parts;
     if (this.#isTaking || this.#isClosed) return;
     const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, listOf);
     if (rows.kind === 'away' || rows.value.length === 0) return;
     const time = await askTime(link, KEYS.wanted);
     if (time.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
-      if (textOf(rows.value[at]) === node) continue;
-      const wanted = readWanted(textOf(rows.value[at + 1]));
+      const asking = textOf(rows.value[at]);
+      if (asking === node) continue;
+      const text = readSigned(key, recordPlace(KEYS.wanted, asking), textOf(rows.value[at + 1]));
+      const wanted = text === null ? null : readWanted(text);
       if (wanted === null || time.value - wanted.atMs > WANTED_MS || wanted.tables !== TABLES) continue;
       if (store.counters.get('jobLog') < wanted.atLeast) continue;
       await this.#give(wanted.id);
@@ -111,10 +114,10 @@ export class JobSnapshots {
     const { root, counters } = store;
     if (!(await claimGiving(this.#channel, node, id))) return;
     root.resetReadTxn();
-    const last = [counters.get('jobLog'), counters.get('jobNumbers')];
+    const about = [counters.get('jobLog'), counters.get('jobNumbers')];
     const transaction = root.useReadTransaction();
     try {
-      await giveTables(this.#channel, id, { tables: this.#tables, transaction, last });
+      await giveTables(this.#channel, id, { tables: this.#tables, transaction, about });
     } finally {
       transaction.done();
     }
@@ -128,7 +131,7 @@ export class JobSnapshots {
       return this.#setNumbers(0, 0);
     });
     if (taken.kind !== 'ok') return taken;
-    const [position = 0, jobs = 0] = taken.last.map(Number);
+    const [position = 0, jobs = 0] = taken.about.map(Number);
     return (await this.#setNumbers(position, jobs)) ?? { kind: 'ok', position };
   }
 

@@ -7,6 +7,7 @@ import { committed, fault, type StoreFault, writtenInSteps } from '../state/dura
 import type { Environment } from '../state/environment.ts';
 import type { Link } from './link.ts';
 import { ask, askTime, listOf } from './feed/feed-store.ts';
+import { recordPlace, signRecord } from './feed/signed-record.ts';
 
 /**
  * Copies of tables from one node to another, in encrypted chunks through the store. Who wants a copy asks for it under an id of this
@@ -26,7 +27,7 @@ export interface SnapshotKeys {
 /** The way of one kind of copies through the store. */
 export interface SnapshotChannel {
   readonly link: Link;
-  /** Encrypts the chunks. */
+  /** Encrypts the chunks and signs the requests. */
   readonly key: Uint8Array;
   readonly keys: SnapshotKeys;
   /** Whether this node stops. */
@@ -46,7 +47,8 @@ const SILENT_MS = 5_000;
 const POLL_MS = 10;
 /** Choice: a node that waits for the first chunk asks again so often. */
 const ASK_MS = 100;
-/** Name of the last chunk, which has no rows. */
+/** Name of the first chunk, which says what the copy contains, and of the last one, which is empty. */
+const BEGIN = 'begin';
 const END = 'end';
 const ROWS_PER_CLEAR = 10_000;
 
@@ -61,16 +63,17 @@ export async function claimGiving({ link, keys }: SnapshotChannel, node: string,
 }
 
 /**
- * Writes all rows of the tables as the transaction sees them, and then `last`. `beforeChunk` may wait. Returns false if nobody takes them
+ * Writes `about`, and then all rows of the tables as the transaction sees them. `beforeChunk` may wait. Returns false if nobody takes them
  * any more, or this node stops.
  */
 export async function giveTables(
   channel: SnapshotChannel,
   id: string,
-  { tables, transaction, last }: Given,
+  { tables, transaction, about }: Given,
   beforeChunk: () => Promise<void> | void = () => {},
 ): Promise<boolean> {
-  let index = 0;
+  if (!(await pushChunk(channel, id, 0, BEGIN, about))) return false;
+  let index = 1;
   for (const table of tables) {
     for (let after: Buffer | null = null; ;) {
       await beforeChunk();
@@ -81,7 +84,7 @@ export async function giveTables(
       after = read;
     }
   }
-  return pushChunk(channel, id, index, END, last);
+  return pushChunk(channel, id, index, END, []);
 }
 
 /** What a node asks for. */
@@ -89,19 +92,19 @@ export interface Wish {
   /** Version of the tables that it reads. */
   readonly tables: number;
   /** The position that the copy must have reached. */
-  readonly atLeast?: number;
+  readonly atLeast: unknown;
 }
 
 export interface Given {
   readonly tables: readonly SnapshotTable[];
   readonly transaction: Transaction;
-  /** Content of the last chunk. */
-  readonly last: readonly unknown[];
+  /** Content of the first chunk: the position that the rows have. */
+  readonly about: readonly unknown[];
 }
 
 export type Taken =
-  /** All rows are written. `last` is the content of the last chunk. */
-  | { readonly kind: 'ok'; readonly last: readonly unknown[] }
+  /** All rows are written. `about` is the content of the first chunk. */
+  | { readonly kind: 'ok'; readonly about: readonly unknown[] }
   /** No node gave anything. */
   | { readonly kind: 'none' }
   /** The giver ended, or this node stops. */
@@ -110,37 +113,42 @@ export type Taken =
 
 /**
  * Asks the other nodes for a copy under a new id, and replaces the rows of the tables by it. `onBegin` is called before the first row
- * changes.
+ * changes, with what the giver says about the copy; after a fault nothing changes. Chunks are encrypted for this request: whatever else
+ * lies in their place, such as those of an earlier copy, is passed over.
  */
 export async function takeTables(
   channel: SnapshotChannel,
   node: string,
   request: Wish,
   { root, tables }: { readonly root: Environment; readonly tables: readonly SnapshotTable[] },
-  onBegin: () => Promise<StoreFault | null> = () => Promise.resolve(null),
+  onBegin: (about: readonly unknown[]) => Promise<StoreFault | null>,
 ): Promise<Taken> {
   const id = randomUUID();
+  let about: readonly unknown[] = [];
   let heardMs = performance.now();
   try {
     for (let index = 0; !channel.isStopping();) {
       if (index === 0) await want(channel, node, { ...request, id });
       const sealed = await popChunk(channel, id);
-      if (sealed === null) {
+      const plain = sealed === null ? null : decrypt(channel.key, sealed, chunkContext(channel.keys, id, index));
+      if (plain === null) {
         const silentMs = performance.now() - heardMs;
         if (silentMs > (index === 0 ? SILENT_MS : SILENT_MS * 2)) return { kind: index === 0 ? 'none' : 'interrupted' };
         await sleep(index === 0 ? ASK_MS : POLL_MS);
         continue;
       }
       heardMs = performance.now();
-      const plain = decrypt(channel.key, sealed, chunkContext(channel.keys, id, index));
-      if (plain === null) return fault('cluster_refused', 'a chunk of a snapshot cannot be decrypted');
-      const [, name, rows] = unpack(plain);
-      const content: readonly unknown[] = Array.isArray(rows) ? rows : [];
-      const failed = index++ === 0 ? ((await onBegin()) ?? (await clearTables(root, tables))) : null;
-      if (failed !== null) return failed;
-      if (name === END) return { kind: 'ok', last: content };
+      const [, name, content] = unpack(plain);
+      const rows: readonly unknown[] = Array.isArray(content) ? content : [];
+      if (index++ === 0) {
+        about = rows;
+        const failed = (await onBegin(about)) ?? (await clearTables(root, tables));
+        if (failed !== null) return failed;
+        continue;
+      }
+      if (name === END) return { kind: 'ok', about };
       const table = tables.find((one) => one.name === name);
-      const written = await writeChunk(root, table, content);
+      const written = await writeChunk(root, table, rows);
       if (written !== null) return written;
     }
     return { kind: 'interrupted' };
@@ -214,14 +222,15 @@ async function writeChunk(
 }
 
 async function want(
-  { link, keys }: SnapshotChannel,
+  { link, key, keys }: SnapshotChannel,
   node: string,
   request: Wish & { readonly id: string },
 ): Promise<void> {
   // Givers compare the time with theirs, and the clock of a node may be minutes off.
   const time = await askTime(link, keys.wanted);
   if (time.kind === 'away') return;
-  const record = JSON.stringify({ ...request, atMs: Math.round(time.value) });
+  const text = JSON.stringify({ ...request, atMs: Math.round(time.value) });
+  const record = signRecord(key, recordPlace(keys.wanted, node), text);
   await ask(link, { key: keys.wanted, args: ['HSET', keys.wanted, node, record] }, Number);
 }
 

@@ -10,6 +10,8 @@ export interface FeedPosition {
   readonly number: number;
   /** Token of that change; it distinguishes two changes that got the same number. Empty before the first one. */
   readonly last: string;
+  /** How often the stream had been founded. 0 in rows of builds that did not count it. */
+  readonly term: number;
   /** A snapshot is being loaded: the tables are incomplete, and the position is where the data was before. */
   readonly isLoading: boolean;
 }
@@ -28,13 +30,14 @@ export class FeedPositions {
   read(transaction?: Transaction): FeedPosition | null {
     const stored = transaction === undefined ? this.#table.getBinary(KEY) : this.#table.get(KEY, { transaction });
     if (stored === undefined) return null;
-    const [cluster, number, last, isLoading] = unpack(withoutSum(stored));
-    return { cluster: String(cluster), number: Number(number), last: String(last), isLoading: isLoading === true };
+    const [cluster, number, last, isLoading, term = 0] = unpack(withoutSum(stored));
+    const place = { cluster: String(cluster), number: Number(number), last: String(last), term: Number(term) };
+    return { ...place, isLoading: isLoading === true };
   }
 
   /** Must be called inside the transaction or batch of the change that it describes. */
-  put({ cluster, number, last, isLoading }: FeedPosition): void {
-    const value = withSum(KEY, pack([cluster, number, last, isLoading]));
+  put({ cluster, number, last, term, isLoading }: FeedPosition): void {
+    const value = withSum(KEY, pack([cluster, number, last, isLoading, term]));
     // Inside a batch, the promise rejects with the same error as the batch.
     Promise.resolve(this.#table.put(KEY, value)).catch(() => {});
   }

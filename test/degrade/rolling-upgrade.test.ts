@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decrypt } from '../../src/kernel/encryption.ts';
 import { unpack } from '../../src/kernel/pack.ts';
 import { CLUSTER_VALUES_PURPOSE } from '../../src/cluster/encrypted-values.ts';
-import { CHANGES_KEY } from '../../src/cluster/feed/feed-keys.ts';
+import { openEntry } from '../../src/cluster/feed/change-chain.ts';
+import { HEAD_KEY } from '../../src/cluster/feed/feed-keys.ts';
+import { firstFrom, readAfter } from '../../src/cluster/feed/feed-store.ts';
 import { deriveKey } from '../../src/state/master-key.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { CLUSTER_MASTER_KEY, type Nodes, startNodes } from '../support/cluster.ts';
@@ -139,14 +140,14 @@ async function versionWritten(): Promise<number> {
     CLUSTER_VALUES_PURPOSE,
   );
   const link = await linkTo(redis.url);
-  const args = ['XREVRANGE', CHANGES_KEY, '+', '-', 'COUNT', '20'];
-  const [sent] = await link.send([{ key: CHANGES_KEY, args }], 5_000);
+  const cluster = String(await redis.command('HGET', HEAD_KEY, 'id'));
+  const oldest = await firstFrom(link, 0);
+  if (oldest.kind !== 'ok' || oldest.value === null) throw new Error('the stream cannot be read');
+  const entries = await readAfter(link, { number: oldest.value.number - 1, part: null });
   await link.close();
-  const entries = sent?.kind === 'reply' ? (sent.reply as readonly (readonly [Buffer, readonly Buffer[]])[]) : [];
-  for (const [, fields] of entries) {
-    const valueOf = (name: string): Buffer => fields[fields.findIndex((field) => String(field) === name) + 1] as Buffer;
-    const plain = decrypt(key, fields.at(-1) as Buffer, `${CHANGES_KEY}/${String(valueOf('t'))}/0`);
-    const [kind, version] = plain === null ? [] : unpack(plain);
+  const opened = entries.kind === 'ok' ? entries.value.map((entry) => openEntry(key, cluster, entry)) : [];
+  for (const entry of opened.toReversed()) {
+    const [kind, version] = entry === null ? [] : unpack(entry.plain);
     if (kind === 'list.put') return Number(version);
   }
   throw new Error('no list entry is in the stream');

@@ -35,7 +35,8 @@ export function addCluster(cli: Cli): void {
   cluster
     .command('leave')
     .description('make the data directory work alone, with all its data; the server must be stopped')
-    .action(() => cli.run(() => leave(cli)));
+    .option('--force', 'from any state, also with incomplete data', false)
+    .action(({ force }: { readonly force: boolean }) => cli.run(() => leave(cli, force)));
 }
 
 async function showStatus(link: Link): Promise<Outcome> {
@@ -102,10 +103,10 @@ async function join(cli: Cli, link: Link, isReplacing: boolean): Promise<Outcome
   return ok({ next_start: prospect.will, moved_to: prospect.aside }, `${PROSPECTS[prospect.will]}${moved}`);
 }
 
-async function leave(cli: Cli): Promise<Outcome> {
+async function leave(cli: Cli, isForced: boolean): Promise<Outcome> {
   makeFilesPrivate();
   const { dataDir } = cli.globals();
-  const left = await leaveCluster(dataDir);
+  const left = await leaveCluster(dataDir, isForced);
   if (left.kind === 'fault') return failureOf(left);
   if (!left.was) return ok({ left: false }, `${dataDir} is in no cluster; nothing was changed.`);
   // The others also notice by themselves that the node is gone.

@@ -13,6 +13,7 @@ import { Slices, type Turns } from '../../state/turns.ts';
 
 /** A change of the stream, decrypted. */
 export interface Arrived {
+  readonly term: number;
   readonly number: number;
   readonly token: string;
   readonly atMs: number;
@@ -126,7 +127,8 @@ export class ChangeApplier {
   #putPosition(arrived: Arrived | undefined): void {
     if (arrived === undefined) return;
     const { positions, cluster } = this.#parts;
-    positions.put({ cluster, number: arrived.number, last: arrived.token, isLoading: false });
+    const { term, number, token } = arrived;
+    positions.put({ cluster, term, number, last: token, isLoading: false });
   }
 
   /** Revocations are synced to their file before they are applied, as `LmdbFeed` does. */

@@ -1,11 +1,10 @@
 import { unreachable } from '../../kernel/brand.ts';
-import { decrypt, encrypt } from '../../kernel/encryption.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
 import type { ChangeFormat, ChangeFormats } from '../../state/change-formats.ts';
 import type { Change, ChangeKind } from '../../state/changes.ts';
 import { requestKey, rowKey } from '../../state/request-rows.ts';
-import { CHANGES_KEY } from './feed-keys.ts';
+import type { Verified } from './change-chain.ts';
 
 /**
  * Choice: items of a long change in one entry of the stream: some 15 KB, and 0.1 ms of the main thread to pack or unpack. The parts of a
@@ -52,22 +51,16 @@ export async function packChange(
 export type Unpacked =
   | { readonly kind: 'change'; readonly change: Change; readonly origin: Origin }
   /** A newer build wrote it. */
-  | { readonly kind: 'unknown'; readonly what: string; readonly version: number }
-  /** Not written with this cluster's key, or not for this place in the stream. */
-  | { readonly kind: 'foreign' };
+  | { readonly kind: 'unknown'; readonly what: string; readonly version: number };
 
 /** Reads the parts of a change. */
 export async function unpackChange(
-  key: Buffer,
-  token: string,
-  parts: readonly Buffer[],
+  parts: readonly Pick<Verified, 'plain'>[],
   formats: ChangeFormats,
   slices?: CommitSlices,
 ): Promise<Unpacked> {
   const [first, ...others] = parts;
-  const head = first === undefined ? null : open(key, token, 0, first);
-  if (head === null) return { kind: 'foreign' };
-  const [kind, version, by, nowMs, fields] = head;
+  const [kind, version, by, nowMs, fields] = first === undefined ? [] : unpack(first.plain);
   const name = String(kind);
   const format = formats[name];
   if (format === undefined || Number(version) > format.version) {
@@ -77,31 +70,15 @@ export async function unpackChange(
   const long = LONG_FIELDS[name as ChangeKind];
   if (long !== undefined && others.length > 0) {
     const items = [...(all[long] as readonly unknown[])];
-    for (const [at, sealed] of others.entries()) {
+    for (const { plain } of others) {
       if (slices?.isOver === true) await slices.begin();
-      const more = open(key, token, at + 1, sealed);
-      if (more === null) return { kind: 'foreign' };
-      items.push(...more);
+      items.push(...unpack(plain));
     }
     all = { ...all, [long]: items };
   }
   for (let at = Number(version); at < format.version; at++) all = format.up[at]?.(all) ?? all;
   const change = { ...all, kind: name } as unknown as Change;
   return { kind: 'change', change, origin: { by: String(by) as Actor, nowMs: Number(nowMs) } };
-}
-
-/** The token is part of the context, so that an entry cannot be moved, and no part of it exchanged. */
-export function sealPart(key: Buffer, token: string, part: number, plain: Buffer): Buffer {
-  return encrypt(key, plain, contextOf(token, part));
-}
-
-function open(key: Buffer, token: string, part: number, sealed: Buffer): readonly unknown[] | null {
-  const plain = decrypt(key, sealed, contextOf(token, part));
-  return plain === null ? null : unpack(plain);
-}
-
-function contextOf(token: string, part: number): string {
-  return `${CHANGES_KEY}/${token}/${part}`;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
 import { Slices, type Turns } from '../../state/turns.ts';
 import type { Link } from '../link.ts';
 import { claimGiving, giveTables, type SnapshotChannel, type SnapshotKeys, takeTables } from '../snapshot-chunks.ts';
+import { type ChainPosition, isLater } from './change-chain.ts';
 import { chunksKey, giverKey, WANTED_KEY } from './feed-keys.ts';
 import type { Wanted } from './replicas.ts';
 
@@ -42,10 +43,10 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: W
   const transaction = root.useReadTransaction();
   try {
     const position = positions.read(transaction);
-    if (position === null || position.isLoading) return false;
-    const { cluster, number, last } = position;
+    if (position === null || position.isLoading || isLater(wanted.atLeast, position)) return false;
+    const { cluster, number, last, term } = position;
     const slices = new Slices(turns);
-    const given = { tables: openChangeTables(root), transaction, last: [cluster, number, last] };
+    const given = { tables: openChangeTables(root), transaction, about: [cluster, number, last, term] };
     return await giveTables(channel, id, given, () => slices.begin());
   } finally {
     transaction.done();
@@ -55,21 +56,41 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: W
 export type Taken = { readonly kind: 'ok'; readonly position: FeedPosition } | StoreFault;
 
 /**
- * Replaces the tables by a snapshot of another node. If it fails or the process ends meanwhile, the position says that the tables are
- * incomplete, and the next call starts again.
+ * Replaces the tables by a snapshot of another node that is not earlier than `atLeast`. As long as none has arrived the tables stay as they
+ * are. If it fails or the process ends within it, the position says that the tables are incomplete, and the next call starts again.
  */
-export async function takeSnapshot(parts: SnapshotParts, node: string, cluster: string): Promise<Taken> {
+export async function takeSnapshot(
+  parts: SnapshotParts,
+  node: string,
+  cluster: string,
+  atLeast: Pick<ChainPosition, 'term' | 'number'>,
+): Promise<Taken> {
   const { root, positions } = parts;
-  const begun = await durably(root, () => positions.put({ cluster, number: 0, last: '', isLoading: true }));
-  if (begun.kind === 'fault') return begun;
   const tables = openChangeTables(root);
-  const taken = await takeTables(channelOf(parts), node, { tables: parts.tables }, { root, tables });
+  const request = { tables: parts.tables, atLeast: { term: atLeast.term, number: atLeast.number } };
+  const taken = await takeTables(channelOf(parts), node, request, { root, tables }, async (about) => {
+    const { cluster: from, term, number } = positionOf(about);
+    if (from !== cluster || isLater(atLeast, { term, number })) return EARLIER;
+    const begun = await durably(root, () => positions.put({ cluster, term: 0, number: 0, last: '', isLoading: true }));
+    return begun.kind === 'fault' ? begun : null;
+  });
   if (taken.kind === 'fault') return taken;
   if (taken.kind !== 'ok') return fault('cluster_unavailable', noGiver(parts.tables));
-  const [id, number, last] = taken.last;
-  const position = { cluster: String(id), number: Number(number), last: String(last), isLoading: false };
+  const position = positionOf(taken.about);
   const written = await durably(root, () => positions.put(position));
   return written.kind === 'fault' ? written : { kind: 'ok', position };
+}
+
+const EARLIER = fault('cluster_unavailable', 'a node gave a snapshot that is earlier than the data of this one');
+
+function positionOf([cluster, number, last, term]: readonly unknown[]): FeedPosition {
+  return {
+    cluster: String(cluster),
+    number: Number(number),
+    last: String(last),
+    term: Number(term),
+    isLoading: false,
+  };
 }
 
 function channelOf({ link, key }: SnapshotParts): SnapshotChannel {

@@ -1,11 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unreachable } from '../../kernel/brand.ts';
 import type { ChangeFormats } from '../../state/change-formats.ts';
 import type { StoreFault } from '../../state/durable.ts';
 import type { FeedPosition } from '../../state/feed-position.ts';
 import type { Link } from '../link.ts';
+import { ChangeChain, type ChainPosition, type StreamEntry, type Verified } from './change-chain.ts';
 import type { Arrived, ChangeApplier } from './change-applier.ts';
 import { unpackChange } from './change-codec.ts';
-import { found, type Head, isRemovedAfter, readAfter, readHead, restore, type StreamEntry } from './feed-store.ts';
+import {
+  type After,
+  extend,
+  found,
+  headProof,
+  type Look,
+  lookAt,
+  readAfter,
+  type StoredEntry,
+  waitAfter,
+} from './feed-store.ts';
+import { judgeStream } from './stream-state.ts';
 
 export type ReadState =
   /** All changes that the store had at the last look are applied. */
@@ -13,6 +26,8 @@ export type ReadState =
   | { readonly kind: 'catching-up' }
   /** The tables are replaced by a snapshot. */
   | { readonly kind: 'loading' }
+  /** The stream is not what the nodes have written; the furthest node mends it, and changes wait for that. */
+  | { readonly kind: 'mending'; readonly detail: string }
   /** Changes cannot be applied here; tried again until they can. */
   | {
       readonly kind: 'stopped';
@@ -31,15 +46,27 @@ export interface ReaderParts {
   readonly formats: ChangeFormats;
   readonly check: string;
   readonly format: string;
+  /** How long the other nodes have to report how far they are, before the furthest one founds the stream again. */
+  readonly foundWaitMs?: number;
   readonly applier: ChangeApplier;
+  /** Called for each change when it is read. */
+  readonly onRead: (token: string) => void;
   /** Called for each change when it is visible, in order. */
   readonly onApplied: (arrived: Arrived, outcome: unknown, durable: Promise<StoreFault | null>) => void;
   readonly onState: (state: ReadState) => void;
   readonly onFault: (fault: StoreFault) => void;
-  /** Whether no other live node of the cluster has applied more; asked after the store was lost. */
-  readonly isFurthest: (number: number) => Promise<boolean>;
-  /** The position is no longer in the stream, or the stream is another one: gets the tables of another node. Null: the reader ends. */
-  readonly replace: (detail: string) => Promise<FeedPosition | StoreFault | null>;
+  /** Called once for each entry that no node of the cluster wrote for its place. It is skipped. */
+  readonly onBroken: (entry: StoredEntry) => void;
+  /** Called with the term of the stream that this node follows from now on. */
+  readonly onTerm: (position: ChainPosition) => Promise<void>;
+  /** Whether no other live node of the cluster is later, or as far with a lower id. */
+  readonly isFurthest: (position: ChainPosition) => Promise<boolean>;
+  readonly isAlive: (cluster: string) => boolean;
+  /**
+   * This node's changes do not lead to those of the stream: gets the tables of a live node that is later. Resolves to a text that says why
+   * not, as long as there is none or it is not this node's turn. Null: the reader ends.
+   */
+  readonly replace: (detail: string, position: ChainPosition) => Promise<FeedPosition | StoreFault | string | null>;
 }
 
 const CHECK_MS = 1_000;
@@ -47,36 +74,54 @@ const RETRY_MS = 100;
 /** Choice: the newest changes that a node can put back after the store has lost them. */
 const TAIL_ENTRIES_MAX = 1_000;
 const TAIL_BYTES_MAX = 4_194_304;
-/** Choice: time in which the other nodes report how far they are, before the furthest one founds the cluster again. */
+/** Choice: three reports of each node. */
 const FOUND_WAIT_MS = 1_500;
+/** Choice: entries of which it is known that they were counted. */
+const BROKEN_KNOWN_MAX = 10_000;
 
-/** Reads the stream in order and applies each change once. Never skips one. */
+/**
+ * Reads the stream in order and applies each change once. Never skips one. Whatever else is in the stream is skipped, and never ends the
+ * process: it only keeps changes from being appended, until the furthest of the live nodes has founded the stream again.
+ */
 export class FeedReader {
   readonly #parts: ReaderParts;
   readonly #cluster: string;
-  #number: number;
-  #last: string;
-  /** Parts of the next change, of which some are still missing. */
-  #open: StreamEntry[] = [];
+  /** The last change that was applied. */
+  #applied: ChainPosition;
+  /** What was read, applied or not. */
+  readonly #chain: ChangeChain<StoredEntry>;
   /** Complete changes that wait for their application. */
-  #complete: (readonly StreamEntry[])[] = [];
+  #complete: (readonly Verified<StoredEntry>[])[] = [];
   #tail: StreamEntry[] = [];
   #tailBytes = 0;
+  #newest = 0;
   #isLost = false;
+  /** Of a change in the stream that does not follow; 0 without one. */
+  #strayNumber = 0;
+  #checkedMs = Number.NEGATIVE_INFINITY;
+  /** `performance.now()` when the present damage was first seen. */
+  #damagedMs: number | null = null;
+  readonly #brokenKnown = new Set<string>();
   #isClosed = false;
   #running: Promise<void> | null = null;
   /** Waits for entries, and touches no table when it is closed meanwhile. */
   #isWaiting = false;
 
-  constructor(parts: ReaderParts, { cluster, number, last }: FeedPosition) {
+  constructor(parts: ReaderParts, { cluster, number, last, term }: FeedPosition) {
     this.#parts = parts;
     this.#cluster = cluster;
-    this.#number = number;
-    this.#last = last;
+    this.#applied = { number, last, term };
+    this.#chain = new ChangeChain(parts.key, cluster, { number, last });
   }
 
-  get number(): number {
-    return this.#number;
+  /** The last change that was applied. */
+  get position(): ChainPosition {
+    return this.#applied;
+  }
+
+  /** The last change that was read. */
+  get tip(): Pick<ChainPosition, 'number' | 'last'> {
+    return { number: this.#chain.number, last: this.#chain.last };
   }
 
   start(): void {
@@ -94,61 +139,55 @@ export class FeedReader {
   }
 
   async #run(): Promise<void> {
-    let checkedMs = Number.NEGATIVE_INFINITY;
-    let newest = 0;
     while (!this.#isClosed) {
-      if (this.#isLost || performance.now() - checkedMs >= CHECK_MS) {
-        const head = await this.#check();
-        if (head === null) {
+      if (this.#isLost || performance.now() - this.#checkedMs >= CHECK_MS) {
+        if (!(await this.#check())) {
           await sleep(RETRY_MS);
           continue;
         }
-        this.#isLost = false;
-        newest = head.number;
-        checkedMs = performance.now();
       }
-      if (this.#number < newest) this.#parts.onState({ kind: 'catching-up' });
-      else this.#parts.onState({ kind: 'current' });
+      this.#parts.onState({ kind: this.#chain.number < this.#newest ? 'catching-up' : 'current' });
       this.#isWaiting = true;
-      const read = await readAfter(this.#parts.waiting, ...this.#from());
+      const read = await waitAfter(this.#parts.waiting, this.#after);
       this.#isWaiting = false;
       if (this.#isClosed) return;
       if (read.kind === 'away') {
-        this.#parts.onState({ kind: 'away', detail: read.detail });
-        checkedMs = Number.NEGATIVE_INFINITY;
+        this.#isLost = true;
+        if (read.what !== 'refused') this.#parts.onState({ kind: 'away', detail: read.detail });
         await sleep(RETRY_MS);
-      } else if (!this.#collect(read.value) || (read.value.length === 0 && (await this.#isBehindStream(newest)))) {
-        await this.#replace('the changes after its position are no longer in the stream');
-      } else await this.#applyAll();
+      } else {
+        if (!this.#collect(read.value)) this.#isLost = true;
+        await this.#applyAll();
+      }
     }
   }
 
-  /** Asks whether the changes up to `newest` are gone, after a read that found none. */
-  async #isBehindStream(newest: number): Promise<boolean> {
-    if (this.#number >= newest) return false;
-    const removed = await isRemovedAfter(this.#parts.waiting, ...this.#from());
-    return removed.kind === 'ok' && removed.value;
+  get #after(): After {
+    return this.#chain.lastPart ?? { number: this.#chain.number, part: null };
   }
 
-  #from(): [number: number, part: number | null] {
-    const last = this.#open.at(-1);
-    return last === undefined ? [this.#number, null] : [last.number, last.part];
-  }
-
-  /** Returns false if the entries do not continue what was applied. */
-  #collect(entries: readonly StreamEntry[]): boolean {
+  /** Takes the entries that continue what was read. Returns whether all do. */
+  #collect(entries: readonly StoredEntry[]): boolean {
+    let areSound = true;
+    this.#strayNumber = 0;
     for (const entry of entries) {
-      const before = this.#complete.at(-1)?.[0];
-      const number = (before?.number ?? this.#number) + 1;
-      const previous = before?.token ?? this.#last;
-      const { length } = this.#open;
-      if (entry.number !== number || entry.part !== length || entry.previous !== previous) return false;
-      this.#open.push(entry);
-      if (entry.part + 1 < entry.parts) continue;
-      this.#complete.push(this.#open);
-      this.#open = [];
+      const link = this.#chain.take(entry);
+      if (link.kind === 'complete') {
+        this.#complete.push(link.parts);
+        this.#parts.onRead(entry.token);
+        this.#strayNumber = 0;
+      } else if (link.kind === 'astray') this.#strayNumber ||= link.number;
+      else if (link.kind === 'broken') this.#noteBroken(entry);
+      areSound &&= link.kind === 'complete' || link.kind === 'open';
     }
-    return true;
+    return areSound;
+  }
+
+  #noteBroken(entry: StoredEntry): void {
+    const id = `${entry.number}-${entry.part}`;
+    if (this.#brokenKnown.has(id)) return;
+    if (this.#brokenKnown.size < BROKEN_KNOWN_MAX) this.#brokenKnown.add(id);
+    this.#parts.onBroken(entry);
   }
 
   /** Applies the complete changes, however long that takes. */
@@ -168,43 +207,37 @@ export class FeedReader {
       for (const outcome of applied.outcomes) {
         const one = arrived.shift();
         if (one === undefined) break;
-        this.#number = one.number;
-        this.#last = one.token;
+        this.#applied = { term: this.#applied.term, number: one.number, last: one.token };
         this.#keep(this.#complete.shift() ?? []);
         this.#parts.onApplied(one, outcome, applied.durable);
       }
     }
   }
 
-  /** Decrypts the complete changes up to one that this build cannot read. */
+  /** Reads the complete changes up to one that this build does not know. */
   async #decode(): Promise<Arrived[]> {
     const arrived: Arrived[] = [];
+    const { term } = this.#applied;
     for (const entries of this.#complete) {
       const [first] = entries;
       if (first === undefined) break;
       const { number, token, atMs } = first;
-      const { key, formats } = this.#parts;
-      const read = await unpackChange(
-        key,
-        token,
-        entries.map(({ data }) => data),
-        formats,
-      );
+      const read = await unpackChange(entries, this.#parts.formats);
       if (read.kind === 'change') {
-        arrived.push({ number, token, atMs, change: read.change, origin: read.origin });
+        arrived.push({ term, number, token, atMs, change: read.change, origin: read.origin });
         continue;
       }
       if (arrived.length === 0) {
-        const needsUpgrade = read.kind === 'unknown';
-        this.#parts.onState({ kind: 'stopped', detail: unreadable(number, read), needsUpgrade });
+        const detail = `change ${number} (${read.what}, version ${read.version}) was written by a newer build; upgrade this node`;
+        this.#parts.onState({ kind: 'stopped', detail, needsUpgrade: true });
       }
       break;
     }
     return arrived;
   }
 
-  #keep(entries: readonly StreamEntry[]): void {
-    for (const entry of entries) {
+  #keep(entries: readonly Verified<StoredEntry>[]): void {
+    for (const { plain: _plain, ...entry } of entries) {
       this.#tail.push(entry);
       this.#tailBytes += entry.data.length;
     }
@@ -217,76 +250,113 @@ export class FeedReader {
     }
   }
 
-  /** Compares the store with this node. Returns its head when the next read may begin; null to look again. */
-  async #check(): Promise<Head | null> {
-    const read = await readHead(this.#parts.link);
-    if (read.kind === 'away') {
-      this.#parts.onState({ kind: 'away', detail: read.detail });
-      return null;
+  /** Compares the store with this node. Returns whether the next read may begin. */
+  async #check(): Promise<boolean> {
+    const { key, format, isAlive, onState } = this.#parts;
+    // Parts of a change that is not complete are read again: the rest may never come.
+    this.#chain.reset(this.tip);
+    const looked = await lookAt(this.#parts.link, this.#chain.number);
+    if (looked.kind === 'away') {
+      onState({ kind: 'away', detail: looked.detail });
+      return false;
     }
-    const head = read.value;
-    if (head === null) return this.#foundAgain();
-    if (head.cluster !== this.#cluster) {
-      this.#parts.onState({ kind: 'stopped', detail: `the store belongs to another cluster now (${head.cluster})` });
-      return null;
+    const own = { ...this.#applied, ...this.tip };
+    const tail = [...this.#tail, ...this.#complete.flat()];
+    const state = judgeStream(looked.value, { key, cluster: this.#cluster, format, own, tail, isAlive });
+    switch (state.kind) {
+      case 'sound':
+        return this.#goOn(looked.value, state.newest, state.term);
+      case 'shorter':
+        await extend(this.#parts.link, this.#cluster, state.after, state.missing);
+        return false;
+      case 'damaged':
+      case 'astray':
+        return this.#mend(state.detail, looked.value, state.term, state.kind === 'astray');
+      case 'foreign':
+        onState({ kind: 'stopped', detail: state.detail });
+        return false;
+      case 'newer':
+        onState({ kind: 'stopped', detail: `a newer build founded the stream: ${state.detail}`, needsUpgrade: true });
+        return false;
+      default:
+        return unreachable(state);
     }
-    if (head.number < this.#number) return this.#putBack();
-    if (head.number > this.#number || head.last === this.#last) return head;
-    await this.#replace('the store has other changes than this node');
-    return null;
   }
 
-  /** The store has lost everything. The node that has applied most founds the cluster again, so nothing that it has is lost. */
-  async #foundAgain(): Promise<null> {
-    this.#parts.onState({ kind: 'away', detail: 'the store has lost the changes' });
-    await sleep(FOUND_WAIT_MS);
-    if (this.#isClosed || !(await this.#parts.isFurthest(this.#number))) return null;
-    await this.#foundBeforeTail();
-    return null;
+  /** The end of the stream is sound. What follows this node's changes may still be missing before it. */
+  async #goOn(look: Look, newest: number, term: number | null): Promise<boolean> {
+    if (term !== null && term > this.#applied.term) await this.#follow(term);
+    if (this.#strayNumber > 0) {
+      const detail = `changes before change ${this.#strayNumber} are no longer in the stream`;
+      return this.#mend(detail, look, term ?? 0, true);
+    }
+    this.#damagedMs = null;
+    this.#brokenKnown.clear();
+    this.#newest = newest;
+    this.#isLost = false;
+    this.#checkedMs = performance.now();
+    return true;
   }
 
-  /** The store has lost the newest changes, for example because a replica took over that did not have them yet. */
-  async #putBack(): Promise<null> {
-    const { link } = this.#parts;
-    const restored = await restore(link, this.#cluster, this.#tail);
-    if (restored.kind === 'ok' && Number(restored.value[1]) >= this.#number) return null;
-    // More is lost than this node can put back: the stream begins again with what it has.
-    if (restored.kind === 'ok' && (await this.#parts.isFurthest(this.#number))) await this.#foundBeforeTail();
-    return null;
+  /**
+   * Reads what can be read. Then the furthest of the live nodes founds the stream again, from what it has; one that is not takes the data of
+   * a later one if its changes do not lead to the stream's.
+   */
+  async #mend(detail: string, look: Look, term: number, isAstray: boolean): Promise<boolean> {
+    this.#damagedMs ??= performance.now();
+    this.#parts.onState({ kind: 'mending', detail });
+    const { number } = this.#chain;
+    const read = await readAfter(this.#parts.link, this.#after);
+    // A key of another type has no entries.
+    if (read.kind === 'ok') this.#collect(read.value);
+    await this.#applyAll();
+    if (this.#chain.number > number || this.#isClosed) return false;
+    if (isAstray) {
+      const replaced = await this.#parts.replace(detail, this.#applied);
+      if (typeof replaced !== 'string') {
+        await this.#takeOver(replaced, detail);
+        return false;
+      }
+      this.#parts.onState({ kind: 'mending', detail: `${detail}; ${replaced}` });
+    }
+    const { foundWaitMs = FOUND_WAIT_MS } = this.#parts;
+    if (performance.now() - this.#damagedMs < foundWaitMs) return false;
+    if (await this.#parts.isFurthest(this.#applied)) await this.#foundAgain(look, term);
+    return false;
   }
 
-  async #foundBeforeTail(): Promise<void> {
-    const { link, check, format } = this.#parts;
-    const oldest = this.#tail[0];
-    const at = oldest === undefined ? this.#number : oldest.number - 1;
-    const last = oldest === undefined ? this.#last : oldest.previous;
-    await found(link, { cluster: this.#cluster, check, format, number: at, last }, this.#number);
-    if (this.#tail.length > 0) await restore(link, this.#cluster, this.#tail);
+  /** In a new term, so that a copy of the stream as it was before is known to be one. */
+  async #foundAgain({ mark }: Look, provedTerm: number): Promise<void> {
+    const { link, key, check, format } = this.#parts;
+    const [oldest] = this.#tail;
+    const term = Math.max(this.#applied.term, provedTerm) + 1;
+    const number = oldest === undefined ? this.#applied.number : oldest.number - 1;
+    const last = oldest === undefined ? this.#applied.last : oldest.previous;
+    const head = { cluster: this.#cluster, check, format, term, number, last };
+    const made = await found(link, mark, { ...head, proof: headProof(key, head) }, this.#tail);
+    if (made.kind !== 'ok' || !made.value) return;
+    this.#chain.reset(this.#applied);
+    await this.#follow(term);
   }
 
-  async #replace(detail: string): Promise<void> {
-    this.#parts.onState({ kind: 'loading' });
-    const replaced = await this.#parts.replace(detail);
-    if (replaced === null) {
-      this.#isClosed = true;
-    } else if ('kind' in replaced) {
+  async #follow(term: number): Promise<void> {
+    this.#applied = { ...this.#applied, term };
+    await this.#parts.onTerm(this.#applied);
+  }
+
+  async #takeOver(replaced: FeedPosition | StoreFault | null, detail: string): Promise<void> {
+    if (replaced === null) this.#isClosed = true;
+    else if ('kind' in replaced) {
       this.#parts.onState({ kind: 'stopped', detail: `${detail}; ${replaced.detail}` });
-      await sleep(RETRY_MS);
     } else {
-      this.#number = replaced.number;
-      this.#last = replaced.last;
+      const { term, number, last } = replaced;
+      this.#applied = { term, number, last };
+      this.#chain.reset(replaced);
+      this.#complete = [];
       this.#tail = [];
       this.#tailBytes = 0;
+      this.#strayNumber = 0;
+      this.#damagedMs = null;
     }
-    this.#open = [];
-    this.#complete = [];
   }
-}
-
-function unreadable(
-  number: number,
-  read: { kind: 'unknown'; what: string; version: number } | { kind: 'foreign' },
-): string {
-  if (read.kind === 'foreign') return `change ${number} was not written by a node of this cluster`;
-  return `change ${number} (${read.what}, version ${read.version}) was written by a newer build; upgrade this node`;
 }

@@ -1,6 +1,8 @@
 import type { Argument, Command, Link, Reply, Sent } from '../link.ts';
+import type { ChainPosition, StreamEntry } from './change-chain.ts';
 import { CHANGES_KEY, HEAD_KEY } from './feed-keys.ts';
-import { APPEND, FOUND, RESTORE, TRIM } from './feed-scripts.ts';
+import { EXTEND, FOUND, LOOK, TRIM } from './feed-scripts.ts';
+import { proofOf } from './signed-record.ts';
 
 /** The stream of changes in the cluster's store, and its head. */
 
@@ -13,26 +15,38 @@ const ENTRIES_PER_READ = 100;
 /** The largest second half of an id. */
 const PART_MAX = '18446744073709551615';
 
-export interface Head {
+/** How the stream was founded: `number` and `last` are those before its first entry. */
+export interface Head extends ChainPosition {
   readonly cluster: string;
   readonly check: string;
   readonly format: string;
-  readonly number: number;
-  readonly last: string;
+  /** Shows that a node of the cluster wrote it. */
+  readonly proof: string;
 }
 
-/** One part of a change. */
-export interface StreamEntry {
-  readonly number: number;
-  readonly part: number;
-  readonly token: string;
-  /** Token of the change before. */
-  readonly previous: string;
+/** An entry with what the store adds to it, which is not authenticated. */
+export interface StoredEntry extends StreamEntry {
   /** Time at which it was appended, Unix ms, on the store's clock. */
   readonly atMs: number;
   readonly bytes: number;
-  readonly parts: number;
-  readonly data: Buffer;
+}
+
+/** What the store has, none of it authenticated. */
+export interface Look {
+  /** Changes with everything else here. */
+  readonly mark: string;
+  /** Whether there is anything in the place of the head. */
+  readonly hasHead: boolean;
+  readonly head: Head | null;
+  /** `stream`, `none`, or what somebody has put there. */
+  readonly kind: string;
+  /** Id of the entry that was last added. */
+  readonly lastId: string;
+  /** Id of the newest entry; empty without any. */
+  readonly topId: string;
+  readonly top: StoredEntry | null;
+  /** First part of the change with the number that was asked for. */
+  readonly own: StoredEntry | null;
 }
 
 export interface Away {
@@ -42,78 +56,85 @@ export interface Away {
 }
 
 export type Asked<T> = { readonly kind: 'ok'; readonly value: T } | Away;
-export type Answer = readonly [status: string, detail: string];
 
-export async function readHead(link: Link): Promise<Asked<Head | null>> {
-  const fields = ['id', 'check', 'format', 'number', 'last'];
-  return ask(link, { key: HEAD_KEY, args: ['HMGET', HEAD_KEY, ...fields] }, (reply) => headOf(listOf(reply)));
+/** `number`: the change of which the first part is wanted too. */
+export function lookAt(link: Link, number: number): Promise<Asked<Look>> {
+  return ask(link, script(LOOK, [String(number)]), lookOf);
 }
 
-/**
- * Founds the cluster if there is none, or one of this id with fewer changes than `applied`; returns its head, which is another one's if
- * that came first.
- */
+/** What a head proves. */
+export function headProof(key: Uint8Array, { cluster, format, term, number, last }: Omit<Head, 'proof'>): string {
+  return proofOf(key, HEAD_KEY, JSON.stringify([format, cluster, term, number, last]));
+}
+
+/** Founds the stream with these entries, in place of what is there, unless that is not what `mark` stands for any more. */
 export function found(
   link: Link,
-  { cluster, check, format, number, last }: Head,
-  applied = number,
-): Promise<Asked<Head | null>> {
-  const args = [cluster, check, format, String(number), last, String(applied)];
-  return ask(link, script(FOUND, args), (reply) => headOf(listOf(reply).slice(1)));
+  mark: string,
+  { cluster, check, format, term, number, last, proof }: Head,
+  entries: readonly StreamEntry[] = [],
+): Promise<Asked<boolean>> {
+  const head = [mark, cluster, check, format, String(term), String(number), last, proof];
+  return ask(link, script(FOUND, [...head, ...argumentsOf(entries)]), (reply) => Number(reply) === 1);
 }
 
-/** `changes`: the encrypted parts of each change. */
-export function append(
+export interface Extended {
+  readonly status: 'ok' | 'moved' | 'absent';
+  /** With `moved`: what the stream has after the given change. */
+  readonly after: readonly StoredEntry[];
+}
+
+/** Appends entries that follow the change `number` with the token `last`, if that is the newest one. */
+export function extend(
   link: Link,
   cluster: string,
-  writer: { readonly run: string; readonly batch: number; readonly applied: number },
-  changes: readonly (readonly Buffer[])[],
-): Promise<Asked<Answer>> {
-  const args: Argument[] = [cluster, writer.run, String(writer.batch), String(writer.applied)];
-  for (const parts of changes) args.push(String(parts.length), ...parts);
-  return ask(link, script(APPEND, args), answerOf);
+  { number, last }: Pick<ChainPosition, 'number' | 'last'>,
+  entries: readonly StreamEntry[],
+): Promise<Asked<Extended>> {
+  return ask(link, script(EXTEND, [cluster, String(number), last, ...argumentsOf(entries)]), (reply) => {
+    const [status, after] = listOf(reply);
+    return { status: textOf(status) as Extended['status'], after: listOf(after).map(entryOf) };
+  });
 }
 
-export function restore(link: Link, cluster: string, entries: readonly StreamEntry[]): Promise<Asked<Answer>> {
-  const args: Argument[] = [cluster];
-  for (const { number, part, token, previous, atMs, bytes, parts, data } of entries)
-    args.push(String(number), String(part), token, previous, String(atMs), String(bytes), String(parts), data);
-  return ask(link, script(RESTORE, args), answerOf);
+function argumentsOf(entries: readonly StreamEntry[]): readonly Argument[] {
+  const args: Argument[] = [];
+  for (const { number, part, token, previous, parts, data } of entries)
+    args.push(String(number), String(part), token, previous, String(parts), data);
+  return args;
 }
 
 export function trim(link: Link, cluster: string, before: number): Promise<Asked<number>> {
   return ask(link, script(TRIM, [cluster, String(before)]), Number);
 }
 
-/** Waits until there are parts after one, for half a second at most. `part` is null for the last one of the change. */
-export function readAfter(waiting: Link, number: number, part: number | null): Promise<Asked<readonly StreamEntry[]>> {
-  const from = `${number}-${part ?? PART_MAX}`;
-  const head = ['XREAD', 'COUNT', String(ENTRIES_PER_READ), 'BLOCK', String(BLOCK_MS), 'STREAMS', CHANGES_KEY, from];
-  return ask(waiting, { key: CHANGES_KEY, args: head }, entriesOfRead, BLOCK_MS + 2 * FEED_DEADLINE_MS);
+/** Where a read begins: after a part, or after a whole change with `part` null. */
+export interface After {
+  readonly number: number;
+  readonly part: number | null;
+}
+
+/** Waits until there are parts after one, for half a second at most. */
+export function waitAfter(waiting: Link, after: After): Promise<Asked<readonly StoredEntry[]>> {
+  const head = ['XREAD', 'COUNT', String(ENTRIES_PER_READ), 'BLOCK', String(BLOCK_MS), 'STREAMS', CHANGES_KEY];
+  const command = { key: CHANGES_KEY, args: [...head, idOf(after)] };
+  return ask(waiting, command, entriesOfRead, BLOCK_MS + 2 * FEED_DEADLINE_MS);
+}
+
+/** The same without waiting. */
+export function readAfter(link: Link, after: After): Promise<Asked<readonly StoredEntry[]>> {
+  const args = ['XRANGE', CHANGES_KEY, `(${idOf(after)}`, '+', 'COUNT', String(ENTRIES_PER_READ)];
+  return ask(link, { key: CHANGES_KEY, args }, (reply) => listOf(reply).map(entryOf));
+}
+
+function idOf({ number, part }: After): string {
+  return `${number}-${part ?? PART_MAX}`;
 }
 
 /** Returns the first entry from a number on; null at the end. */
-export function firstFrom(link: Link, number: number): Promise<Asked<StreamEntry | null>> {
+export function firstFrom(link: Link, number: number): Promise<Asked<StoredEntry | null>> {
   const args = ['XRANGE', CHANGES_KEY, `${number}-0`, '+', 'COUNT', '1'];
   return ask(link, { key: CHANGES_KEY, args }, (reply) => listOf(reply).map(entryOf)[0] ?? null);
-}
-
-/**
- * Returns whether the store has later parts by its head, but not in its stream: somebody else has removed them. The head is read first, on
- * the same connection, so a part that is appended meanwhile cannot look removed.
- */
-export async function isRemovedAfter(link: Link, number: number, part: number | null): Promise<Asked<boolean>> {
-  const [head, first] = await link.send(
-    [
-      { key: HEAD_KEY, args: ['HMGET', HEAD_KEY, 'number'] },
-      { key: CHANGES_KEY, args: ['XRANGE', CHANGES_KEY, `(${number}-${part ?? PART_MAX}`, '+', 'COUNT', '1'] },
-    ],
-    FEED_DEADLINE_MS,
-  );
-  const newest = readSent(head, (reply) => Number(textOf(listOf(reply)[0])));
-  const isEmpty = readSent(first, (reply) => listOf(reply).length === 0);
-  if (newest.kind === 'away') return newest;
-  return isEmpty.kind === 'away' ? isEmpty : { kind: 'ok', value: newest.value > number && isEmpty.value };
 }
 
 export async function ask<T>(
@@ -160,29 +181,40 @@ export function textOf(reply: Reply | undefined): string {
   return Buffer.isBuffer(reply) ? reply.toString() : String(reply ?? '');
 }
 
-function answerOf(reply: Reply): Answer {
-  const [status, detail] = listOf(reply);
-  return [textOf(status), textOf(detail)];
+function lookOf(reply: Reply): Look {
+  const [mark, headType, head, kind, lastId, top, own] = listOf(reply);
+  return {
+    mark: textOf(mark),
+    hasHead: textOf(headType) !== 'none',
+    head: headOf(listOf(head)),
+    kind: textOf(kind),
+    lastId: textOf(lastId),
+    topId: textOf(listOf(top)[0]),
+    top: Array.isArray(top) ? entryOf(top as Reply) : null,
+    own: Array.isArray(own) ? entryOf(own as Reply) : null,
+  };
 }
 
-function headOf([id, check, format, number, last]: readonly Reply[]): Head | null {
+function headOf([id, check, format, term, number, last, proof]: readonly Reply[]): Head | null {
   if (id === null || id === undefined) return null;
   return {
     cluster: textOf(id),
     check: textOf(check),
     format: textOf(format),
+    term: Number(textOf(term)),
     number: Number(textOf(number)),
     last: textOf(last),
+    proof: textOf(proof),
   };
 }
 
 /** Null is the reply when the time is over. */
-function entriesOfRead(reply: Reply): readonly StreamEntry[] {
+function entriesOfRead(reply: Reply): readonly StoredEntry[] {
   const [stream] = listOf(reply);
   return listOf(listOf(stream)[1]).map(entryOf);
 }
 
-function entryOf(reply: Reply): StreamEntry {
+function entryOf(reply: Reply): StoredEntry {
   const [id, fields] = listOf(reply);
   const [number = '', part = ''] = textOf(id).split('-');
   const values = new Map<string, Reply>();

@@ -2,19 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fault, type StoreFault } from '../../state/durable.ts';
 import type { Link } from '../link.ts';
-import { sealPart } from './change-codec.ts';
-import { append, type Away } from './feed-store.ts';
+import { ChangeChain, type ChainPosition, sealEntry, type StreamEntry } from './change-chain.ts';
+import { type Away, extend, type StoredEntry } from './feed-store.ts';
 
 export interface WriterParts {
   readonly link: Link;
   readonly key: Buffer;
   readonly cluster: string;
-  /** Number of the last change that this node has applied. */
-  readonly applied: () => number;
+  /** The last change that this node has read and authenticated. */
+  readonly position: () => Tip;
   /** Called when the store has lost the stream or a part of it; the writer tries again meanwhile. */
   readonly onLost: () => void;
   readonly commitMsMax?: number;
 }
+
+type Tip = Pick<ChainPosition, 'number' | 'last'>;
 
 /** A change on its way into the stream. */
 export interface Appending {
@@ -23,6 +25,11 @@ export interface Appending {
   sending(token: string): void;
   /** The change will not be confirmed: it is not in the stream, or whether it is remains unknown. */
   fail(why: StoreFault): void;
+}
+
+interface Queued {
+  readonly appending: Appending;
+  readonly sinceMs: number;
 }
 
 /** Choice: a store that fails over answers again within a second or two; a caller does not wait longer. */
@@ -35,17 +42,21 @@ const BATCH_CHANGES_MAX = 64;
 const BATCH_BYTES_MAX = 1_048_576;
 
 /**
- * Appends changes to the stream, in the order of `add`, each at most once: one batch at a time, with a number that the store remembers. A
- * batch without an answer is sent again under the same number, and the store appends it only if it did not before. A batch that is given
- * up cannot be appended after a later one.
+ * Appends changes to the stream, in the order of `add`, each at most once. Each entry is encrypted for its number and for the change before
+ * it, so a batch is appended only right behind the change that it was made for. When others were first, the batch is made again for the
+ * place behind theirs. A batch without an answer is sent again, and is found in the stream if it was appended.
  */
 export class FeedWriter {
   readonly #parts: WriterParts;
   readonly #commitMsMax: number;
   /** Distinguishes the runs of all nodes. */
   readonly #run = randomBytes(9).toString('base64url');
-  #queue: { readonly appending: Appending; readonly sinceMs: number }[] = [];
+  #queue: Queued[] = [];
   #batch = 0;
+  /** The last of the batches that were read from the stream. */
+  #readBatch = 0;
+  /** The newest change that is known to be in the stream; null for the last one that this node has read. */
+  #tip: Tip | null = null;
   #isSending = false;
   #isClosed = false;
 
@@ -70,7 +81,7 @@ export class FeedWriter {
     this.#isSending = false;
   }
 
-  #take(): readonly { readonly appending: Appending; readonly sinceMs: number }[] {
+  #take(): readonly Queued[] {
     let bytes = 0;
     let count = 0;
     for (const { appending } of this.#queue) {
@@ -81,38 +92,77 @@ export class FeedWriter {
     return this.#queue.splice(0, count);
   }
 
-  async #sendBatch(batch: readonly { readonly appending: Appending; readonly sinceMs: number }[]): Promise<void> {
-    const { link, key, cluster } = this.#parts;
+  /** Called for each change that this node has read from the stream. */
+  onRead(token: string): void {
+    const [run, batch] = token.split(':');
+    if (run === this.#run) this.#readBatch = Math.max(this.#readBatch, Number(batch));
+  }
+
+  async #sendBatch(batch: readonly Queued[]): Promise<void> {
     const number = ++this.#batch;
-    const sealed = batch.map(({ appending }, index) => {
-      const token = `${this.#run}:${number}:${index}`;
-      appending.sending(token);
-      return appending.parts.map((part, at) => sealPart(key, token, at, part));
-    });
+    const tokens = batch.map((_one, index) => `${this.#run}:${number}:${index}`);
+    for (const [index, { appending }] of batch.entries()) appending.sending(tokens[index] ?? '');
     const sinceMs = batch[0]?.sinceMs ?? performance.now();
     let wasSent = false;
-    for (;;) {
-      const writer = { run: this.#run, batch: number, applied: this.#parts.applied() };
-      const { isUp } = link;
-      const sent = await append(link, cluster, writer, sealed);
-      if (sent.kind === 'ok') {
-        const [status, detail] = sent.value;
-        if (status === 'ok' || status === 'done') return;
-        if (status === 'other') return failAll(batch, otherCluster(detail));
-        // `absent` or `behind`: the reader founds or completes the stream again.
-        this.#parts.onLost();
-      } else if (sent.what === 'refused') {
-        return failAll(batch, refusedBy(sent));
-      } else if (isUp && sent.what === 'unknown') wasSent = true;
+    while (this.#readBatch < number) {
+      const { isUp } = this.#parts.link;
+      const tip = this.#newestTip();
+      const entries = this.#sealAt(tip, batch, tokens);
+      const sent = await extend(this.#parts.link, this.#parts.cluster, tip, entries);
+      if (sent.kind === 'ok' && sent.value.status === 'ok') {
+        this.#tip = { number: tip.number + batch.length, last: tokens.at(-1) ?? '' };
+        return;
+      }
+      // Others were first: the place behind their changes may be free.
+      const isMoved = sent.kind === 'ok' && sent.value.status === 'moved' && this.#follow(tip, sent.value.after);
+      if (sent.kind === 'away' && sent.what === 'refused') return failAll(batch, refusedBy(sent));
+      if (sent.kind === 'away' && isUp && sent.what === 'unknown') wasSent = true;
       const waitedMs = performance.now() - sinceMs;
       const isOver = waitedMs > (wasSent || sent.kind === 'ok' ? this.#commitMsMax : DOWN_MS_MAX);
       if (isOver || this.#isClosed) return failAll(batch, wasSent ? UNCONFIRMED : AWAY);
+      if (isMoved) continue;
+      // The stream is not what this node knows: the reader looks at it and mends it.
+      this.#tip = null;
+      if (sent.kind === 'ok') this.#parts.onLost();
       await sleep(RETRY_MS);
     }
   }
+
+  #newestTip(): Tip {
+    const read = this.#parts.position();
+    return this.#tip !== null && this.#tip.number > read.number ? this.#tip : read;
+  }
+
+  #sealAt(tip: Tip, batch: readonly Queued[], tokens: readonly string[]): readonly StreamEntry[] {
+    const { key, cluster } = this.#parts;
+    let previous = tip.last;
+    return batch.flatMap(({ appending }, index) => {
+      const token = tokens[index] ?? '';
+      const change = { number: tip.number + 1 + index, token, previous, parts: appending.parts.length };
+      previous = token;
+      return appending.parts.map((plain, part) => {
+        const entry = { ...change, part };
+        return { ...entry, data: sealEntry(key, cluster, entry, plain) };
+      });
+    });
+  }
+
+  /** Goes behind the changes that follow those before. Returns false if there are none. */
+  #follow(tip: Tip, after: readonly StoredEntry[]): boolean {
+    const { key, cluster } = this.#parts;
+    const chain = new ChangeChain(key, cluster, tip);
+    for (const entry of after) {
+      const { kind } = chain.take(entry);
+      if (kind === 'complete') this.onRead(entry.token);
+      else if (kind !== 'open') break;
+    }
+    if (chain.number === tip.number) return false;
+    this.#tip = { number: chain.number, last: chain.last };
+    return true;
+  }
 }
 
-function failAll(batch: readonly { readonly appending: Appending }[], why: StoreFault): void {
+function failAll(batch: readonly Queued[], why: StoreFault): void {
   for (const { appending } of batch) appending.fail(why);
 }
 
@@ -126,8 +176,4 @@ export const AWAY = fault('cluster_unavailable', "the cluster's store does not a
 
 function refusedBy({ detail }: Away): StoreFault {
   return fault('cluster_unavailable', `the cluster's store refused the change: ${detail}`);
-}
-
-function otherCluster(id: string): StoreFault {
-  return fault('cluster_refused', `the cluster's store belongs to another cluster now (${id})`);
 }

@@ -5,17 +5,22 @@ import { holdsCustomers } from '../../state/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
 import type { Link } from '../link.ts';
-import { type Asked, found, type Head, readHead } from './feed-store.ts';
+import { type Asked, found, type Head, headProof, type Look, lookAt } from './feed-store.ts';
+import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
+import { isProved } from './stream-state.ts';
 
 export interface JoinParts {
   readonly link: Link;
+  readonly key: Buffer;
   readonly root: Environment;
   readonly positions: FeedPositions;
   /** Value that shows which master key the cluster has. */
   readonly check: string;
   readonly format: string;
-  /** How long to wait for a store that does not answer. */
+  /** How long to wait for a store that does not answer, or whose head no node has written. */
   readonly waitMs: number;
+  /** Whether a node of this cluster is alive, by what it has signed. */
+  readonly isAlive: (cluster: string) => Promise<boolean>;
 }
 
 export type Joined =
@@ -30,73 +35,117 @@ export type Joined =
   | StoreFault;
 
 const RETRY_MS = 100;
+/** Choice: the furthest node founds the stream again within three seconds. */
+const UNPROVED_MS = 4_000;
+const FIRST_TERM = 1;
 
 /**
  * Decides what a node is in the cluster of the store: the first one founds it with its data; a node without data joins; a node that was in
  * it continues. Anything else is a fault, and nothing is changed.
  */
 export async function joinCluster(parts: JoinParts): Promise<Joined> {
-  const { positions, root } = parts;
+  const { positions, key } = parts;
   const position = positions.read();
-  const head = await headWithin(parts);
-  if (head.kind === 'away') {
-    if (position !== null && !position.isLoading)
-      return { kind: 'ok', how: 'alone', cluster: position.cluster, position };
-    return fault('cluster_unavailable', `the cluster's store does not answer: ${head.detail}`);
-  }
-  if (head.value === null) {
-    if (position === null) return foundFirst(parts);
-    // The store has lost the cluster: the reader founds it again, when it knows how far the others are.
-    return { kind: 'ok', how: 'continued', cluster: position.cluster, position: position.isLoading ? null : position };
-  }
-  const misfit = misfitOf(parts, head.value);
-  if (misfit !== null) return misfit;
-  const { cluster } = head.value;
-  if (position !== null) {
-    if (position.cluster !== cluster) return otherCluster(position.cluster, cluster);
-    return { kind: 'ok', how: 'continued', cluster, position: position.isLoading ? null : position };
-  }
-  if (holdsCustomers(root)) return hasOtherData();
-  return { kind: 'ok', how: 'joined', cluster, position: null };
-}
-
-async function foundFirst(parts: JoinParts): Promise<Joined> {
-  const { link, root, positions, check, format } = parts;
-  const cluster = randomUUID();
-  // The data counts as the first change: other nodes have to get it. Stored first, so that a start that is killed continues.
-  const position = { cluster, number: 1, last: '', isLoading: false };
-  const written = await durably(root, () => positions.put(position));
-  if (written.kind === 'fault') return written;
-  const head = await found(link, { cluster, check, format, number: 1, last: '' });
-  // Whether it was founded is unknown: the reader finds out.
-  if (head.kind === 'away' || head.value === null || head.value.cluster === cluster) {
-    return { kind: 'ok', how: 'founded', cluster, position };
-  }
-  const undone = await durably(root, () => positions.remove());
-  return undone.kind === 'fault' ? undone : joinCluster(parts);
-}
-
-async function headWithin({ link, waitMs }: JoinParts): Promise<Asked<Head | null>> {
-  const deadline = performance.now() + waitMs;
+  const startedMs = performance.now();
+  const deadline = startedMs + parts.waitMs;
   for (;;) {
-    const head = await readHead(link);
-    if (head.kind === 'ok' || performance.now() > deadline) return head;
+    const looked = await lookWithin(parts, deadline);
+    if (looked.kind === 'away') {
+      if (position !== null && !position.isLoading)
+        return { kind: 'ok', how: 'alone', cluster: position.cluster, position };
+      return fault('cluster_unavailable', `the cluster's store does not answer: ${looked.detail}`);
+    }
+    const { head, hasHead } = looked.value;
+    const proved = head !== null && isProved(key, head) ? head : null;
+    if (position !== null) return continueIn(parts, position, proved, looked.value);
+    if (!hasHead) return foundFirst(parts, looked.value);
+    if (proved !== null) return joinAs(parts, proved);
+    // The nodes that live mend what somebody has written into its place.
+    if (performance.now() > Math.min(deadline, startedMs + UNPROVED_MS)) return unproved(parts, head);
     await sleep(RETRY_MS);
   }
 }
 
-function misfitOf({ check, format }: JoinParts, head: Head): StoreFault | null {
-  if (head.format !== format) {
+function joinAs({ format, root }: JoinParts, head: Head): Joined {
+  if (head.format !== format) return otherFormat(head.format, format);
+  if (holdsCustomers(root)) return hasOtherData();
+  return { kind: 'ok', how: 'joined', cluster: head.cluster, position: null };
+}
+
+/**
+ * A node that was in the cluster. What the store has beside its stream, or in its place, stops no start: the nodes mend it when they know
+ * how far each of them is.
+ */
+async function continueIn(parts: JoinParts, position: FeedPosition, head: Head | null, look: Look): Promise<Joined> {
+  if (head !== null && Number(head.format) > Number(parts.format)) return otherFormat(head.format, parts.format);
+  if (head !== null && head.cluster !== position.cluster && (await parts.isAlive(head.cluster)))
+    return otherCluster(position.cluster, head.cluster);
+  if (position.term === 0 && head === null && look.head?.format === '1') {
+    const refused = await firstFormat(parts.link, position, look.head);
+    if (refused !== null) return refused;
+  }
+  const { cluster } = position;
+  return { kind: 'ok', how: 'continued', cluster, position: position.isLoading ? null : position };
+}
+
+/** The first node that starts after an upgrade from format 1 founds the stream again: it must have all changes, and the others must be stopped. */
+async function firstFormat(link: Link, position: FeedPosition, head: Head): Promise<StoreFault | null> {
+  const [replicas, nowMs] = [await readReplicas(link), await readStoreClock(link)];
+  const isLive = ({ atMs }: Replica): boolean => nowMs !== null && Math.abs(nowMs - atMs) < LIVE_MS;
+  const live = replicas?.filter(isLive) ?? [];
+  if (live.some((one) => !('term' in one)))
     return fault(
       'cluster_refused',
-      `the cluster's feed has format ${head.format}, and this build has format ${format}`,
+      'nodes of an older version are running; stop all nodes before the first upgraded one starts',
+    );
+  if (head.number > position.number)
+    return fault(
+      'cluster_refused',
+      `the store has ${head.number} changes and this directory ${position.number}; start the node with the newest data first`,
+    );
+  return null;
+}
+
+async function foundFirst(parts: JoinParts, { mark }: Look): Promise<Joined> {
+  const { link, root, positions, key, check, format } = parts;
+  const cluster = randomUUID();
+  // The data counts as the first change: other nodes have to get it. Stored first, so that a start that is killed continues.
+  const place = { cluster, term: FIRST_TERM, number: 1, last: '' };
+  const position = { ...place, isLoading: false };
+  const written = await durably(root, () => positions.put(position));
+  if (written.kind === 'fault') return written;
+  const head = { ...place, check, format };
+  const made = await found(link, mark, { ...head, proof: headProof(key, head) });
+  // Whether it was founded is unknown after a fault: the reader finds out.
+  if (made.kind === 'away' || made.value) return { kind: 'ok', how: 'founded', cluster, position };
+  const undone = await durably(root, () => positions.remove());
+  return undone.kind === 'fault' ? undone : joinCluster(parts);
+}
+
+async function lookWithin({ link }: JoinParts, deadline: number): Promise<Asked<Look>> {
+  for (;;) {
+    const look = await lookAt(link, 0);
+    if (look.kind === 'ok' || performance.now() > deadline) return look;
+    await sleep(RETRY_MS);
+  }
+}
+
+function unproved({ check, format }: JoinParts, head: Head | null): StoreFault {
+  if (head !== null && head.check !== check) {
+    return fault(
+      'cluster_refused',
+      'the nodes of the cluster have another GATEHOUSE_MASTER_KEY; all nodes need the same',
     );
   }
-  if (head.check === check) return null;
+  if (head !== null && head.format !== format) return otherFormat(head.format, format);
   return fault(
     'cluster_refused',
-    'the nodes of the cluster have another GATEHOUSE_MASTER_KEY; all nodes need the same',
+    'no node with this GATEHOUSE_MASTER_KEY wrote the key {gh:feed}:head, and no live one mends it; remove it if the store has no cluster',
   );
+}
+
+function otherFormat(format: string, own: string): StoreFault {
+  return fault('cluster_refused', `the cluster's feed has format ${format}, and this build has format ${own}`);
 }
 
 function otherCluster(own: string, other: string): StoreFault {

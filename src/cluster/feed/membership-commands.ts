@@ -12,7 +12,7 @@ import { LEAVE_SCRIPT } from '../membership-beat.ts';
 import type { NodeIdentity } from '../node-id.ts';
 import { NODES_KEY } from '../store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
-import { ask, type Head, readHead } from './feed-store.ts';
+import { type Asked, ask, lookAt } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 
 /** What the command line does with the cluster of a data directory. The server of the directory must not run, except for `status`. */
@@ -24,12 +24,19 @@ export interface NodeStatus extends Replica {
   readonly reportedMsAgo: number;
 }
 
+/** What the store says of its cluster, which nobody has proved. */
+export interface ShownCluster {
+  readonly cluster: string;
+  /** Number of the newest change. */
+  readonly number: number;
+}
+
 export type Status =
-  | { readonly kind: 'ok'; readonly head: Head | null; readonly nodes: readonly NodeStatus[] }
+  | { readonly kind: 'ok'; readonly head: ShownCluster | null; readonly nodes: readonly NodeStatus[] }
   | StoreFault;
 
 export async function clusterStatus(link: Link): Promise<Status> {
-  const [head, replicas, nowMs] = [await readHead(link), await readReplicas(link), await readStoreClock(link)];
+  const [head, replicas, nowMs] = [await readCluster(link), await readReplicas(link), await readStoreClock(link)];
   if (head.kind === 'away') return away(head.detail);
   if (replicas === null || nowMs === null) return away('the nodes cannot be read');
   const newest = head.value?.number ?? 0;
@@ -57,7 +64,7 @@ export type Prospect =
  * unless it is of this cluster; then only the tables that all nodes share are replaced, and decisions and deliveries stay.
  */
 export async function prepareJoin(link: Link, dataDir: string, isReplacing: boolean, nowMs: number): Promise<Prospect> {
-  const head = await readHead(link);
+  const head = await readCluster(link);
   if (head.kind === 'away') return away(head.detail);
   const cluster = head.value?.cluster ?? null;
   if (readMarker(dataDir).kind === 'absent') {
@@ -88,22 +95,37 @@ export async function prepareJoin(link: Link, dataDir: string, isReplacing: bool
   });
 }
 
-/** Makes a data directory work alone, with everything that it has. Returns whether it was in a cluster. */
+async function readCluster(link: Link): Promise<Asked<ShownCluster | null>> {
+  const look = await lookAt(link, 0);
+  if (look.kind === 'away' || look.value.head === null)
+    return look.kind === 'away' ? look : { kind: 'ok', value: null };
+  const { head, top } = look.value;
+  return { kind: 'ok', value: { cluster: head.cluster, number: top?.number ?? head.number } };
+}
+
+/**
+ * Makes a data directory work alone, with everything that it has. Returns whether it was in a cluster. `isForced`: whatever state it is in,
+ * also with the tables as a snapshot that was interrupted has left them.
+ */
 export async function leaveCluster(
   dataDir: string,
+  isForced = false,
 ): Promise<{ readonly kind: 'ok'; readonly was: boolean } | StoreFault> {
   return whileStopped(dataDir, () =>
     inspect(dataDir, async (store) => {
-      const position = store.positions?.read() ?? null;
+      const position = isForced ? FORCED : (store.positions?.read() ?? null);
       if (position === null) return { kind: 'ok', was: false };
-      if (position.isLoading) {
-        return fault('cluster_refused', 'the data is incomplete: a start in the cluster has to load it first');
-      }
+      if (position.isLoading) return fault('cluster_refused', INCOMPLETE);
       const written = await durably(store.state, () => store.positions?.remove());
       return written.kind === 'fault' ? written : { kind: 'ok', was: true };
     }),
   );
 }
+
+const FORCED = { isLoading: false };
+const INCOMPLETE =
+  'the data is incomplete: a start in the cluster has to load it first. If there is no cluster any more, `gatehouse cluster leave --force` ' +
+  'keeps what there is; restore a backup afterwards';
 
 /** Makes the other nodes take over the work of a node that is gone for good, and removes its reports. */
 export async function forgetNode(link: Link, { id, home }: NodeIdentity): Promise<void> {

@@ -2,56 +2,27 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT_FORMATS } from '../../kernel/formats.ts';
 import type { Committed, CommitOptions, Origin } from '../../ports/change-feed.ts';
-import { CHANGE_FORMATS, type ChangeFormats } from '../../state/change-formats.ts';
+import { CHANGE_FORMATS } from '../../state/change-formats.ts';
 import type { Change, OutcomeOf, StateFeed } from '../../state/changes.ts';
 import { lackOfRoom } from '../../state/disk-room.ts';
-import { fault, type StoreFault, type StoreWrite } from '../../state/durable.ts';
-import type { FeedPosition } from '../../state/feed-position.ts';
+import { durably, fault, type StoreFault, type StoreWrite } from '../../state/durable.ts';
+import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
 import type { FeedParts } from '../../state/lmdb-feed.ts';
-import { STATE_BOUNDS, type StateBounds } from '../../state/state-tables.ts';
-import type { Link } from '../link.ts';
+import { STATE_BOUNDS } from '../../state/state-tables.ts';
 import { type Arrived, ChangeApplier } from './change-applier.ts';
 import { malformationOf, packChange } from './change-codec.ts';
 import { FEED_FORMAT } from './feed-keys.ts';
 import { FeedReader, type ReadState } from './feed-reader.ts';
-import { readHead } from './feed-store.ts';
+import type { StoredEntry } from './feed-store.ts';
 import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
 import { type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
-import { WANTED_MS } from '../snapshot-chunks.ts';
-import { giveSnapshot, type SnapshotParts, takeSnapshot, type Taken } from './data-snapshot.ts';
+import type { ChainPosition } from './change-chain.ts';
+import type { FeedOptions } from './feed-options.ts';
+import { FeedSnapshots } from './feed-snapshots.ts';
+import { endTurn, takeTurn } from './restart-turn.ts';
 import { KEEP_BYTES_MAX, KEEP_MS, trimChanges } from './trim-changes.ts';
-
-export interface FeedOptions {
-  readonly link: Link;
-  /** A link of the feed's own: its reader waits for entries on it. */
-  readonly waiting: Link;
-  /** `keyFor('cluster-values')`, the same on all nodes. */
-  readonly key: Buffer;
-  /** Unique in the cluster. */
-  readonly node: string;
-  /** Version of the build. */
-  readonly version: string;
-  /** Called with faults of this node's store; `store_stuck` must end the process. */
-  readonly onFault?: (fault: StoreFault) => void;
-  /**
-   * Called when the data must be replaced by another node's after the start: the process must end, and its next start does that. Without
-   * it the tables are replaced while they are in use.
-   */
-  readonly onReplace?: (detail: string) => void;
-  readonly bounds?: Partial<StateBounds>;
-  readonly formats?: ChangeFormats;
-  /** Version of the tables. */
-  readonly tables?: number;
-  readonly keepMs?: number;
-  readonly keepBytesMax?: number;
-  readonly trimMs?: number;
-  readonly commitMsMax?: number;
-  readonly reportMs?: number;
-  /** How long a start waits for a store that does not answer, or for a change that it cannot apply. */
-  readonly startMs?: number;
-}
 
 export type FeedOpened =
   | { readonly kind: 'ok'; readonly how: 'founded' | 'joined' | 'continued' | 'alone' }
@@ -94,9 +65,10 @@ export class RedisFeed implements StateFeed {
   #state: ReadState = { kind: 'away', detail: 'the feed is not open yet' };
   #cluster = '';
   #isOpen = false;
-  #isGiving = false;
+  #snapshots: FeedSnapshots | null = null;
   #isClosed = false;
   #trimmedMs = 0;
+  #brokenEntries = 0;
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
@@ -108,7 +80,12 @@ export class RedisFeed implements StateFeed {
 
   /** Number of the last change that this node has applied. */
   get position(): number {
-    return this.#reader?.number ?? 0;
+    return this.#reader?.position.number ?? 0;
+  }
+
+  /** Entries of the stream that no node of the cluster wrote for their place, and that were skipped, since the start. */
+  get brokenEntries(): number {
+    return this.#brokenEntries;
   }
 
   /** Reports of all live nodes, this one included. */
@@ -126,16 +103,29 @@ export class RedisFeed implements StateFeed {
     this.#options = options;
     const { link, key } = options;
     const check = checkOf(key);
-    const joined = await joinCluster({ link, root, positions, check, format: FEED_FORMAT, waitMs: this.#startMs });
+    const replicas = this.#openReplicas(options);
+    const { turns } = this.#parts;
+    const snapshots = new FeedSnapshots({ ...options, root, positions, turns, tables: tablesOf(options) });
+    this.#snapshots = snapshots;
+    const joined = await joinCluster({
+      link,
+      key,
+      root,
+      positions,
+      check,
+      format: FEED_FORMAT,
+      waitMs: this.#startMs,
+      isAlive: async (cluster) => (await replicas.read()) && replicas.isAlive(cluster),
+    });
     if (joined.kind === 'fault') return joined;
     this.#cluster = joined.cluster;
-    this.#replicas = this.#openReplicas(options);
-    await this.#replicas.report();
-    this.#replicas.start();
+    this.#replicas = replicas;
+    await replicas.report();
+    replicas.start();
     let { position } = joined;
     if (position === null) {
       this.#state = { kind: 'loading' };
-      const taken = await this.#take(SNAPSHOT_MS_MAX);
+      const taken = await snapshots.take(this.#cluster, SNAPSHOT_MS_MAX, NOTHING);
       if (taken.kind === 'fault') return taken;
       ({ position } = taken);
     }
@@ -143,10 +133,11 @@ export class RedisFeed implements StateFeed {
     if (joined.position === null) {
       // Until the others know its position, they remove changes that this node has not read yet.
       this.#state = { kind: 'catching-up' };
-      await this.#replicas.report();
+      await replicas.report();
     }
     await this.#caughtUp(joined.how === 'alone');
     this.#isOpen = true;
+    await endTurn(options);
     return { kind: 'ok', how: joined.position === null ? 'joined' : joined.how };
   }
 
@@ -184,6 +175,7 @@ export class RedisFeed implements StateFeed {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#writer?.close();
+    this.#snapshots?.close();
     await this.#reader?.close();
     await this.#replicas?.stop();
     // Settling removes from the map, which its iterator allows.
@@ -235,7 +227,7 @@ export class RedisFeed implements StateFeed {
   }
 
   #begin(options: FeedOptions, position: FeedPosition, check: string): void {
-    const { link, waiting, key, formats = CHANGE_FORMATS, bounds, onFault = () => {} } = options;
+    const { link, waiting, key, formats = CHANGE_FORMATS, bounds, foundWaitMs, onFault = () => {} } = options;
     const { root, tables, revocations, turns } = this.#parts;
     const applier = new ChangeApplier({
       root,
@@ -254,23 +246,28 @@ export class RedisFeed implements StateFeed {
         formats,
         check,
         format: FEED_FORMAT,
+        ...(foundWaitMs !== undefined && { foundWaitMs }),
         applier,
+        onRead: (token) => this.#writer?.onRead(token),
         onApplied: (arrived, outcome, durable) => this.#onApplied(arrived, outcome, durable),
         onState: (state) => (this.#state = state),
         onFault,
-        isFurthest: (number) => this.#isFurthest(number),
-        replace: (detail) => this.#replace(detail),
+        onBroken: (entry) => this.#onBroken(entry),
+        onTerm: (at) => this.#putTerm(at),
+        isFurthest: (at) => this.#isFurthest(at),
+        isAlive: (cluster) => this.#replicas?.isAlive(cluster) ?? false,
+        replace: (detail, at) => this.#replace(detail, at),
       },
       position,
     );
     this.#reader = reader;
     const { commitMsMax = COMMIT_MS_MAX } = options;
-    const parts = { link, key, cluster: this.#cluster, applied: () => reader.number, commitMsMax };
+    const parts = { link, key, cluster: this.#cluster, position: () => reader.tip, commitMsMax };
     this.#writer = new FeedWriter({ ...parts, onLost: () => reader.onLost() });
     reader.start();
   }
 
-  get #positions(): SnapshotParts['positions'] {
+  get #positions(): FeedPositions {
     if (this.#parts.positions === null) throw new Error('a store that was opened read-only has no feed');
     return this.#parts.positions;
   }
@@ -289,23 +286,46 @@ export class RedisFeed implements StateFeed {
     else void durable.then((failed) => own.settle(failed ?? { kind: 'ok', value: outcome }));
   }
 
-  #openReplicas({ link, node, version, formats = CHANGE_FORMATS, reportMs }: FeedOptions): Replicas {
+  #onBroken({ number, part }: StoredEntry): void {
+    this.#brokenEntries++;
+    this.#options?.onBroken?.(`${number}-${part}`);
+  }
+
+  async #putTerm(at: ChainPosition): Promise<void> {
+    const { root } = this.#parts;
+    await durably(root, () => this.#positions.put({ ...at, cluster: this.#cluster, isLoading: false }));
+  }
+
+  #openReplicas(options: FeedOptions): Replicas {
+    const { link, key, node, version, formats = CHANGE_FORMATS, reportMs } = options;
     const known = Object.fromEntries(Object.entries(formats).map(([kind, format]) => [kind, format.version]));
     const facts = (): ReplicaFacts => ({
       cluster: this.#cluster,
+      term: this.#reader?.position.term ?? 0,
       number: this.position,
       state: this.#state.kind,
       detail: 'detail' in this.#state ? this.#state.detail : '',
       lagMs: Math.round(this.lag.takeWorst()),
       version,
       formats: known,
+      tables: tablesOf(options),
       startedAtMs: this.#startedAtMs,
     });
     const onReported = (wanted: readonly Wanted[]): void => {
-      void this.#give(wanted);
+      const { storeNowMs } = replicas;
+      if (this.#state.kind === 'current') void this.#snapshots?.give(wanted, storeNowMs);
       void this.#trim();
     };
-    return new Replicas({ link, id: node, formats, facts, onReported, ...(reportMs !== undefined && { reportMs }) });
+    const replicas: Replicas = new Replicas({
+      link,
+      key,
+      id: node,
+      formats,
+      facts,
+      onReported,
+      ...(reportMs !== undefined && { reportMs }),
+    });
+    return replicas;
   }
 
   /** Resolves when this node has what the store had at the last look. A node that starts alone does not wait for the store. */
@@ -314,58 +334,31 @@ export class RedisFeed implements StateFeed {
     for (;;) {
       const { kind } = this.#state;
       if (kind === 'current' || this.#isClosed) return;
-      const isStuck = kind === 'away' || kind === 'stopped';
+      const isStuck = kind === 'away' || kind === 'stopped' || kind === 'mending';
       if (isStuck && performance.now() > deadline) return;
       await sleep(POLL_MS);
     }
   }
 
-  async #isFurthest(number: number): Promise<boolean> {
+  async #isFurthest(at: ChainPosition): Promise<boolean> {
     const replicas = this.#replicas;
-    if (replicas === null || !(await replicas.report())) return false;
-    const own = this.#options?.node ?? '';
-    return replicas
-      .live()
-      .filter(({ id, cluster, state }) => id !== own && cluster === this.#cluster && state !== 'loading')
-      .every((other) => other.number < number || (other.number === number && own < other.id));
+    return replicas !== null && (await replicas.report()) && replicas.isFurthest(this.#cluster, at);
   }
 
-  async #replace(detail: string): Promise<FeedPosition | StoreFault | null> {
-    if (this.#isOpen && this.#options?.onReplace !== undefined) {
-      this.#options.onReplace(detail);
+  /** Before it is open, a node takes the snapshot itself; later it ends for that, one node at a time and never the furthest. */
+  async #replace(detail: string, at: ChainPosition): Promise<FeedPosition | StoreFault | string | null> {
+    const [options, replicas, snapshots] = [this.#options, this.#replicas, this.#snapshots];
+    if (options === null || replicas === null || snapshots === null) return 'the feed is not open yet';
+    if (!(await replicas.report())) return 'the store does not answer';
+    if (!replicas.hasLater(this.#cluster, at, tablesOf(options))) return 'no live node has later changes';
+    if (this.#isOpen && options.onReplace !== undefined) {
+      if (!(await takeTurn(options, replicas.storeNowMs))) return 'another node takes the data of a later one first';
+      options.onReplace(detail);
       return null;
     }
-    const taken = await this.#take(0);
+    this.#state = { kind: 'loading' };
+    const taken = await snapshots.take(this.#cluster, 0, at);
     return taken.kind === 'ok' ? taken.position : taken;
-  }
-
-  /** Takes a snapshot; tries again until the time is over. */
-  async #take(timeMs: number): Promise<Taken> {
-    const options = this.#options;
-    if (options === null) return AWAY;
-    const deadline = performance.now() + timeMs;
-    for (;;) {
-      const taken = await takeSnapshot(this.#snapshotParts(options), options.node, this.#cluster);
-      if (taken.kind === 'ok' || taken.code !== 'cluster_unavailable') return taken;
-      if (this.#isClosed || performance.now() > deadline) return taken;
-    }
-  }
-
-  async #give(wanted: readonly Wanted[]): Promise<void> {
-    const options = this.#options;
-    const replicas = this.#replicas;
-    if (this.#isGiving || options === null || replicas === null || this.#state.kind !== 'current') return;
-    this.#isGiving = true;
-    for (const one of wanted) {
-      if (replicas.storeNowMs - one.atMs < WANTED_MS)
-        await giveSnapshot(this.#snapshotParts(options), options.node, one);
-    }
-    this.#isGiving = false;
-  }
-
-  #snapshotParts({ link, key, tables = ENVIRONMENT_FORMATS.state.version }: FeedOptions): SnapshotParts {
-    const { root, turns } = this.#parts;
-    return { link, key, root, positions: this.#positions, turns, tables };
   }
 
   async #trim(): Promise<void> {
@@ -374,12 +367,17 @@ export class RedisFeed implements StateFeed {
     const { link, trimMs = TRIM_MS, keepMs = KEEP_MS, keepBytesMax = KEEP_BYTES_MAX } = options;
     if (performance.now() - this.#trimmedMs < trimMs) return;
     this.#trimmedMs = performance.now();
-    const head = await readHead(link);
-    if (head.kind === 'away' || head.value === null || head.value.cluster !== this.#cluster) return;
     const live = replicas.live().filter(({ cluster, state }) => cluster === this.#cluster && state !== 'loading');
     const appliedByAll = Math.min(this.position, ...live.map(({ number }) => number));
-    await trimChanges(link, head.value, appliedByAll, replicas.storeNowMs, { keepMs, keepBytesMax });
+    const head = { cluster: this.#cluster, number: this.position };
+    await trimChanges(link, head, appliedByAll, replicas.storeNowMs, { keepMs, keepBytesMax });
   }
+}
+
+const NOTHING = { term: 0, number: 0 };
+
+function tablesOf({ tables = ENVIRONMENT_FORMATS.state.version }: FeedOptions): number {
+  return tables;
 }
 
 function checkOf(key: Buffer): string {

@@ -1,14 +1,18 @@
 import type { ChangeFormats } from '../../state/change-formats.ts';
-import type { Command, Link, Reply } from '../link.ts';
+import type { Command, Link, Reply, Sent } from '../link.ts';
+import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
 import { askTime, FEED_DEADLINE_MS, listOf, textOf, timeCommand, timeOf } from './feed-store.ts';
+import { readSigned, recordPlace, signRecord, textOfSigned } from './signed-record.ts';
 
 /** What a node tells the others about its copy of the data. */
 export interface ReplicaFacts {
   readonly cluster: string;
+  /** How often the stream had been founded on the way to that change. */
+  readonly term: number;
   /** Number of the last change that it has applied. */
   readonly number: number;
-  /** `current`, `catching-up`, `loading`, `stopped` or `away`. */
+  /** `current`, `catching-up`, `mending`, `loading`, `stopped` or `away`. */
   readonly state: string;
   /** Why it does not apply changes; empty if it does. */
   readonly detail: string;
@@ -18,6 +22,8 @@ export interface ReplicaFacts {
   readonly version: string;
   /** Kind of change → newest version that it reads. */
   readonly formats: Readonly<Record<string, number>>;
+  /** Version of its tables: it gives snapshots to nodes with the same. */
+  readonly tables: number;
   readonly startedAtMs: number;
 }
 
@@ -34,6 +40,8 @@ export interface Wanted {
   readonly atMs: number;
   /** Version of the tables that the node reads. */
   readonly tables: number;
+  /** The snapshot must not be earlier than this. */
+  readonly atLeast: Pick<ChainPosition, 'term' | 'number'>;
 }
 
 /** Choice: a node that has not reported for so long is dead, as for the membership. */
@@ -45,6 +53,8 @@ const AHEAD_MS_MAX = 60_000;
 export interface ReplicasParts {
   readonly link: Link;
   readonly id: string;
+  /** Proves the reports. */
+  readonly key: Buffer;
   readonly formats: ChangeFormats;
   readonly facts: () => ReplicaFacts;
   /** Called after each report that the store took. */
@@ -98,6 +108,19 @@ export class Replicas {
     return this.#reporting;
   }
 
+  /** Reads what the others reported, and reports nothing. */
+  async read(): Promise<boolean> {
+    const { link, key } = this.#parts;
+    const [all, time] = await link.send(
+      [{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }, timeCommand(REPLICAS_KEY)],
+      FEED_DEADLINE_MS,
+    );
+    if (all?.kind !== 'reply' || time?.kind !== 'reply') return false;
+    this.#aheadMs = timeOf(time.reply) - Date.now();
+    this.#all = replicasOf(all.reply, (at, value) => readSigned(key, recordPlace(REPLICAS_KEY, at), value));
+    return true;
+  }
+
   /** All nodes that reported within `LIVE_MS`, this one included, in the order of their ids. */
   live(): readonly Replica[] {
     const sinceMs = this.storeNowMs - LIVE_MS;
@@ -110,6 +133,26 @@ export class Replicas {
     return able === undefined || able.id === this.#parts.id;
   }
 
+  /** Whether a node of this cluster is alive. */
+  isAlive(cluster: string): boolean {
+    return this.live().some((one) => one.cluster === cluster && one.id !== this.#parts.id);
+  }
+
+  /** Whether no other live node is later than this position, or as far with a lower id and able to go on. */
+  isFurthest(cluster: string, position: ChainPosition): boolean {
+    return this.#others(cluster).every((other) => {
+      if (isLater(other, position)) return false;
+      return isLater(position, other) || !GOES_ON.includes(other.state) || this.#parts.id < other.id;
+    });
+  }
+
+  /** Whether another live node is later than this position, and can give it a snapshot. */
+  hasLater(cluster: string, position: ChainPosition, tables: number): boolean {
+    return this.#others(cluster).some(
+      (other) => isLater(other, position) && GIVES.includes(other.state) && other.tables === tables,
+    );
+  }
+
   /** The newest version of a kind that all live nodes know; 0 if one does not know the kind. */
   commonVersion(kind: string): number {
     const own = this.#parts.formats[kind]?.version ?? 0;
@@ -118,9 +161,15 @@ export class Replicas {
     }, own);
   }
 
-  async #report(): Promise<boolean> {
-    const { link, id, facts } = this.#parts;
-    const record = JSON.stringify({ ...facts(), atMs: Math.round(this.storeNowMs) });
+  #others(cluster: string): readonly Replica[] {
+    const { id } = this.#parts;
+    return this.live().filter((one) => one.id !== id && one.cluster === cluster && one.state !== 'loading');
+  }
+
+  async #report(isRepeated = false): Promise<boolean> {
+    const { link, id, key, facts } = this.#parts;
+    const text = JSON.stringify({ ...facts(), atMs: Math.round(this.storeNowMs) });
+    const record = signRecord(key, recordPlace(REPLICAS_KEY, id), text);
     const commands: readonly Command[] = [
       { key: REPLICAS_KEY, args: ['HSET', REPLICAS_KEY, id, record] },
       { key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] },
@@ -129,15 +178,16 @@ export class Replicas {
     ];
     const sentAtMs = Date.now();
     const [stored, all, wanted, time] = await link.send(commands, FEED_DEADLINE_MS);
+    await freeTypes(link, { [REPLICAS_KEY]: stored, [WANTED_KEY]: wanted });
     if (stored?.kind !== 'reply' || all?.kind !== 'reply' || wanted?.kind !== 'reply' || time?.kind !== 'reply') {
       return false;
     }
     const before = this.#aheadMs;
     this.#aheadMs = timeOf(time.reply) - (sentAtMs + Date.now()) / 2;
-    this.#all = replicasOf(all.reply);
+    this.#all = replicasOf(all.reply, (at, value) => readSigned(key, recordPlace(REPLICAS_KEY, at), value));
     // The first report of a node has its own clock, which may be far off.
-    if (Math.abs(before - this.#aheadMs) > REPORT_MS) return this.#report();
-    this.#parts.onReported(wantedOf(wanted.reply));
+    if (Math.abs(before - this.#aheadMs) > REPORT_MS && !isRepeated) return this.#report(true);
+    this.#parts.onReported(wantedOf(key, wanted.reply));
     return true;
   }
 
@@ -150,10 +200,14 @@ export class Replicas {
   }
 }
 
-/** Reads the reports of all nodes, dead ones included, in the order of their ids. */
+/** States in which a node looks after the stream, and those in which it gives snapshots. */
+const GOES_ON: readonly string[] = ['current', 'catching-up', 'mending'];
+const GIVES: readonly string[] = ['current', 'catching-up'];
+
+/** Reads the reports of all nodes as they are shown, dead ones included, in the order of their ids. Nobody has proved them. */
 export async function readReplicas(link: Link): Promise<readonly Replica[] | null> {
   const [sent] = await link.send([{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }], FEED_DEADLINE_MS);
-  return sent?.kind === 'reply' ? replicasOf(sent.reply) : null;
+  return sent?.kind === 'reply' ? replicasOf(sent.reply, (_id, value) => shownText(value)) : null;
 }
 
 export async function readStoreClock(link: Link): Promise<number | null> {
@@ -161,29 +215,46 @@ export async function readStoreClock(link: Link): Promise<number | null> {
   return time.kind === 'ok' ? time.value : null;
 }
 
-function replicasOf(reply: Reply): readonly Replica[] {
-  return recordsOf(reply)
+/** Removes keys in whose place somebody has put another type. */
+async function freeTypes(link: Link, sent: Readonly<Record<string, Sent | undefined>>): Promise<void> {
+  for (const [key, one] of Object.entries(sent)) {
+    if (one?.kind === 'fault' && one.detail.includes('WRONGTYPE'))
+      await link.send([{ key, args: ['DEL', key] }], FEED_DEADLINE_MS);
+  }
+}
+
+/** Nodes of feed format 1 did not sign. */
+function shownText(value: string): string {
+  return value.startsWith('{') ? value : textOfSigned(value);
+}
+
+type ReadText = (id: string, value: string) => string | null;
+
+function replicasOf(reply: Reply, read: ReadText): readonly Replica[] {
+  return recordsOf(reply, read)
     .flatMap(([id, record]) => ('cluster' in record && 'number' in record ? [{ ...(record as Replica), id }] : []))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function wantedOf(reply: Reply): readonly Wanted[] {
-  return recordsOf(reply).flatMap(([, record]) => ('id' in record && 'atMs' in record ? [record as Wanted] : []));
+function wantedOf(key: Buffer, reply: Reply): readonly Wanted[] {
+  const records = recordsOf(reply, (id, value) => readSigned(key, recordPlace(WANTED_KEY, id), value));
+  return records.flatMap(([, record]) => ('id' in record && 'atMs' in record ? [record as Wanted] : []));
 }
 
-function recordsOf(reply: Reply): readonly (readonly [id: string, record: object])[] {
+function recordsOf(reply: Reply, read: ReadText): readonly (readonly [id: string, record: object])[] {
   const all = listOf(reply);
   const records: (readonly [string, object])[] = [];
   for (let at = 0; at + 1 < all.length; at += 2) {
-    const record = parse(textOf(all[at + 1]));
-    if (record !== null) records.push([textOf(all[at]), record]);
+    const id = textOf(all[at]);
+    const record = parse(read(id, textOf(all[at + 1])));
+    if (record !== null) records.push([id, record]);
   }
   return records;
 }
 
-function parse(text: string): object | null {
+function parse(text: string | null): object | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text ?? '');
     return typeof value === 'object' ? value : null;
   } catch {
     return null;

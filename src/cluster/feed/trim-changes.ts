@@ -1,5 +1,5 @@
 import type { Link } from '../link.ts';
-import { firstFrom, type Head, trim } from './feed-store.ts';
+import { firstFrom, trim } from './feed-store.ts';
 
 /**
  * Choice: how long a node may be away and still catch up from the stream: a day, and 64 MiB of changes (some 200,000). After more it takes
@@ -16,7 +16,8 @@ export interface Keeping {
 /** Removes changes that are older than what is kept and that every live node has applied. Returns the number of removed entries. */
 export async function trimChanges(
   link: Link,
-  head: Head,
+  /** The newest change that this node has applied. */
+  head: { readonly cluster: string; readonly number: number },
   /** The lowest number that a live node has applied. */
   appliedByAll: number,
   nowMs: number,

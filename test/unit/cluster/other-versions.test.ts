@@ -206,7 +206,7 @@ describe('a snapshot of the tables', () => {
     const { state: root, positions } = store;
     if (positions === null) throw new Error('the store is open for writing');
     const parts = { link, key: FEED_KEY, root, positions, turns: new Turns(), tables: 2 };
-    const wanted = { id: 'request', atMs: Date.now() };
+    const wanted = { id: 'request', atMs: Date.now(), atLeast: { term: 0, number: 0 } };
     expect(await giveSnapshot(parts, 'a', { ...wanted, tables: 1 })).toBe(false);
     expect(await ask(link, 'LLEN', chunksKey(wanted.id))).toBe(0);
     expect(await giveSnapshot(parts, 'a', { ...wanted, tables: 2 })).toBe(true);

@@ -99,7 +99,7 @@ describe.runIf(HAS_REDIS)('founding and joining', () => {
   test('A founder that is killed before the store knows of the cluster founds it with its next start', async () => {
     const dataDir = await aloneWith('old');
     const store = open(dataDir);
-    const position = { cluster: 'c-1', number: 1, last: '', isLoading: false };
+    const position = { cluster: 'c-1', term: 1, number: 1, last: '', isLoading: false };
     await store.state.transaction(() => store.positions?.put(position));
     await store.close();
     const founder = await openNode(redis.url, { dataDir });

@@ -1,0 +1,45 @@
+import type { Link } from '../link.ts';
+import { RESTART_KEY } from './feed-keys.ts';
+import { TAKE } from './feed-scripts.ts';
+import { ask, textOf } from './feed-store.ts';
+import { readSigned, signRecord } from './signed-record.ts';
+
+/** Choice: longer than a start that takes a snapshot usually needs. A node that does not come back keeps the others waiting for so long. */
+const TURN_MS = 60_000;
+
+export interface TurnParts {
+  readonly link: Link;
+  readonly key: Buffer;
+  readonly node: string;
+}
+
+/**
+ * Takes the turn to end itself for a snapshot: one node at a time. Only a record that a node of the cluster has signed keeps others
+ * waiting; who removes it lets several end at once, but never the one that is furthest. `nowMs` is on the store's clock.
+ */
+export async function takeTurn({ link, key, node }: TurnParts, nowMs: number): Promise<boolean> {
+  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, textOf);
+  if (present.kind === 'away' && present.what !== 'refused') return false;
+  // A key of another type is replaced.
+  const value = present.kind === 'ok' ? present.value : '';
+  const held = readTurn(key, value);
+  if (held !== null && held.node !== node && nowMs - held.atMs < TURN_MS) return false;
+  const record = signRecord(key, RESTART_KEY, JSON.stringify({ node, atMs: Math.round(nowMs) }));
+  const take = ['EVAL', TAKE, '1', RESTART_KEY, value, record, String(TURN_MS)];
+  const taken = await ask(link, { key: RESTART_KEY, args: take }, Number);
+  return taken.kind === 'ok' && taken.value === 1;
+}
+
+/** Ends this node's turn, if it has it. */
+export async function endTurn({ link, key, node }: TurnParts): Promise<void> {
+  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, textOf);
+  if (present.kind !== 'ok' || readTurn(key, present.value)?.node !== node) return;
+  await ask(link, { key: RESTART_KEY, args: ['DEL', RESTART_KEY] }, Number);
+}
+
+function readTurn(key: Buffer, value: string): { readonly node: string; readonly atMs: number } | null {
+  const text = readSigned(key, RESTART_KEY, value);
+  if (text === null) return null;
+  const { node, atMs } = JSON.parse(text) as { node: unknown; atMs: unknown };
+  return { node: String(node), atMs: Number(atMs) };
+}
