@@ -86,6 +86,7 @@ describe('a shared store in which somebody writes', () => {
   ])('No node ends, and changes go on, after %s', async (_what, act) => {
     await act();
     await areWell();
+    for (const node of [0, 1]) expect((await readyOf(node)).code).toBe(200);
   });
 
   test('Both nodes start again beside a stray entry, and one can leave', async () => {
