@@ -18,7 +18,7 @@ import { StartFault } from './start-fault.ts';
 
 /** How often the state is compared with the logged one. */
 const WATCH_MS = 500;
-/** Choice: long enough to be seen by whoever looks after an alert. */
+/** Choice: long enough to be seen by an operator who looks after an alert. */
 const BROKEN_SHOWN_MS = 600_000;
 const NEEDS_UPGRADE =
   'a newer node made a change that this one cannot read, see the log; changes are not seen here, and none can be made, until the upgrade';

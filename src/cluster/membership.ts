@@ -91,8 +91,8 @@ interface Said {
  * The nodes of a cluster. Each node writes a heartbeat every second; who is alive is computed from the store's clock, so the clocks of the
  * nodes do not matter. While this node itself does not reach the store, it declares nobody dead, and has no peers.
  *
- * Everybody who can write to the store can write rows. Only what is encrypted in a row counts: who the node is, which run of it, and when it
- * said so. A row that no node wrote is nobody, and an old one that somebody writes again is that of a dead node.
+ * Everybody who can write to the store can write rows. Only what is encrypted in a row counts: who the node is, which run of it, and when
+ * the row was made. A row that no node wrote is nobody, and an old one that somebody writes again is that of a dead node.
  */
 export class Membership {
   readonly id: string;
@@ -265,7 +265,7 @@ export class Membership {
   #apply(rows: readonly BeatRow[], nowMs: number): void {
     for (const row of rows) {
       const said = row.id === this.id ? null : this.#read(row);
-      // Of another format, or not written by a node that has the key.
+      // A row of another format, or one that no node with the key has written.
       if (said === null || said.format !== CLUSTER_FORMAT) continue;
       const known = this.#known.get(row.id);
       if (row.state === 'left' || nowMs - said.atMs > MISSING_MS) {

@@ -3,8 +3,8 @@ import { feedKey } from '../store-keys.ts';
 export { CHANGES_KEY } from '../store-keys.ts';
 
 /**
- * The keys of the feed, all in one slot. The stream's ids are `<number of the change>-<part>`; the numbers have no gap. Whoever can write to
- * the store can write anything into them, so nothing of them counts before it is authenticated.
+ * The keys of the feed, all in one slot. The stream's ids are `<number of the change>-<part>`; the numbers have no gap. A client of the
+ * store can write anything into them, so nothing of them counts before it is authenticated.
  *
  * | key                        | type   | content                                                                                       |
  * |----------------------------|--------|-----------------------------------------------------------------------------------------------|

@@ -96,7 +96,7 @@ export class FeedReader {
   #tailBytes = 0;
   #newest = 0;
   #isLost = false;
-  /** Of a change in the stream that does not follow; 0 without one. */
+  /** Number of a change in the stream that does not follow; 0 without one. */
   #strayNumber = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
   /** `performance.now()` when the present damage was first seen. */
@@ -299,8 +299,8 @@ export class FeedReader {
   }
 
   /**
-   * Reads what can be read. Then the furthest of the live nodes founds the stream again, from what it has; one that is not takes the data of
-   * a later one if its changes do not lead to the stream's.
+   * Reads what can be read. Then the furthest of the live nodes founds the stream again, from what it has; another one takes the data of
+   * a later node if its changes do not lead to the stream's.
    */
   async #mend(detail: string, look: Look, term: number, isAstray: boolean): Promise<boolean> {
     this.#damagedMs ??= performance.now();

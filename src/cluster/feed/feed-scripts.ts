@@ -82,8 +82,8 @@ return {'ok'}
 `;
 
 /**
- * Founds the stream, in place of anything that is there, unless that has changed since it was looked at. Keys: head, changes. Arguments: the
- * mark; id, check, format, term, number, last and proof of the head; then parts as for EXTEND. Returns whether it did.
+ * Founds the stream instead of anything that is there, unless that has changed since it was looked at. Keys: head, changes. Arguments:
+ * the mark; id, check, format, term, number, last and proof of the head; then parts as for EXTEND. Returns whether it did.
  */
 export const FOUND = `${STATE}${ADD}
 if mark_of(stream_of()) ~= ARGV[1] then return 0 end

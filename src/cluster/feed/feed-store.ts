@@ -67,7 +67,7 @@ export function headProof(key: Uint8Array, { cluster, format, term, number, last
   return proofOf(key, HEAD_KEY, JSON.stringify([format, cluster, term, number, last]));
 }
 
-/** Founds the stream with these entries, in place of what is there, unless that is not what `mark` stands for any more. */
+/** Founds the stream with these entries instead of what is there, unless that is not what `mark` stands for any more. */
 export function found(
   link: Link,
   mark: string,

@@ -88,7 +88,7 @@ async function continueIn(parts: JoinParts, position: FeedPosition, head: Head |
   return { kind: 'ok', how: 'continued', cluster, position: position.isLoading ? null : position };
 }
 
-/** The first node that starts after an upgrade from format 1 founds the stream again: it must have all changes, and the others must be stopped. */
+/** The first node that starts after an upgrade from format 1 founds the stream again: it must have all changes, and no other may run. */
 async function firstFormat(link: Link, position: FeedPosition, head: Head): Promise<StoreFault | null> {
   const [replicas, nowMs] = [await readReplicas(link), await readStoreClock(link)];
   const isLive = ({ atMs }: Replica): boolean => nowMs !== null && Math.abs(nowMs - atMs) < LIVE_MS;
