@@ -1,7 +1,7 @@
 import { BATCH_EAGER_REQUESTS, QUEUE_REQUESTS_MAX } from '../kernel/limits.ts';
 import { type BatchBuffer, BatchWriter, AnswerReader } from '../frames/batch-buffer.ts';
 import type { ScoreTask } from '../frames/score-messages.ts';
-import { FairQueue } from './request-queue.ts';
+import { RequestQueue, type WaitingRequest } from './request-queue.ts';
 
 /**
  * Collects requests into batches of adaptive size, without a timer. Requests that arrive in one turn of the event loop are admitted
@@ -15,11 +15,10 @@ import { FairQueue } from './request-queue.ts';
 export class Batcher<R, T> {
   readonly #options: BatcherOptions<R, T>;
   readonly #free: Slot<T>[];
-  readonly #waiting = new FairQueue<T>();
-  /** Requests of this turn of the event loop, and the rows that they have reserved. */
+  readonly #waiting = new RequestQueue<T>();
+  /** Requests of this turn of the event loop, and their reservations. */
   #arrived: R[] = [];
-  #rows: Int16Array = new Int16Array(BATCH_EAGER_REQUESTS);
-  #spareRows: Int16Array | null = null;
+  #reserved: WaitingRequest<T>[] = [];
   readonly #inFlight = new Set<Slot<T>>();
   /** Failed batches whose requests are to be scored one by one. They count as in flight until they are answered. */
   readonly #failed: Slot<T>[] = [];
@@ -56,7 +55,7 @@ export class Batcher<R, T> {
    * Copies the body. The caller must have checked `isFull` in the same turn of the event loop. `originHash`: see `RequestMeta`.
    */
   add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, request: R, originHash = 0): void {
-    this.#rows[this.#arrived.length] = this.#waiting.reserve(body, customerNumber, flags, nowMs, originHash);
+    this.#reserved.push(this.#waiting.reserve(body, customerNumber, flags, nowMs, originHash));
     this.#arrived.push(request);
     this.#options.attend();
     // Requests that arrive in one turn of the event loop share a batch, and a turn is too short to add a noticeable wait. Those that are
@@ -88,24 +87,21 @@ export class Batcher<R, T> {
   #admit(): void {
     const arrived = this.#arrived;
     if (arrived.length === 0) return;
-    const rows = this.#rows;
+    const reserved = this.#reserved;
     this.#arrived = [];
-    this.#rows = this.#spareRows ?? new Int16Array(BATCH_EAGER_REQUESTS);
-    this.#spareRows = null;
+    this.#reserved = [];
     const admitted = this.#options.admit(arrived);
     // Awaited only where an adapter over a network answers later: a promise would cost a batch of this process one turn.
-    if (admitted instanceof Promise) void admitted.then((later) => this.#enter(rows, arrived.length, later));
-    else this.#enter(rows, arrived.length, admitted);
+    if (admitted instanceof Promise) void admitted.then((later) => this.#enter(reserved, later));
+    else this.#enter(reserved, admitted);
   }
 
-  #enter(rows: Int16Array, count: number, admitted: readonly (T | null)[]): void {
-    for (let i = 0; i < count; i++) {
-      const row = rows[i] ?? 0;
+  #enter(reserved: readonly WaitingRequest<T>[], admitted: readonly (T | null)[]): void {
+    for (const [i, request] of reserved.entries()) {
       const pending = admitted[i] ?? null;
-      if (pending === null) this.#waiting.cancel(row);
-      else this.#waiting.enter(row, pending, this.#options.flagsOf?.(pending));
+      if (pending === null) this.#waiting.cancel(request);
+      else this.#waiting.enter(request, pending, this.#options.flagsOf?.(pending));
     }
-    this.#spareRows = rows;
     this.#pump();
   }
 
