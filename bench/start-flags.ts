@@ -1,5 +1,4 @@
 import { MARKING } from '../src/kernel/garbage-collection.ts';
-import { CACHED_OPTIONS } from '../src/kernel/load-program.ts';
 
 /** The flags that `npm start` passes to Node.js. */
-export const START_FLAGS = [CACHED_OPTIONS, MARKING] as const;
+export const START_FLAGS = ['--max-semi-space-size=8', MARKING] as const;

@@ -3,9 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
-import { bodyFile, wrapProgram } from '../src/kernel/load-program.ts';
 import { PROGRAMS } from '../src/kernel/programs.ts';
-import { writeCodeCaches } from './code-cache.ts';
 import { helpIfAsked } from './usage.ts';
 
 /**
@@ -33,18 +31,18 @@ const onlyUsedFields: Plugin = {
   },
 };
 
-/** The file that starts a program, as seen by the other files of the folder. */
-function stubOf(name: string): string {
+/** The file of a program, as seen by the other files of the folder. */
+function fileOf(name: string): string {
   return `./${name}.cjs`;
 }
 
-/** The server is a separate program, so that its code cache serves it alone. */
+/** The server is a separate program: no other command reads it. */
 const serverApart: Plugin = {
   name: 'server-apart',
   setup(bundler) {
     bundler.onLoad({ filter: /src\/app\/serve\.ts$/ }, () => ({
       contents: `import { createRequire } from 'node:module';
-export const { serve } = createRequire(import.meta.url)(${JSON.stringify(stubOf('serve'))});`,
+export const { serve } = createRequire(import.meta.url)(${JSON.stringify(fileOf('serve'))});`,
     }));
   },
 };
@@ -55,7 +53,7 @@ const redisApart: Plugin = {
   name: 'redis-apart',
   setup(bundler) {
     bundler.onResolve({ filter: /\/redis-package\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: stubOf(REDIS), external: true } : null,
+      kind === 'dynamic-import' ? { path: fileOf(REDIS), external: true } : null,
     );
   },
 };
@@ -63,7 +61,7 @@ const redisApart: Plugin = {
 /** Packages of CommonJS that the sources load by `require`, and that every start or every thread needs. */
 const LOADED_AT_START = /\bloadCommonJs\(('(?:tldts|ipaddr\.js|saxes|undici\/lib\/dispatcher\/client\.js)')\)/g;
 
-/** Takes packages into the programs, and so into their code cache, that a bundler cannot take in by itself. */
+/** Takes packages into the programs that a bundler cannot take in by itself. */
 const packagesInside: Plugin = {
   name: 'packages-inside',
   setup(bundler) {
@@ -109,19 +107,15 @@ const commands = await build({
   metafile: true,
 });
 
-/** The server, its threads and its child processes: one CommonJS file each, because Node.js 20 has no code cache for ES modules. */
+/** The server, its threads and its child processes: one CommonJS file each. */
 const SOURCES: Readonly<Record<string, string>> = {
   serve: 'src/app/serve',
   [REDIS]: 'src/cluster/redis-package',
   ...PROGRAMS,
 };
-const LOADER = 'load-program';
 const bodies = await build({
   ...BOTH,
-  entryPoints: {
-    [LOADER]: `src/kernel/${LOADER}.ts`,
-    ...Object.fromEntries(Object.entries(SOURCES).map(([name, path]) => [`${name}-body`, `${path}.ts`])),
-  },
+  entryPoints: Object.fromEntries(Object.entries(SOURCES).map(([name, path]) => [name, `${path}.ts`])),
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
   banner: { js: "const urlOfFile = require('node:url').pathToFileURL(__filename).href;" },
@@ -133,27 +127,6 @@ const bodies = await build({
   plugins: [onlyUsedFields, redisApart, packagesInside],
   metafile: true,
 });
-
-/**
- * Returns a program with the characters beyond ASCII that the bundler leaves in regular expressions and comments as escapes: V8 keeps the
- * source as long as the program runs, in half the memory when all characters are single bytes.
- */
-async function readAsAscii(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8');
-  if (/\.raw`[^`]*[^\0-\x7f]/.test(text)) throw new Error(`${file}: an escape would change a raw template`);
-  return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-// `programUrl` expects each program in the same folder as the file that starts it.
-const written: string[] = [];
-for (const name of Object.keys(SOURCES)) {
-  const stub = join(APP, stubOf(name));
-  const loader = `require(${JSON.stringify(stubOf(LOADER))}).loadProgram(__dirname, ${JSON.stringify(name)})`;
-  const file = bodyFile(APP, name);
-  await writeFile(file, wrapProgram(await readAsAscii(file)));
-  await writeFile(stub, `'use strict';\nmodule.exports = ${loader};\n`);
-  written.push(stub, ...writeCodeCaches(APP, name));
-}
 
 // `GET /openapi.json` is this copy, which is a third of the size.
 const OPEN_API = 'openapi.json';
@@ -168,5 +141,5 @@ for (const [name, bytes] of Object.entries(WEB_FILES)) await writeFile(join(APP,
 
 // Deletes files of earlier builds only after writing the new ones: a server may be running from this folder.
 const outputs = [commands, bodies].flatMap(({ metafile }) => Object.keys(metafile.outputs));
-const built = new Set([...[...outputs, ...written].map((path) => basename(path)), ...Object.keys(WEB_FILES)]);
+const built = new Set([...outputs.map((path) => basename(path)), ...Object.keys(WEB_FILES)]);
 for (const name of await readdir(APP)) if (!built.has(name)) await rm(join(APP, name));

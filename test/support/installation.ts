@@ -1,8 +1,7 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bodyFile, unwrapProgram, wrapProgram } from '../../src/kernel/load-program.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -41,6 +40,5 @@ export function installWithout(without: (name: string) => boolean): TestInstalla
 
 /** Adds code at the end of a program of an installation. */
 export function appendToProgram({ folder }: Pick<TestInstallation, 'folder'>, name: string, code: string): void {
-  const file = bodyFile(join(folder, 'dist/app'), name);
-  writeFileSync(file, wrapProgram(unwrapProgram(readFileSync(file, 'utf8')) + code));
+  appendFileSync(join(folder, 'dist/app', `${name}.cjs`), code);
 }
