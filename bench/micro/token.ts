@@ -1,7 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { readIp } from '../../src/risk/signals/ip.ts';
 import { checkGrant, CollectorGrants } from '../../src/risk/signals/collector-grant.ts';
 import { readToken } from '../../src/risk/signals/collector-token.ts';
+import { hmacSha256 } from '../../src/kernel/hmac.ts';
 import { collectorToken, CUSTOMER, fresh, NOW_SECONDS } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -57,6 +57,6 @@ function grantedToken(grants: CollectorGrants, n: number): string {
   const request = { customer: CUSTOMER, origin: SHOP, ip: ADDRESS, nowSeconds: NOW_SECONDS };
   const { grant, nonce } = grants.issue({ ...request, random: Buffer.alloc(16, n) });
   const payload = Buffer.from(JSON.stringify({ ...body, g: grant, seq: n, aud: SHOP }));
-  const mac = createHmac('sha256', Buffer.from(nonce, 'base64url')).update(payload).digest();
+  const mac = hmacSha256(Buffer.from(nonce, 'base64url'), payload);
   return fresh(`st2.${payload.toString('base64url')}.${mac.toString('base64url')}`);
 }

@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import { hmacSha256, isSameSecret, toHmacKey } from '../../kernel/hmac.ts';
 import { GRANT_KEEP_SECONDS, GRANT_LATE_SECONDS } from '../../kernel/limits.ts';
 import type { GrantFacts, IpFacts } from '../facts.ts';
 import type { SealedToken } from './collector-token.ts';
@@ -75,13 +76,13 @@ export interface GrantUse {
 
 /** Issues grants, and checks the tokens that were signed with them. Stateless, so every node with the same master key can do either. */
 export class CollectorGrants {
-  readonly #tagKey: KeyObject;
-  readonly #nonceKey: KeyObject;
+  readonly #tagKey: ReturnType<typeof toHmacKey>;
+  readonly #nonceKey: ReturnType<typeof toHmacKey>;
 
   /** `secret` has 32 bytes and is used for grants only. */
   constructor(secret: Uint8Array) {
-    this.#tagKey = createSecretKey(hmac(secret, 'grant'));
-    this.#nonceKey = createSecretKey(hmac(secret, 'nonce'));
+    this.#tagKey = toHmacKey(hmacSha256(secret, 'grant'));
+    this.#nonceKey = toHmacKey(hmacSha256(secret, 'nonce'));
   }
 
   issue({ customer, origin, ip, nowSeconds, random }: GrantRequest): IssuedGrant {
@@ -114,7 +115,7 @@ export class CollectorGrants {
     const bytes = Buffer.from(grant, 'base64url');
     if (bytes.length !== GRANT_BYTES || bytes[0] !== VERSION) return null;
     const fields = bytes.subarray(0, AT_TAG);
-    if (!timingSafeEqual(this.#tag(fields), bytes.subarray(AT_TAG))) return null;
+    if (!isSameSecret(this.#tag(fields), bytes.subarray(AT_TAG))) return null;
     if (!isSigned(this.#nonce(fields), payload, mac)) return null;
     return {
       customer: bytes.readUInt32BE(AT_CUSTOMER),
@@ -130,11 +131,11 @@ export class CollectorGrants {
   }
 
   #tag(fields: Uint8Array): Buffer {
-    return hmac(this.#tagKey, fields).subarray(0, TAG_BYTES);
+    return hmacSha256(this.#tagKey, fields).subarray(0, TAG_BYTES);
   }
 
   #nonce(fields: Uint8Array): Buffer {
-    return hmac(this.#nonceKey, fields);
+    return hmacSha256(this.#nonceKey, fields);
   }
 }
 
@@ -176,11 +177,9 @@ function shortHash(text: string): Buffer {
   return hash('sha256', text, 'buffer').subarray(0, HASH_BYTES);
 }
 
-function hmac(key: KeyObject | Uint8Array | string, message: Uint8Array | string): Buffer {
-  return createHmac('sha256', key).update(message).digest();
-}
-
 /** The key is the 32 bytes of the nonce. A signature keyed with its base64url text is accepted as well. */
 function isSigned(nonce: Buffer, payload: Uint8Array, mac: Uint8Array): boolean {
-  return timingSafeEqual(hmac(nonce, payload), mac) || timingSafeEqual(hmac(nonce.toString('base64url'), payload), mac);
+  return (
+    isSameSecret(hmacSha256(nonce, payload), mac) || isSameSecret(hmacSha256(nonce.toString('base64url'), payload), mac)
+  );
 }
