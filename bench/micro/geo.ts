@@ -1,7 +1,8 @@
 import { randomOf } from '../traffic.ts';
 import type { GeoFacts } from '../../src/risk/facts.ts';
-import { findPackage, GEO_PACKAGES, loadGeoFile } from '../../src/assets/asset-files.ts';
-import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
+import { findPackage, GEO_PACKAGES } from '../../src/assets/asset-files.ts';
+import { GeoCheck } from '../../src/assets/geo-check.ts';
+import type { GeoContent, GeoSlot, SharedFile } from '../../src/assets/asset-messages.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { fresh, SEED } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
@@ -48,20 +49,19 @@ export const geo: Stage = {
 export async function loadPackages(): Promise<Record<GeoSlot, GeoContent>> {
   const none: GeoContent = { kind: 'absent', generation: 0, detail: '' };
   const contents: Record<GeoSlot, GeoContent> = { city: none, country: none, asn: none, anonymiser: none };
+  const check = new GeoCheck();
   for (const { slot, name, files } of GEO_PACKAGES) {
     const found = await findPackage(name);
     if (found === null) continue;
-    const loaded = await Promise.all(files.map((file) => loadGeoFile(found.folder, file)));
-    contents[slot] = {
-      kind: 'ready',
-      generation: 1,
-      version: found.version,
-      files: loaded.map((one) => {
-        if (one.kind !== 'ok') throw new Error(`a file of ${name} does not load`);
-        return one.file;
-      }),
-    };
+    const loaded: SharedFile[] = [];
+    for (const file of files) {
+      const one = await check.load(found.folder, file);
+      if (one.kind !== 'ok') throw new Error(`a file of ${name} does not load`);
+      loaded.push(one.file);
+    }
+    contents[slot] = { kind: 'ready', generation: 1, version: found.version, files: loaded };
   }
+  check.close();
   return contents;
 }
 

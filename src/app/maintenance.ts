@@ -1,3 +1,4 @@
+import { endProcess } from '../kernel/end-process.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Journal } from '../decide/journal.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
@@ -142,7 +143,7 @@ export function reportFaults(faults: readonly StoreFault[], log: Log): void {
       continue;
     }
     log.fatal('the store is stuck; exiting for a restart by the supervisor');
-    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+    log.flush(endProcess);
   }
 }
 
@@ -185,6 +186,6 @@ function stuckWatcher(decide: Pick<DecidePipeline, 'oldestInFlightMs'>, log: Log
     rounds = decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS ? 0 : rounds + 1;
     if (rounds < 2) return;
     log.fatal('a score worker is stuck; exiting for a restart by the supervisor');
-    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+    log.flush(endProcess);
   };
 }

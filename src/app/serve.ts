@@ -57,6 +57,7 @@ import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import { followJudgement } from '../state/feedback.ts';
 import type { Store } from '../state/open-store.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
+import { startWatchdog } from './watchdog.ts';
 import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
 import { SharedWork } from './wire-work.ts';
 import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
@@ -76,12 +77,14 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   }
   const log = createLog(read.settings.logLevel);
   for (const warning of read.warnings) log.warn(warning);
+  if (process.pid === 1) log.warn('this is process 1, which the system does not let end after a fault; use an init');
   try {
     const running = await start(read.settings, log);
     // First, because a supervisor that waits for the line may send a signal at once.
     stopOnSignals(running, log);
     log.info({ ...running.summary, start_ms: Math.round(performance.now() - startedAtMs) }, 'serving');
     log.flush();
+    startWatchdog(read.settings.logLevel !== 'silent');
   } catch (error) {
     const exitCode = error instanceof StartFault ? error.exitCode : 1;
     process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`);

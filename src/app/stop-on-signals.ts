@@ -1,4 +1,5 @@
 import type { Log } from '../observe/log.ts';
+import { endProcess } from '../kernel/end-process.ts';
 
 /** Choice: supervisors wait 10 s before they kill. */
 const STOP_MS = 8_000;
@@ -10,7 +11,7 @@ export function stopOnSignals(running: { stop(): Promise<void> }, log: Log): voi
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
-    const giveUp = setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_MS);
+    const giveUp = setTimeout(endProcess, STOP_MS);
     running.stop().then(
       () => {
         clearTimeout(giveUp);
@@ -27,6 +28,6 @@ export function stopOnSignals(running: { stop(): Promise<void> }, log: Log): voi
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled promise rejection'));
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'uncaught exception; exiting for a restart by the supervisor');
-    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+    log.flush(endProcess);
   });
 }

@@ -5,6 +5,7 @@ import { readNodeId } from '../cluster/node-id.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
 import { openLink, openWaitingLink } from '../cluster/redis-link.ts';
 import { CLUSTER_VALUES_PURPOSE } from '../cluster/encrypted-values.ts';
+import { endProcess } from '../kernel/end-process.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
@@ -165,7 +166,7 @@ export class WiredFeed {
       { detail },
       'the data must be replaced by that of another node; exiting for a restart by the supervisor',
     );
-    this.#log.flush(() => process.kill(process.pid, 'SIGKILL'));
+    this.#log.flush(endProcess);
   }
 
   /** Logs each change of the state, and broken entries at most twice a second. */

@@ -1,34 +1,12 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { isUsable, parseGeoRecord } from '../risk/signals/geo.ts';
 import type { GeoSlot, SharedFile } from './asset-messages.ts';
-import { openMmdb } from './mmdb.ts';
 
 /** Choice: the largest city databases have some 1 GB, and positions in a file must fit 31 bits. */
-const GEOIP_BYTES_MAX = 2 ** 31 - 1;
+export const GEOIP_BYTES_MAX = 2 ** 31 - 1;
 /** Choice: limits how long a single read occupies a thread of the libuv pool. */
 const READ_BYTES = 8 * 1024 * 1024;
-/** Choice: look-ups that a database must pass before it is used; under 5 ms. */
-const SAMPLE_LOOKUPS = 200;
-
-/** A validated database file. */
-export interface GeoFile {
-  readonly kind: 'ok';
-  readonly slot: GeoSlot;
-  readonly ipVersion: 4 | 6;
-  readonly builtAtSeconds: number;
-  /** Type and build date. */
-  readonly version: string;
-  readonly file: SharedFile;
-}
-
-export interface FileFault {
-  readonly kind: 'fault';
-  /** The slot for which the file was meant but cannot be used; null for a valid file of an unused type. */
-  readonly slot: GeoSlot | null;
-  readonly detail: string;
-}
 
 /** The file changed while it was read, so it cannot be validated yet. */
 export interface FileMoved {
@@ -113,56 +91,6 @@ export async function readShared(
   }
 }
 
-/** Reads and validates a database: its metadata, then a sample of look-ups that must not throw and must return data. */
-export async function loadGeoFile(folder: string, name: string): Promise<GeoFile | FileFault | FileMoved> {
-  const read = await readShared(join(folder, name), name, GEOIP_BYTES_MAX);
-  if (read.kind === 'moved') return read;
-  if (read.kind === 'fault') return { kind: 'fault', slot: slotOfName(name), detail: read.detail };
-  return checkGeoFile({ name: read.name, bytes: read.bytes });
-}
-
-export function checkGeoFile(file: SharedFile): GeoFile | FileFault {
-  const outcome = openMmdb(file.bytes);
-  if (outcome.kind === 'fault') return { kind: 'fault', slot: slotOfName(file.name), detail: outcome.detail };
-  const { database } = outcome;
-  const slot = slotOfType(database.type);
-  if (slot === null) return { kind: 'fault', slot: null, detail: `its type "${printable(database.type)}" is not used` };
-  try {
-    const addresses = database.sample(SAMPLE_LOOKUPS);
-    if (!addresses.some((ip) => isUsable(parseGeoRecord(database.find(ip)))))
-      return { kind: 'fault', slot, detail: `none of ${addresses.length} sample look-ups returned data` };
-    for (const ip of addresses) database.find(ip);
-  } catch (error) {
-    return { kind: 'fault', slot, detail: `a sample look-up failed: ${messageOf(error)}` };
-  }
-  const day = new Date(database.builtAtSeconds * 1000).toISOString().slice(0, 10);
-  return {
-    kind: 'ok',
-    slot,
-    ipVersion: database.ipVersion,
-    builtAtSeconds: database.builtAtSeconds,
-    version: `${printable(database.type)} ${day}`,
-    file,
-  };
-}
-
-/**
- * Returns the slot of a database by its type, which the producer names. The order matters: names such as `geo-whois-asn-country` and
- * `ipinfo country_asn` contain two words, and the first match here is the more informative one.
- */
-export function slotOfType(type: string): GeoSlot | null {
-  if (/anonym|proxy|privacy|vpn/i.test(type)) return 'anonymiser';
-  if (/city|location|enterprise/i.test(type)) return 'city';
-  if (/country/i.test(type)) return 'country';
-  if (/asn|isp(?![a-z])/i.test(type)) return 'asn';
-  return null;
-}
-
-/** For a file whose type cannot be read. Choice: a file without an informative name was most likely meant as the main database. */
-function slotOfName(name: string): GeoSlot {
-  return slotOfType(name) ?? 'city';
-}
-
 /** Returns the folder and version of an installed package, or null. */
 export async function findPackage(name: string): Promise<{ readonly folder: string; readonly version: string } | null> {
   try {
@@ -176,15 +104,6 @@ export async function findPackage(name: string): Promise<{ readonly folder: stri
   }
 }
 
-/** Makes text from a file safe to print. */
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 64);
-}
-
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import { unreachable } from '../kernel/brand.ts';
-import { findPackage, listFiles, loadGeoFile } from './asset-files.ts';
-import type { GeoFile, GeoPackage } from './asset-files.ts';
+import { findPackage, GEOIP_BYTES_MAX, listFiles, readShared } from './asset-files.ts';
+import type { GeoPackage } from './asset-files.ts';
 import { GEO_SLOTS } from './asset-messages.ts';
-import type { GeoContent, GeoSlot } from './asset-messages.ts';
+import type { GeoContent, GeoSlot, SharedFile } from './asset-messages.ts';
+import { GeoCheck } from './geo-check.ts';
+import type { GeoFile } from './geo-check.ts';
 import { Settling, joined } from './settling.ts';
 import type { AssetLog } from './settling.ts';
 
@@ -41,6 +44,15 @@ export class GeoFolder {
 
   /** Polls the folder and returns the slots whose content changed. */
   async look(next: () => number): Promise<Map<GeoSlot, GeoContent>> {
+    const check = new GeoCheck();
+    try {
+      return await this.#look(check, next);
+    } finally {
+      check.close();
+    }
+  }
+
+  async #look(check: GeoCheck, next: () => number): Promise<Map<GeoSlot, GeoContent>> {
     const signatures = await listFiles(this.#folder, (name) => name.endsWith('.mmdb'));
     const first = !this.#looked;
     this.#looked = true;
@@ -50,7 +62,7 @@ export class GeoFolder {
       this.#files.set(name, file);
       if (!file.settling.see(signatures.get(name) ?? null)) continue;
       moved = true;
-      if (signatures.has(name)) await this.#take(name, file);
+      if (signatures.has(name)) await this.#take(check, name, file);
       else this.#files.delete(name);
     }
     const changes = new Map<GeoSlot, GeoContent>();
@@ -62,8 +74,8 @@ export class GeoFolder {
     return changes;
   }
 
-  async #take(name: string, file: FolderFile): Promise<void> {
-    const loaded = await loadGeoFile(this.#folder, name);
+  async #take(check: GeoCheck, name: string, file: FolderFile): Promise<void> {
+    const loaded = await check.load(this.#folder, name);
     switch (loaded.kind) {
       case 'moved':
         file.settling.unsettle();
@@ -99,7 +111,11 @@ export class GeoFolder {
     if (chosen.length > 0) {
       this.#notes.set(slot, [...refused, ...notes]);
       return this.#publish(slot, identityOf(chosen), () =>
-        ready(next(), chosen.map((file) => file.version).join(', '), chosen),
+        ready(
+          next(),
+          chosen.map(({ version }) => version).join(', '),
+          chosen.map(({ file }) => file),
+        ),
       );
     }
     const installed = await this.#fromPackage(slot);
@@ -126,7 +142,7 @@ export class GeoFolder {
   async #fromPackage(
     slot: GeoSlot,
   ): Promise<
-    | { readonly kind: 'ok'; readonly version: string; readonly files: readonly GeoFile[] }
+    | { readonly kind: 'ok'; readonly version: string; readonly files: readonly SharedFile[] }
     | { readonly kind: 'fault'; readonly detail: string }
     | { readonly kind: 'absent' }
   > {
@@ -136,15 +152,15 @@ export class GeoFolder {
       const version = `${candidate.name} ${found.version}`;
       // Packages do not change under a running server, so a published one need not be read again.
       if (this.#published.get(slot) === version) return { kind: 'ok', version, files: [] };
-      const files: GeoFile[] = [];
+      const files: SharedFile[] = [];
       for (const name of candidate.files) {
-        const loaded = await loadGeoFile(found.folder, name);
-        if (loaded.kind !== 'ok')
-          return {
-            kind: 'fault',
-            detail: `${name} of ${candidate.name} was refused: ${loaded.kind === 'fault' ? loaded.detail : 'it changed'}`,
-          };
-        files.push(loaded);
+        // Not checked here: it is as trustworthy as the service's own code, which comes the same way. Workers report one that is damaged.
+        const read = await readShared(join(found.folder, name), name, GEOIP_BYTES_MAX);
+        if (read.kind !== 'ok') {
+          const detail = read.kind === 'fault' ? read.detail : 'it changed';
+          return { kind: 'fault', detail: `${name} of ${candidate.name} was refused: ${detail}` };
+        }
+        files.push({ name, bytes: read.bytes });
       }
       return { kind: 'ok', version, files };
     }
@@ -176,6 +192,6 @@ function identityOf(files: readonly GeoFile[]): string {
     .join(',');
 }
 
-function ready(generation: number, version: string, files: readonly GeoFile[]): GeoContent {
-  return { kind: 'ready', generation, version, files: files.map(({ file }) => file) };
+function ready(generation: number, version: string, files: readonly SharedFile[]): GeoContent {
+  return { kind: 'ready', generation, version, files };
 }

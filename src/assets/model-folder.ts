@@ -33,7 +33,9 @@ export class ModelFolder {
 
     const check = await checkModelApart(this.#folder);
     const read = await readShared(join(this.#folder, 'model.onnx'), 'model.onnx', MODEL_BYTES_MAX);
-    const manifest = await readFile(join(this.#folder, 'model.json'), 'utf8').catch(() => '');
+    // The check limits its size.
+    const manifest =
+      check.kind === 'ok' ? await readFile(join(this.#folder, 'model.json'), 'utf8').catch(() => '') : '';
     // The checked and the loaded files are the same only if neither changed in between.
     if ((await this.#signature()) !== signature) {
       this.#settling.unsettle();

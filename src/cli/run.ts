@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { endProcess } from '../kernel/end-process.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Cli, GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
@@ -42,7 +43,7 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
       const outcome = await work();
       print(outcome);
       // The store's environment hangs, and with it every other way to end this process.
-      if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
+      if (outcome.kind === 'error' && outcome.code === 'store_stuck') endProcess();
     },
   };
   try {

@@ -16,8 +16,10 @@ export const PROGRAMS = {
   extract: 'workers/extract',
   read: 'workers/read',
   velocity: 'workers/velocity',
+  watchdog: 'workers/watchdog',
   'integrity-check-child': 'src/state/integrity-check-child',
   'model-check-child': 'src/score/model-check-child',
+  'geo-check-child': 'src/assets/geo-check-child',
 } as const;
 
 /** Returns the URL of a program: in the bundle beside this file, for unit tests in the bundle, otherwise the compiled file. */

@@ -9,7 +9,7 @@ import { lackOfRoom } from './disk-room.ts';
  * A fault of the store. `detail` is public text.
  *
  * `store_stuck`: the write was neither committed nor refused within `STORE_WRITE_MS_MAX`. The caller must end the process with
- * `process.kill(process.pid, 'SIGKILL')`: after a failed write of its meta page (disk full, input/output error) LMDB's environment stays
+ * `endProcess`: after a failed write of its meta page (disk full, input/output error) LMDB's environment stays
  * locked; every later write and even `process.exit()` hang forever. Only a new process recovers, with every acknowledged write. Whether the
  * stuck write itself is stored after the restart is unknown, as after a crash.
  * `store_write_failed`: LMDB refused the write and nothing of it is stored; the store remains usable.

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Double, writeMmdb } from './mmdb-writer.ts';
+import { Double, MARK, writeMmdb } from './mmdb-writer.ts';
 
 /** Small databases in the formats of known producers. All addresses belong to documentation networks or are well known. */
 export function cityDatabase(country = 'DE', builtAtSeconds = 1_780_000_000): Buffer {
@@ -49,6 +49,35 @@ export function anonymousDatabase(): Buffer {
       '203.0.113.8/32': { is_anonymous: true, is_hosting_provider: true, is_anonymous_vpn: true },
     },
   });
+}
+
+/**
+ * A file of some 260 bytes whose metadata never ends: each array has two pointers to the next one, so decoding doubles the work 40 times.
+ */
+export function endlessDatabase(): Buffer {
+  const levels = 40;
+  const levelBytes = 6;
+  const arrays = Array.from({ length: levels }, (_none, level) => {
+    const next = (level + 1) * levelBytes;
+    const pointer = [0x20 | (next >> 8), next & 255];
+    return Buffer.from([2, 4, ...pointer, ...pointer]);
+  });
+  return Buffer.concat([MARK, ...arrays, Buffer.from([0xa0])]);
+}
+
+/** A file of 100 KB whose metadata takes 700 MB when it is decoded: three levels of pointers to one text. */
+export function swellingDatabase(): Buffer {
+  let end = 0;
+  const arrays = [28, 28, 9].map((pointers) => {
+    end += 2 + pointers * 2;
+    const pointer = Buffer.from([0x20, end]);
+    return Buffer.concat([Buffer.from([pointers, 4]), ...Array.from({ length: pointers }, () => pointer)]);
+  });
+  const text = Buffer.alloc(100_000, 'x');
+  const size = Buffer.alloc(4);
+  size.writeUInt32BE(text.length - 65_821);
+  size.writeUInt8((2 << 5) | 31);
+  return Buffer.concat([MARK, ...arrays, size, text]);
 }
 
 let folder = '';

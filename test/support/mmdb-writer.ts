@@ -40,7 +40,7 @@ interface Leaf {
   readonly dataAt: number;
 }
 
-const MARK = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
+export const MARK = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
 
 export function writeMmdb(options: MmdbOptions): Buffer {
   const root: TreeNode = { kind: 'node', branches: [null, null] };

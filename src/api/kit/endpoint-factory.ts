@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { endProcess } from '../../kernel/end-process.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -84,7 +85,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     log,
     turns,
     resetRead: parts.resetRead,
-    onStoreStuck: parts.onStoreStuck ?? (() => log.flush(() => process.kill(process.pid, 'SIGKILL'))),
+    onStoreStuck: parts.onStoreStuck ?? (() => log.flush(endProcess)),
     refuse: (exchange, fault, rate, close, requestId) => refuse(exchange, fault, rate, close, requestId),
   });
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);

@@ -134,6 +134,8 @@ describe('the systemd unit in docs/operating.md', () => {
     expect(unit.split('\n')).toContain('RestartPreventExitStatus=78');
     const image = /^CMD (\[.*\])$/m.exec(read('deploy/Dockerfile'))?.[1] ?? '[]';
     expect(JSON.parse(image)).toEqual(['node', ...words.split(' ')]);
+    // Process 1 could not end itself.
+    expect(read('deploy/Dockerfile')).toContain('ENTRYPOINT ["tini", "--"]');
     expect([...START_FLAGS, 'dist/app/main.js', 'serve']).toEqual(words.split(' '));
   });
 });

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { readHostingTable } from '../../../src/risk/signals/hosting-networks.ts';
-import { GEO_PACKAGES, findPackage, loadGeoFile } from '../../../src/assets/asset-files.ts';
-import type { GeoContent, GeoSlot } from '../../../src/assets/asset-messages.ts';
+import { GEO_PACKAGES, findPackage } from '../../../src/assets/asset-files.ts';
+import { GeoCheck } from '../../../src/assets/geo-check.ts';
+import type { GeoContent, GeoSlot, SharedFile } from '../../../src/assets/asset-messages.ts';
 import { openMmdb } from '../../../src/assets/mmdb.ts';
 import { createGeoIp } from '../../../src/score/geoip.ts';
 import { anonymousDatabase, asnDatabase, cityDatabase, countryDatabase } from '../../support/geo-databases.ts';
@@ -235,20 +236,19 @@ function addressesOf(samples: readonly string[], version: 4 | 6): string[] {
 }
 
 describe('installed databases', async () => {
+  const check = new GeoCheck();
+  afterAll(() => check.close());
   const found = await Promise.all(GEO_PACKAGES.map(async (entry) => ({ ...entry, at: await findPackage(entry.name) })));
   for (const { slot, name, files, at } of found) {
     it.skipIf(at === null)(`The installed database ${name} knows well-known addresses`, async () => {
-      const loaded = await Promise.all(files.map((file) => loadGeoFile(at?.folder ?? '', file)));
-      const content: GeoContent = {
-        kind: 'ready',
-        generation: 1,
-        version: '1',
-        files: loaded.map((file) => {
-          if (file.kind !== 'ok') throw new Error(file.kind);
-          expect(file.slot).toBe(slot);
-          return file.file;
-        }),
-      };
+      const loaded: SharedFile[] = [];
+      for (const name of files) {
+        const file = await check.load(at?.folder ?? '', name);
+        if (file.kind !== 'ok') throw new Error(file.kind);
+        expect(file.slot).toBe(slot);
+        loaded.push(file.file);
+      }
+      const content: GeoContent = { kind: 'ready', generation: 1, version: '1', files: loaded };
       const geo = createGeoIp({ ...NONE, [slot]: content });
       expect(geo.lookup('8.8.8.8', 4)?.country).toBe('US');
       expect(geo.lookup('1.1.1.1', 4)?.country).toBe('AU');
@@ -265,7 +265,7 @@ describe('installed databases', async () => {
       it.skipIf(at === null)(
         `In ${file} an address has a position exactly if the library finds a record, and a position has one record`,
         async () => {
-          const loaded = await loadGeoFile(at?.folder ?? '', file);
+          const loaded = await check.load(at?.folder ?? '', file);
           if (loaded.kind !== 'ok') throw new Error(loaded.kind);
           const opened = openMmdb(loaded.file.bytes);
           if (opened.kind !== 'ok') throw new Error(opened.detail);
