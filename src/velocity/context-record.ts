@@ -204,6 +204,7 @@ export class ContextRecords implements ContextBefore {
     const { atSeconds, sessionLow } = event;
     const context = contextOf(event);
     const isFirst = (this.#table.words[record + AT_SESSIONS] ?? 0) === 0;
+    this.#table.keep(record);
     const isMissing = counts(now, event) && !counts(was, event) && !this.#isCounted(record, sessionLow, atSeconds);
     const atOnce = isFirst || now === TEACHES_AT_ONCE;
     if (isFirst || isMissing) this.#learn(record, context, { ...keys, sessionLow }, atOnce, atSeconds);

@@ -217,6 +217,7 @@ export class EntityRecords {
     Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_OUTCOMES);
     const outcomes = this.#outcomes.change(low, high, outcome);
     const { isLogin, isBad, by } = outcome;
+    if (!isBad && by === 1) this.#table.keep(record);
     if (outcomes === 0 || !isLogin || isBad) return;
     if (by === 1) noteSuccess(this.#table, outcomes, event);
     else revertSuccess(this.#table, outcomes, event, taught);

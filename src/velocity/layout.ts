@@ -21,7 +21,8 @@ import { FILE_FORMATS } from '../kernel/formats.ts';
  *           6 events lost   7 records in use of public keys   8 records refused   9-15 unused
  *           16-271 records in use of each owner (`shares.ts`)
  *   groups  960 bytes each: a line of 64 bytes, then 7 records of 128 bytes
- *           line    way w at words 2w and 2w + 1: tag, state; byte 56 + w: its owner (`shares.ts`); byte 63 unused
+ *           line    way w at words 2w and 2w + 1: tag, state; byte 56 + w: its owner; bit w of byte 63: it is kept
+ *                   longer (`shares.ts`)
  *           tag     28 bits of the key's hash << 4 | kind of record; 0: not in use
  *           state   0: empty   1 to 65,536: being made since (Unix seconds & 0xffff) + 1   else: last seen, Unix seconds
  *           record  word 0: the other 32 bits of the key's hash; the kind defines the rest

@@ -120,11 +120,13 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     this.#table.owner = ownerOf(customer, publicKey);
     keys.readPopulation({ customer, publicKey });
     const change = { isLogin: event.isLogin, eventMs: occurredAtMs, nowMs };
+    this.#table.keepsSeen = now === 'good';
     if (now !== was && was !== null) this.#count(event, keys, { ...change, isBad: was === 'bad', by: -1 });
     if (now !== was && now !== null) this.#count(event, keys, { ...change, isBad: now === 'bad', by: 1 });
     if (event.isLogin && now !== was) this.#teach(event, teaching, nowMs);
     if (event.isLogin || teaching.now !== teaching.was)
       for (const entity of event.entities) this.#contexts.settle(entity, event, teaching, keys, nowMs);
+    this.#table.keepsSeen = true;
   }
 
   /** Forgets or restores what a login added about its entities. */

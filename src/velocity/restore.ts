@@ -31,15 +31,16 @@ export class Restorer {
 
   /**
    * Adds the entry of `source` from word `at` on: tag, state, the record's words, owner. In a full group the owners' shares decide; among
-   * records of one owner the more recently seen ones win.
+   * records of one owner those that are kept longer, and then the more recently seen ones.
    */
   add(source: Uint32Array, at: number): void {
     const { words } = this.#table;
     const tag = source[at] ?? 0;
     const seen = Math.min(source[at + 1] ?? 0, this.#nowSeconds);
     const isOver = seen < SEEN_MIN || tag === 0 || this.#nowSeconds - seen > VELOCITY_KEEP_SECONDS;
-    const owner = (source[at + 2 + RECORD_WORDS] ?? 0) & (OWNERS - 1);
-    const before = isOver ? -1 : this.#table.putBack(source, at, seen, owner, this.#nowSeconds);
+    const word = source[at + 2 + RECORD_WORDS] ?? 0;
+    const of = { owner: word & (OWNERS - 1), isKept: (word & OWNERS) !== 0 };
+    const before = isOver ? -1 : this.#table.putBack(source, at, seen, of, this.#nowSeconds);
     if (before === 0) this.records++;
     else this.skipped++;
     words[HEAD_USED] = this.records;

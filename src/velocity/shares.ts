@@ -7,8 +7,10 @@ import { AT_OWNERS, HEAD_OWNERS, HEAD_PUBLIC, LINE_WORDS, OWNERS, SEEN_MIN, WAYS
  * each other.
  *
  * Shares apply only when a new record finds neither an empty slot nor one whose record no longer counts. Then:
- * - The owner with the most records loses one, its least recently seen first. With one owner that is the least recently seen of all; with
- *   several, an owner that floods the table evicts its own records.
+ * - The owner with the most records loses one. With several owners, one that floods the table evicts its own records.
+ * - Among records of equal owners, those that were seen once go first, each time the least recently seen. A record is kept longer once it
+ *   was seen again in a later second, or a success of its subject was reported; a reported failure alone is no reason. So a flood of
+ *   subjects that are never seen again evicts itself, and not known people or the counters of an attack.
  * - While public keys together hold more than a quarter of the table, their records are evicted before those of secret keys, and a record
  *   of a public key evicts records of public keys only.
  * - An owner with over an eighth of the table evicts nothing of an owner that has less than half as much: its record is refused.
@@ -29,6 +31,8 @@ const OWN_SHARE = 1 / 8;
 const CUSTOMER_MASK = OWNERS / 2 - 1;
 const PUBLIC = 1;
 const WORD_BYTES = 4;
+/** Byte of a line with one bit for each of its records that are kept longer. */
+const AT_KEPT = LINE_WORDS * WORD_BYTES - 1;
 /** Added to the rank of records that are evicted first; exceeds any number of records. */
 const FIRST = 2 ** 32;
 
@@ -60,7 +64,17 @@ export class Shares {
   /** Marks the slot as in use by this owner. Only the worker that claimed the slot may call it. */
   own(line: number, way: number, owner: number): void {
     this.#bytes[(line + AT_OWNERS) * WORD_BYTES + (way >> 1)] = owner;
+    if (this.isKept(line, way)) Atomics.and(this.#bytes, line * WORD_BYTES + AT_KEPT, ~(1 << (way >> 1)));
     this.#add(owner, 1);
+  }
+
+  /** Returns whether the record is kept longer than those that were seen once. */
+  isKept(line: number, way: number): boolean {
+    return (((this.#bytes[line * WORD_BYTES + AT_KEPT] ?? 0) >>> (way >> 1)) & 1) !== 0;
+  }
+
+  keep(line: number, way: number): void {
+    if (!this.isKept(line, way)) Atomics.or(this.#bytes, line * WORD_BYTES + AT_KEPT, 1 << (way >> 1));
   }
 
   /** Ends the use of the slot by its owner. Only the worker that claimed the slot may call it. */
@@ -81,15 +95,20 @@ export class Shares {
     let best = REFUSED;
     let bestUsed = -1;
     let bestSeen = 0;
+    let bestKept = 1;
     for (let n = 0; n < 2; n++) {
       const line = n === 0 ? one : other;
+      const keptOnes = this.#bytes[line * WORD_BYTES + AT_KEPT] ?? 0;
       for (let way = 0; way < WAYS * 2; way += 2) {
         const seen = words[line + way + 1] ?? 0;
         if (seen < SEEN_MIN) continue;
         const at = this.ownerAt(line, way);
         const used = (words[HEAD_OWNERS + at] ?? 0) + (isPublicOver && (at & PUBLIC) !== 0 ? FIRST : 0);
-        if (used < bestUsed || (used === bestUsed && seen >= bestSeen)) continue;
+        if (used < bestUsed) continue;
+        const kept = (keptOnes >>> (way >> 1)) & 1;
+        if (used === bestUsed && (kept > bestKept || (kept === bestKept && seen >= bestSeen))) continue;
         best = line + way;
+        bestKept = kept;
         bestUsed = used;
         bestSeen = seen;
       }
@@ -108,4 +127,4 @@ export class Shares {
 }
 
 /** The owner bytes follow the tags and states of a line. */
-if (AT_OWNERS * WORD_BYTES + WAYS > LINE_WORDS * WORD_BYTES) throw new Error('a line must have room for its owners');
+if (AT_OWNERS * WORD_BYTES + WAYS > AT_KEPT) throw new Error('a line must have room for its owners');

@@ -8,7 +8,7 @@ import { MARKS_BYTES } from './stream-marks.ts';
  *
  *   head    magic   format   layout   hash key's check (two)   saved at, Unix seconds   CRC-32 of these 24 bytes
  *   block   magic   bytes of the payload   CRC-32 of the payload   payload: records of 35 words: tag, state, the record's 32,
- *           owner (`shares.ts`)
+ *           owner, plus 256 if it is kept longer (`shares.ts`)
  *   marks   magic   bytes of the payload   CRC-32 of the payload   payload: how far the records contain the events of other nodes
  *           (`stream-marks.ts`); since version 4, after the blocks
  *   end     magic   records in all   CRC-32 of these 8 bytes

@@ -2,7 +2,7 @@ import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
-import { GROUP_WORDS, HEAD_GROUPS, HEAD_WORDS, LINE_WORDS, RECORD_WORDS, SEEN_MIN, WAYS } from './layout.ts';
+import { GROUP_WORDS, HEAD_GROUPS, HEAD_WORDS, LINE_WORDS, OWNERS, RECORD_WORDS, SEEN_MIN, WAYS } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
 import { Shares } from './shares.ts';
 import { SNAPSHOT_NAME } from './snapshot.ts';
@@ -133,7 +133,8 @@ export class SnapshotWriter {
       }
       if (changed === 0) break;
     }
-    entries[to + 2 + RECORD_WORDS] = this.#shares.ownerAt(line, 2 * way);
+    entries[to + 2 + RECORD_WORDS] =
+      this.#shares.ownerAt(line, 2 * way) | (this.#shares.isKept(line, 2 * way) ? OWNERS : 0);
     return Atomics.load(words, at) === tag && Atomics.load(words, at + 1) >= SEEN_MIN;
   }
 

@@ -8,6 +8,7 @@ import {
   HEAD_REFUSED,
   HEAD_USED,
   HEAD_WORDS,
+  KIND_POPULATION,
   LINE_WORDS,
   RECORD_WORDS,
   SEEN_MIN,
@@ -51,6 +52,8 @@ export class Table {
    * what lies in the future of the present event.
    */
   skipsNewer = false;
+  /** Whether a record that is seen again is kept longer (`shares.ts`): not when only a failure of its subject is reported. */
+  keepsSeen = true;
   /** Records left out since the table was opened. */
   skipped = 0;
   #isNewer = false;
@@ -144,6 +147,12 @@ export class Table {
     return 0;
   }
 
+  /** Keeps a record longer than those that were seen once. */
+  keep(record: number): void {
+    const inGroup = (record - HEAD_WORDS) % GROUP_WORDS;
+    this.#shares.keep(record - inGroup, (2 * (inGroup - LINE_WORDS)) / RECORD_WORDS);
+  }
+
   /** Counts an event that a record could not store. */
   lose(): void {
     Atomics.add(this.words, HEAD_LOST, 1);
@@ -151,9 +160,15 @@ export class Table {
 
   /**
    * Puts back a record of `source` with its tag at `at`, for its `owner`. Nothing else may use the table meanwhile. Returns the state
-   * previously in the slot; -1 if all slots hold records that were seen later, or that belong to other owners' shares.
+   * previously in the slot; -1 if all slots hold records that are kept longer, were seen later, or belong to other owners' shares.
    */
-  putBack(source: Uint32Array, at: number, seen: number, owner: number, nowSeconds: number): number {
+  putBack(
+    source: Uint32Array,
+    at: number,
+    seen: number,
+    { owner, isKept }: { readonly owner: number; readonly isKept: boolean },
+    nowSeconds: number,
+  ): number {
     const words = this.words;
     const tag = source[at] ?? 0;
     const one = this.#groupOfLow(source[at + 2] ?? 0);
@@ -164,9 +179,12 @@ export class Table {
     const old = words[to + 1] ?? 0;
     const age = ageOf(words[to] ?? 0, old, nowSeconds);
     const isOthers = old !== 0 && age < AGE_OVER && this.#shares.ownerAt(line, wayOf(to)) !== owner;
-    if (!isOthers && age <= ageOf(tag, seen, nowSeconds)) return -1;
+    const isOldKept = old !== 0 && age < AGE_OVER && this.#shares.isKept(line, wayOf(to));
+    const isOlder = isOldKept === isKept ? age <= ageOf(tag, seen, nowSeconds) : isOldKept;
+    if (!isOthers && old !== 0 && age < AGE_OVER && isOlder) return -1;
     if (old !== 0) this.#shares.disown(line, wayOf(to));
     this.#shares.own(line, wayOf(to), owner);
+    if (isKept) this.#shares.keep(line, wayOf(to));
     words[to] = tag;
     words[to + 1] = seen;
     const record = recordAt(to);
@@ -187,7 +205,8 @@ export class Table {
     copied[0] = tagOf(high, kind);
     for (let i = 0; i < RECORD_WORDS; i++) copied[2 + i] = source.words[record + i] ?? 0;
     const seen = nowSeconds - source.restSeconds;
-    return this.putBack(copied, 0, seen, this.owner, nowSeconds) >= 0 && this.peek(low, high, kind, nowSeconds) !== 0;
+    const isBack = this.putBack(copied, 0, seen, { owner: this.owner, isKept: true }, nowSeconds) >= 0;
+    return isBack && this.peek(low, high, kind, nowSeconds) !== 0;
   }
 
   #groupOfLow(low: number): number {
@@ -203,14 +222,15 @@ export class Table {
     for (let way = 0; way < LINE_END; way += 2) {
       if (words[line + way] !== tag) continue;
       const record = recordOf(line, way);
-      if (words[record] === low && this.#touch(line + way, tag, nowSeconds)) return record;
+      if (words[record] === low && this.#touch(line, way, tag, nowSeconds)) return record;
     }
     return 0;
   }
 
   /** Marks the record as seen, so that it is not evicted while in use. Returns false if it is not there, or not yet. */
-  #touch(at: number, tag: number, nowSeconds: number): boolean {
+  #touch(line: number, way: number, tag: number, nowSeconds: number): boolean {
     const words = this.words;
+    const at = line + way;
     let seen = words[at + 1] ?? 0;
     if (seen < SEEN_MIN) seen = this.#await(at, tag, nowSeconds);
     const rest = nowSeconds - seen;
@@ -223,6 +243,7 @@ export class Table {
       return false;
     }
     const was = Atomics.compareExchange(words, at + 1, seen, nowSeconds);
+    if (this.keepsSeen) this.#shares.keep(line, way);
     return was === seen || (was >= SEEN_MIN && Atomics.load(words, at) === tag);
   }
 
@@ -255,6 +276,8 @@ export class Table {
     const line = at - wayOf(at);
     if (old !== 0) this.#shares.disown(line, wayOf(at));
     this.#shares.own(line, wayOf(at), this.owner);
+    // A customer's own records: some of them are used once a day.
+    if (kind === KIND_POPULATION) this.#shares.keep(line, wayOf(at));
     const record = recordAt(at);
     for (let i = record + RECORD_WORDS - 1; i > record; i--) words[i] = 0;
     words[record] = low;
