@@ -10,6 +10,8 @@ import { decideTo, startDeliveringServer, startReceiver, webhookClient, type Rec
 const ENDS: Readonly<Partial<Record<HostileConduct, string | null>>> = {
   answers: null,
   no_content: null,
+  /** The receiver gets one copy. */
+  continues: null,
   /** 50 KB that would decompress to 50 MiB. They are not decompressed. */
   gzip_bomb: null,
   /** The first response is valid. The data after it closes the connection. */
@@ -31,8 +33,10 @@ const ENDS: Readonly<Partial<Record<HostileConduct, string | null>>> = {
   tiny_chunks_with_extensions: 'response_too_large',
   huge_trailers: 'response_too_large',
   huge_headers: 'response_too_large',
-  continue_flood: 'connection_reset',
+  continue_flood: 'response_too_large',
   early_hints_flood: 'response_too_large',
+  garbage: 'bad_response',
+  upgrades: 'bad_response',
   redirects_302: 'redirect_blocked',
   redirects_307: 'redirect_blocked',
   tls_self_signed: 'tls_error',

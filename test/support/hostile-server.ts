@@ -116,6 +116,13 @@ const CONDUCTS = {
   redirects_307: { onRequest: (socket) => redirect(socket, '307 Temporary Redirect') },
   garbage: { onRequest: (socket) => socket.write('\x00\x01SSH-2.0-nothing of HTTP\r\n\r\n\xff\xfe') },
   garbage_at_accept: { onConnection: (socket) => socket.write('220 mail.example ESMTP\r\n') },
+  /** An informational response that was not asked for, and the final one. */
+  continues: {
+    onRequest: (socket) => {
+      socket.write('HTTP/1.1 100 Continue\r\n\r\n');
+      answer(socket, '200 OK', 'ok');
+    },
+  },
   continue_flood: { onRequest: (socket) => pour(socket, '', Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100))) },
   early_hints_flood: {
     onRequest: (socket) => pour(socket, '', Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100))),

@@ -75,6 +75,7 @@ const MATRIX: readonly (readonly [conduct: HostileConduct, expected: EgressError
   ['redirects_307', 307],
   ['garbage', 'bad_response'],
   ['garbage_at_accept', 'bad_response'],
+  ['continues', 200],
   ['continue_flood', 'response_too_large'],
   ['early_hints_flood', 'response_too_large'],
   ['bad_chunks', 'bad_response'],
