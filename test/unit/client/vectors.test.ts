@@ -121,7 +121,7 @@ describe('signing, against the vectors of openssl', () => {
 
     it.each<[string, Partial<RequestHead>]>([
       ['method', { method: 'PUT' }],
-      ['path', { path: '/v1/decided' }],
+      ['path', { path: '/v1/decided', target: '/v1/decided' }],
       ['time', { svcTimestamp: String(timestamp + 1) }],
       ['request id', { svcRequestId: `${requestId}x` }],
     ])('The server refuses the vector with another %s', (_, overrides) => {
