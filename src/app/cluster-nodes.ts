@@ -2,20 +2,21 @@ import { ClusterHistory } from '../cluster/cluster-history.ts';
 import { ClusterKeyUse } from '../cluster/cluster-key-use.ts';
 import { ClusterOutcomes } from '../cluster/cluster-outcomes.ts';
 import { ClusterStats } from '../cluster/cluster-stats.ts';
-import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
+import { clusterPurpose } from '../cluster/encrypted-values.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
-import { Membership, type NodeFacts } from '../cluster/membership.ts';
+import { Membership } from '../cluster/membership.ts';
+import type { NodeFacts } from '../cluster/node-payload.ts';
 import { Peers } from '../cluster/peers.ts';
 import { openLink, openWaitingLink } from '../cluster/redis-link.ts';
 import { SpreadChanges } from '../cluster/spread-changes.ts';
-import { SharedSignIns } from '../cluster/shared-sign-ins.ts';
+import { SharedSignIns, type SignInOptions } from '../cluster/shared-sign-ins.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
 import type { OutcomeReports } from '../ports/outcome-reports.ts';
-import type { SessionTable, SignInShare } from '../ports/sign-ins.ts';
+import type { SignInShare } from '../ports/sign-ins.ts';
 import type { Slices, Turns } from '../state/turns.ts';
 import { peerReadings } from './cluster-readings.ts';
 import type { Installation } from './installation.ts';
@@ -26,6 +27,8 @@ export interface NodesOptions {
   readonly settings: ClusterSettings;
   readonly id: string;
   readonly home: string;
+  /** Id of the cluster. */
+  readonly cluster: string;
   readonly keyFor: Installation['keyFor'];
   readonly turns: Turns;
   /** Number of the last change of the cluster that this node has applied. */
@@ -50,7 +53,7 @@ export class ClusterNodes {
   constructor(options: NodesOptions) {
     const { settings, id, home, keyFor, facts, log } = options;
     this.#options = options;
-    const key = keyFor(CLUSTER_VALUES_PURPOSE);
+    const key = keyFor(clusterPurpose(options.cluster));
     this.#link = openLink(settings);
     this.membership = new Membership({
       link: this.#link,
@@ -112,20 +115,9 @@ export class ClusterNodes {
     return new ClusterKeyUse(own, this.peers);
   }
 
-  /** Makes these sessions those of all nodes. */
-  signIns(sessions: SessionTable): SignInShare {
-    const values = new EncryptedValues(this.#options.keyFor(CLUSTER_VALUES_PURPOSE));
-    this.#signIns = new SharedSignIns({
-      sessions,
-      link: this.#link,
-      peers: this.peers,
-      values,
-      onUnreadable: (count) =>
-        this.#options.log.warn(
-          { sessions: count },
-          'dashboard sessions of a node of another version are not known here',
-        ),
-    });
+  /** Makes these sessions and codes those of all nodes. */
+  signIns(own: Pick<SignInOptions, 'sessions' | 'codes'>): SignInShare {
+    this.#signIns = new SharedSignIns({ ...own, peers: this.peers });
     return this.#signIns;
   }
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { DASHBOARD_PATH } from '../api/dashboard/dashboard-site.ts';
 import { DashboardSessions } from '../auth/dashboard-sessions.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
@@ -37,9 +36,12 @@ export function openDashboard({ dashboard, roles, tls }: Settings, listener: Lis
 }
 
 /** `keyHash`: SHA-256 of the secret key that the link signs in with. The code is in the fragment, which browsers never send. */
-export function signInLink({ guard, codes, share }: DashboardState, keyHash: string, nowMs: number): SignInLink {
+export function signInLink(
+  { guard, codes }: Pick<DashboardState, 'guard' | 'codes'>,
+  keyHash: string,
+  nowMs: number,
+): SignInLink {
   const { text, expiresAtMs } = codes.issue(keyHash, nowMs);
-  void share?.issued(hash('sha256', text, 'hex'), keyHash, expiresAtMs - nowMs);
   return { url: `${guard.origin}${DASHBOARD_PATH}#code=${text}`, expiresAtMs };
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { CLUSTER_VALUES_PURPOSE, EncryptedValues } from '../cluster/encrypted-values.ts';
+import { EncryptedValues } from '../cluster/encrypted-values.ts';
 import type { Link } from '../cluster/link.ts';
 import { ClusterVelocity } from '../cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../cluster/velocity/velocity-exchange.ts';
@@ -20,6 +20,7 @@ import { findNewerSnapshot, loadSnapshot } from '../velocity/snapshot.ts';
 import { StreamMarks } from '../velocity/stream-marks.ts';
 import { openTableMaintenance } from '../velocity/table-thread.ts';
 import type { OpenVelocity } from './service-parts.ts';
+import type { Cluster } from './wire-cluster.ts';
 
 /** Recovery from `hot/` at a start: accepted request ids, and the velocity store. */
 
@@ -90,7 +91,7 @@ export function openMemory(
   settings: Settings,
   keyFor: (purpose: string) => Uint8Array,
   clock: Clock,
-  link: Link | null,
+  cluster: Pick<Cluster, 'link' | 'valuesKey'> | null,
   log: Log,
 ): OpenVelocity {
   const folder = velocityFolder(settings.dataDir);
@@ -119,22 +120,19 @@ export function openMemory(
     default:
       unreachable(loaded);
   }
-  const exchange = settings.cluster === null ? null : exchangeSeed(settings.cluster, keyFor);
+  const exchange = settings.cluster && cluster && exchangeSeed(settings.cluster, cluster.valuesKey);
   const marks = new StreamMarks(memory.marks);
   if (exchange !== null) marks.begin(randomBytes(8).readBigUInt64LE() | 1n);
   return {
     memory,
     exchange,
     table: openTableMaintenance(folder, memory, exchange),
-    ...openOutcomes(memory, exchange, link, log),
+    ...openOutcomes(memory, exchange, cluster?.link ?? null, log),
   };
 }
 
-function exchangeSeed(
-  { urls, user, password }: NonNullable<Settings['cluster']>,
-  keyFor: (purpose: string) => Uint8Array,
-): ExchangeSeed {
-  return { address: { urls, user, password }, valuesKey: keyFor(CLUSTER_VALUES_PURPOSE) };
+function exchangeSeed({ urls, user, password }: NonNullable<Settings['cluster']>, valuesKey: Uint8Array): ExchangeSeed {
+  return { address: { urls, user, password }, valuesKey };
 }
 
 /** The main thread's instance over the table: outcomes show at once in the decisions of all workers. */

@@ -143,7 +143,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     { version, url: listener.url, startedAtMs: Date.now() },
     log,
   );
-  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard.sessions)) ?? null;
+  const share = (ownDashboard && cluster?.nodes.signIns(ownDashboard)) ?? null;
   const dashboard = ownDashboard && { ...ownDashboard, share };
   const recovered = await recover(settings, installation, cluster, log);
   const senders = openSenders(settings, installation, cluster, recovered, log);
@@ -251,9 +251,7 @@ async function recover(
   });
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
-  const velocity = forRoles(roles, ['decide', 'api'], () =>
-    openMemory(settings, keyFor, clock, cluster?.link ?? null, log),
-  );
+  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, cluster, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -320,7 +318,7 @@ function openSenders(
   const { roles } = settings;
   const work =
     cluster && settings.cluster
-      ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, keyFor, log })
+      ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, key: cluster.valuesKey, log })
       : null;
   const key = keyFor('extraction-secrets');
   const extractions = openExtractions({ store, settings, key, cluster: work?.engine ?? null, log });

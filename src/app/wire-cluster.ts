@@ -1,8 +1,9 @@
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import { ClusterAdmission, type LocalVerdicts } from '../cluster/cluster-admission.ts';
+import { clusterPurpose } from '../cluster/encrypted-values.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
-import type { NodeFacts } from '../cluster/membership.ts';
 import { readNodeId } from '../cluster/node-id.ts';
+import type { NodeFacts } from '../cluster/node-payload.ts';
 import { openLink } from '../cluster/redis-link.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
@@ -22,6 +23,7 @@ const ALONE_SHOWN_MS = 5_000;
 /** What the parts of the cluster on the main thread share. */
 interface ClusterParts {
   readonly settings: ClusterSettings;
+  readonly id: string;
   readonly nodeId: string;
   readonly nodes: ClusterNodes;
   readonly link: MeasuredLink;
@@ -49,9 +51,11 @@ export async function openCluster(
   const { id, home } = readNodeId(dataDir, settings.nodeId);
   const feedPosition = (): number => feed?.position ?? 0;
   const facts = (): NodeFacts => ({ ...self, roles, feedPosition: String(feedPosition()) });
-  const nodes = new ClusterNodes({ settings, id, home, keyFor, turns: store.turns, feedPosition, facts, log });
+  const clusterId = feed?.cluster ?? '';
+  const own = { settings, id, home, cluster: clusterId };
+  const nodes = new ClusterNodes({ ...own, keyFor, turns: store.turns, feedPosition, facts, log });
   await nodes.join();
-  return new Cluster({ settings, nodeId: id, nodes, link, keyFor }, log);
+  return new Cluster({ settings, id: clusterId, nodeId: id, nodes, link, keyFor }, log);
 }
 
 /** The adapters of ports over the shared store, one method for each. The caller falls back to the local adapter without a cluster. */
@@ -70,6 +74,11 @@ export class Cluster {
     this.#readings = [...linkReadings(parts.link), ...parts.nodes.readings];
     this.#watch();
     this.#timer = setInterval(() => this.#watch(), WATCH_MS).unref();
+  }
+
+  /** Key of the values that nodes put into the store. */
+  get valuesKey(): Buffer {
+    return this.#parts.keyFor(clusterPurpose(this.#parts.id));
   }
 
   /** Who else is in the cluster, and what this node asks them. */

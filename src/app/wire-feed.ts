@@ -82,6 +82,11 @@ export class WiredFeed {
     this.#feed?.onOthersCommitted(({ change }) => listener(change));
   }
 
+  /** Id of the cluster, once it is open. */
+  get cluster(): string {
+    return this.#feed?.cluster ?? '';
+  }
+
   /** Number of the last change that this node has applied. */
   get position(): number {
     return this.#feed?.position ?? 0;

@@ -1,5 +1,4 @@
 import { ClusterDeliveries, type DeliveryLogReads } from '../cluster/cluster-deliveries.ts';
-import { CLUSTER_VALUES_PURPOSE } from '../cluster/encrypted-values.ts';
 import type { MeasuredLink } from '../cluster/link.ts';
 import type { Membership } from '../cluster/membership.ts';
 import type { Peers } from '../cluster/peers.ts';
@@ -13,7 +12,6 @@ import type { LiveNode } from '../state/shared-jobs.ts';
 import type { Store } from '../state/open-store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { pendingRows } from '../webhooks/pending-rows.ts';
-import type { Installation } from './installation.ts';
 import { hasRole } from './roles.ts';
 import type { ClusterSettings } from './settings.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
@@ -24,7 +22,8 @@ export interface SharedWorkParts {
   readonly nodes: { readonly membership: Membership; readonly peers: Peers };
   readonly settings: ClusterSettings;
   readonly roles: readonly NodeRole[];
-  readonly keyFor: Installation['keyFor'];
+  /** Encrypts what is put into the store. */
+  readonly key: Buffer;
   readonly log: Log;
 }
 
@@ -43,11 +42,10 @@ export class SharedWork {
   #takenOver = 0;
 
   constructor(parts: SharedWorkParts) {
-    const { nodes, settings, keyFor, roles, log } = parts;
+    const { nodes, settings, key, roles, log } = parts;
     const { membership } = nodes;
     this.#parts = parts;
     this.#link = openLink(settings);
-    const key = keyFor(CLUSTER_VALUES_PURPOSE);
     const { urls, user, password } = settings;
     this.engine = { urls, user, password, node: membership.id, key };
     this.mirror = new SharedDeliveries({

@@ -30,10 +30,15 @@ export class SignInCodes {
 
   /** Uses up the code. Returns the SHA-256 of its key; null for a code that is unknown, used or expired. */
   redeem(text: string, nowMs: number): string | null {
-    const given = hash('sha256', text, 'buffer');
+    return this.redeemHashed(hash('sha256', text, 'hex'), nowMs);
+  }
+
+  /** `codeHash`: SHA-256 of the code, lower-case hex. */
+  redeemHashed(codeHash: string, nowMs: number): string | null {
+    const given = Buffer.from(codeHash, 'hex');
     const living = this.#living(nowMs);
     // Compares all, so that the time does not depend on the position.
-    const found = living.filter(({ codeHash }) => timingSafeEqual(codeHash, given));
+    const found = living.filter((code) => timingSafeEqual(code.codeHash, given));
     this.#codes = living.filter((code) => !found.includes(code));
     return found[0]?.keyHash ?? null;
   }

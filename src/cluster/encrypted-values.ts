@@ -1,7 +1,12 @@
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 
-/** Purpose of the key, for `keyFor`: the same on all nodes, which share their master key. */
+/** Purpose of the key of the changes, for `keyFor`: the same on all nodes, which share their master key. */
 export const CLUSTER_VALUES_PURPOSE = 'cluster-values';
+
+/** Purpose of the key of everything else: values of one cluster mean nothing in another one with the same master key. */
+export function clusterPurpose(cluster: string): string {
+  return `${CLUSTER_VALUES_PURPOSE}/${cluster}`;
+}
 
 /**
  * Values of customers as the shared store holds them: encrypted, and bound to their Redis key. The operator of the store can neither
@@ -10,7 +15,7 @@ export const CLUSTER_VALUES_PURPOSE = 'cluster-values';
 export class EncryptedValues {
   readonly #key: Uint8Array;
 
-  /** `key`: 32 bytes, `keyFor(CLUSTER_VALUES_PURPOSE)`. */
+  /** `key`: 32 bytes, `keyFor(clusterPurpose(…))`. */
   constructor(key: Uint8Array) {
     this.#key = key;
   }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { decrypt, encrypt } from '../kernel/encryption.ts';
-import { pack, unpack } from '../kernel/pack.ts';
 import type { Link } from './link.ts';
 import { CLUSTER_KEY, NODES_KEY } from './store-keys.ts';
-import { BEAT_SCRIPT, type Beat, type BeatRow, readBeat } from './membership-beat.ts';
+import { BEAT_SCRIPT, type Beat, type BeatRow, type NodeState, readBeat } from './membership-beat.ts';
+import { decryptSaid, encryptSaid, type NodeFacts, type Said } from './node-payload.ts';
 
 /** Choice: a dead node is noticed within 6 s, and a pause of a busy machine of a few seconds is no death. */
 export const BEAT_MS = 1_000;
@@ -16,21 +15,15 @@ const BEAT_DEADLINE_MS = 500;
 /** Version of what nodes store and send to each other. A node is refused while one of another version is alive. */
 export const CLUSTER_FORMAT = 2;
 
-/** What a node tells the others about itself. */
-export interface NodeFacts {
-  readonly version: string;
-  readonly roles: readonly string[];
-  /** Base address of its API as it knows it itself. */
-  readonly url: string;
-  readonly startedAtMs: number;
-  /** Its position in the feed of changes. */
-  readonly feedPosition: string;
-}
+/** Choice: former runs of a node that are recognised. */
+const FORMER_MAX = 64;
 
 export interface ClusterNode extends NodeFacts {
   readonly id: string;
-  /** Grows with each start of the node; distinguishes its runs. */
+  /** Grows with each start of the node, as far as the store can be trusted: for people. */
   readonly epoch: number;
+  /** Random; distinguishes the runs of the node. */
+  readonly run: string;
 }
 
 /**
@@ -69,27 +62,22 @@ type Mode = 'join' | 'beat' | 'stop' | 'leave';
 
 interface Known {
   readonly node: ClusterNode;
-  readonly state: BeatRow['state'];
+  state: NodeState;
+  /** The newest beat of the run that this node has read. */
+  beat: number;
   /** As the node says it, on the store's clock. */
   lastBeatMs: number;
+  /** When it was read, on this process's clock; -Infinity if it was old then. */
+  heardAtMs: number;
+  /** The run has proved that it is over for good. */
+  hasLeft: boolean;
   isLive: boolean;
 }
 
-/** What a node has encrypted into its row. */
-interface Said {
-  readonly facts: NodeFacts;
-  /** Distinguishes the runs of all nodes. */
-  readonly run: string;
-  /** 0 in the beat with which it joins. */
-  readonly epoch: number;
-  /** On the store's clock, as far as the node knew it. */
-  readonly atMs: number;
-  readonly format: number;
-}
-
 /**
- * The nodes of a cluster. Each node writes a heartbeat every second; who is alive is computed from the store's clock, so the clocks of the
- * nodes do not matter. While this node itself does not reach the store, it declares nobody dead, and has no peers.
+ * The nodes of a cluster. Each node writes a heartbeat every second, with a counter. A node is alive as long as others see its counter
+ * rise, so the clocks of nodes do not matter; the store's clock decides about the first beat that a node reads of another one. While this
+ * node itself does not reach the store, it declares nobody dead, and has no peers.
  *
  * Everybody who can write to the store can write rows. Only what is encrypted in a row counts: who the node is, which run of it, and when
  * the row was made. A row that no node wrote is nobody, and an old one that somebody writes again is that of a dead node.
@@ -99,16 +87,21 @@ export class Membership {
   readonly #options: MembershipOptions;
   readonly #beatMs: number;
   readonly #goneMs: number;
+  /** Identifies this run; unknown without the master key, and never used again. */
+  readonly run = randomBytes(12).toString('hex');
   readonly #known = new Map<string, Known>();
+  /** By node: runs that are over. */
+  readonly #former = new Map<string, Set<string>>();
   readonly #listeners = new Set<(event: MembershipEvent) => void>();
-  readonly #run = randomBytes(9).toString('base64url');
   #epoch = 0;
   #timer: NodeJS.Timeout | null = null;
   #beating: Promise<Joined> | null = null;
   /** Time of the last beat that the store took, on the store's clock and on this process's. */
   #heardAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when, on the store's clock, this node has heard of others without a gap; 0 since it joined. */
-  #hearsSinceMs = 0;
+  /** Since when this node has heard of others without a gap, on this process's clock; -Infinity since it joined. */
+  #hearsSinceMs = Number.NEGATIVE_INFINITY;
+  #beats = 0;
+  #refused = 0;
   /** Time of the last answer, on the store's clock and on this process's; null before the first. */
   #storeTime: { readonly storeMs: number; readonly ownMs: number } | null = null;
   #isClosed = false;
@@ -128,6 +121,11 @@ export class Membership {
   /** False while the store has not taken a heartbeat of this node for as long as others need to declare it dead. */
   get isJoined(): boolean {
     return this.#epoch > 0 && performance.now() - this.#heardAtMs < this.#goneMs;
+  }
+
+  /** Rows of other nodes that were not believed: of an earlier run, an earlier beat, or of nobody. Counted at each read. */
+  get refused(): number {
+    return this.#refused;
   }
 
   /** The store's clock as of the last heartbeat, Unix ms. */
@@ -224,10 +222,9 @@ export class Membership {
 
   async #sendOnce(mode: Mode, isForced = false, removed: readonly string[] = []): Promise<Beat | null> {
     const { link, home, key, facts } = this.#options;
-    const { version, roles, url, startedAtMs, feedPosition } = facts();
-    const about = [version, [...roles], url, startedAtMs, feedPosition];
-    const proof = [this.#run, this.#epoch, Math.round(this.storeNowMs), CLUSTER_FORMAT];
-    const payload = encrypt(key, pack([...about, ...proof]), contextOf(this.id));
+    const own = { run: this.run, epoch: this.#epoch, beat: ++this.#beats, state: STATE_OF[mode] };
+    const said = { ...own, facts: facts(), atMs: this.storeNowMs, format: CLUSTER_FORMAT };
+    const payload = encryptSaid(key, this.id, said);
     const args = ['EVAL', BEAT_SCRIPT, '2', NODES_KEY, CLUSTER_KEY, mode, this.id, String(this.#epoch), home];
     const values = [String(this.#goneMs), payload, isForced ? '1' : '0', ...removed];
     const [sent] = await link.send([{ key: NODES_KEY, args: [...args, ...values] }], BEAT_DEADLINE_MS);
@@ -238,7 +235,7 @@ export class Membership {
   #rivalIn({ rows, nowMs }: Beat): Said | null {
     const row = rows.find(({ id }) => id === this.id);
     const said = row === undefined ? null : this.#read(row);
-    if (said === null || said.run === this.#run || !this.#isFresh(said.atMs, nowMs)) return null;
+    if (said === null || said.run === this.run || !this.#isFresh(said.atMs, nowMs)) return null;
     return this.#epoch === 0 || said.epoch > this.#epoch ? said : null;
   }
 
@@ -254,9 +251,10 @@ export class Membership {
     const isFirst = this.#heardAtMs === Number.NEGATIVE_INFINITY;
     const others = isFirst ? beat.rows.map((row) => this.#read(row)) : [];
     if (others.some((said) => said !== null && isOtherFormat(said))) return OTHER_FORMAT;
-    const gapMs = performance.now() - this.#heardAtMs;
-    this.#heardAtMs = performance.now();
-    if (gapMs > this.#goneMs / 2 && Number.isFinite(gapMs)) this.#hearsSinceMs = beat.nowMs;
+    const nowMs = performance.now();
+    const gapMs = nowMs - this.#heardAtMs;
+    this.#heardAtMs = nowMs;
+    if (gapMs > this.#goneMs / 2 && Number.isFinite(gapMs)) this.#hearsSinceMs = nowMs;
     this.#epoch = beat.epoch;
     this.#apply(beat.rows, beat.nowMs);
     return { kind: 'ok' };
@@ -264,37 +262,58 @@ export class Membership {
 
   #apply(rows: readonly BeatRow[], nowMs: number): void {
     for (const row of rows) {
-      const said = row.id === this.id ? null : this.#read(row);
-      // A row of another format, or one that no node with the key has written.
-      if (said === null || said.format !== CLUSTER_FORMAT) continue;
-      const known = this.#known.get(row.id);
-      if (row.state === 'left' || nowMs - said.atMs > MISSING_MS) {
-        if (known !== undefined) this.#setLive(known, false, true);
-        this.#known.delete(row.id);
-      } else if (known !== undefined && known.node.epoch === epochOf(row, said) && known.state === row.state) {
-        known.lastBeatMs = said.atMs;
-      } else this.#replace(known, row, said);
+      if (row.id === this.id) continue;
+      const said = this.#read(row);
+      if (said === null) this.#refused++;
+      else if (said.format === CLUSTER_FORMAT) this.#note(row, said, nowMs);
     }
     const sorted = [...this.#known].sort(([a], [b]) => (a < b ? -1 : 1));
-    for (const [, known] of sorted) {
-      this.#setLive(known, this.#isLive(known, nowMs), known.state !== 'up');
-    }
     this.#known.clear();
-    for (const [id, known] of sorted) this.#known.set(id, known);
+    for (const [id, known] of sorted) {
+      this.#setLive(known, this.#isLive(known), known.state !== 'up');
+      const isForgotten = known.state === 'left' || nowMs - known.lastBeatMs > MISSING_MS;
+      if (known.isLive || !isForgotten) this.#known.set(id, known);
+      else if (known.hasLeft) this.#end(known);
+    }
   }
 
-  #replace(known: Known | undefined, row: BeatRow, said: Said): void {
-    const { id, state } = row;
-    if (known !== undefined) this.#setLive(known, false, state !== 'up');
-    const node = { ...said.facts, id, epoch: epochOf(row, said) };
-    this.#known.set(id, { node, state, lastBeatMs: said.atMs, isLive: false });
+  #note(row: BeatRow, said: Said, nowMs: number): void {
+    const { id } = row;
+    const { run, beat, state, atMs: lastBeatMs } = said;
+    const known = this.#known.get(id);
+    if (this.#former.get(id)?.has(run) === true || (known?.node.run === run && beat < known.beat)) {
+      // What a node has left behind stays there.
+      if (state !== 'left') this.#refused++;
+      return;
+    }
+    const beforeMs = known?.node.run === run ? known.heardAtMs : Number.NEGATIVE_INFINITY;
+    const heardAtMs = this.#isFresh(lastBeatMs, nowMs) ? performance.now() : beforeMs;
+    const hasLeft = state === 'left';
+    if (known?.node.run !== run) {
+      if (known !== undefined) {
+        this.#setLive(known, false, state !== 'up');
+        this.#end(known);
+      }
+      const node = { ...said.facts, id, run, epoch: epochOf(row, said) };
+      this.#known.set(id, { node, state, beat, lastBeatMs, heardAtMs, hasLeft, isLive: false });
+    } else if (beat > known.beat) Object.assign(known, { state, beat, lastBeatMs, heardAtMs, hasLeft });
+    // The command line has no heartbeat to prove it with: it counts for a node that is silent anyway.
+    else if (row.state === 'left' && !this.#isLive(known)) known.state = 'left';
+  }
+
+  /** Notes that this run never comes back. */
+  #end({ node: { id, run } }: Known): void {
+    const former = (this.#former.get(id) ?? new Set()).add(run);
+    const [oldest = ''] = former.size > FORMER_MAX ? former : [];
+    former.delete(oldest);
+    this.#former.set(id, former);
   }
 
   /** A node cannot be heard while the store is away, so silence counts only from when this node heard again. */
-  #isLive({ state, lastBeatMs, isLive }: Known, nowMs: number): boolean {
+  #isLive({ state, heardAtMs, isLive }: Known): boolean {
     if (state !== 'up') return false;
-    if (this.#isFresh(lastBeatMs, nowMs)) return true;
-    return isLive && nowMs - this.#hearsSinceMs <= this.#goneMs;
+    const sinceMs = isLive ? Math.max(heardAtMs, this.#hearsSinceMs) : heardAtMs;
+    return performance.now() - sinceMs <= this.#goneMs;
   }
 
   #setLive(known: Known, isLive: boolean, isOrderly: boolean): void {
@@ -307,17 +326,7 @@ export class Membership {
 
   /** Returns what the node of a row says; null if no node has written it. */
   #read({ id, payload }: BeatRow): Said | null {
-    const plain = decrypt(this.#options.key, payload, contextOf(id));
-    if (plain === null) return null;
-    try {
-      const [version, roles, url, startedAtMs, feedPosition, run, epoch, atMs, format = 1] = unpack(plain);
-      const names = Array.isArray(roles) ? roles.map(String) : [];
-      const facts = { version: String(version), roles: names, url: String(url), feedPosition: String(feedPosition) };
-      const said = { run: String(run), epoch: Number(epoch), atMs: Number(atMs), format: Number(format) };
-      return { ...said, facts: { ...facts, startedAtMs: Number(startedAtMs) } };
-    } catch {
-      return null;
-    }
+    return decryptSaid(this.#options.key, id, payload);
   }
 
   #taken(): Joined {
@@ -334,6 +343,8 @@ export class Membership {
   }
 }
 
+const STATE_OF: Readonly<Record<Mode, NodeState>> = { join: 'up', beat: 'up', stop: 'stopped', leave: 'left' };
+
 const UNREACHABLE: Joined = { kind: 'fault', code: 'unreachable', detail: 'the store of the cluster does not answer' };
 
 const OTHER_FORMAT: Joined = {
@@ -349,8 +360,4 @@ const FULL: Joined = {
 
 function epochOf(row: BeatRow, said: Said): number {
   return said.epoch === 0 ? row.epoch : said.epoch;
-}
-
-function contextOf(id: string): string {
-  return `cluster-node/${id}`;
 }

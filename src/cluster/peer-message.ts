@@ -1,7 +1,10 @@
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 
-/** One entry of an inbox: a question, or a part of an answer. Packed, and encrypted with the key of the inbox as context. */
+/**
+ * One entry of an inbox: a question, or a part of an answer. Packed, and encrypted with the name of the inbox as context, which holds the
+ * receiver and its run: an entry can be read by that run alone.
+ */
 export type PeerMessage = PeerQuestion | PeerPart;
 
 export interface PeerQuestion {
@@ -9,7 +12,9 @@ export interface PeerQuestion {
   /** 24 hex digits, random. */
   readonly id: string;
   readonly from: string;
-  readonly fromEpoch: number;
+  readonly fromRun: string;
+  /** Rises with each question of the run, so that a repeated one is recognised. */
+  readonly serial: number;
   /** For how long the asking node waits, ms. */
   readonly deadlineMs: number;
   readonly name: string;
@@ -35,6 +40,8 @@ const QUESTION_FORMATS = {
   'sessions.opened': 1,
   'sessions.ended': 1,
   'sessions.ended_all': 1,
+  'sessions.list': 1,
+  'codes.redeem': 1,
   'changes.applied': 1,
 } as const;
 
@@ -54,7 +61,7 @@ export interface PeerPart {
   /** That of the question. */
   readonly id: string;
   readonly from: string;
-  readonly fromEpoch: number;
+  readonly fromRun: string;
   /** Counts from 0. */
   readonly at: number;
   /** `more` until the last part. */
@@ -63,7 +70,7 @@ export interface PeerPart {
 }
 
 /** Version of this form. Entries of another one are dropped and counted; the node that asked gets no answer before its deadline. */
-const VERSION = 1;
+const VERSION = 2;
 const QUESTION = 0;
 const PART = 1;
 const STATUSES: readonly AnswerStatus[] = ['more', 'done', 'busy', 'unsupported', 'failed'];
@@ -73,12 +80,12 @@ const ENTRY_BYTES_MAX = 2 * 1_048_576;
 const NAME_CHARACTERS_MAX = 64;
 
 export function encodeMessage(key: Buffer, inbox: string, message: PeerMessage): Buffer {
-  const { id, from, fromEpoch, body } = message;
+  const { id, from, fromRun, body } = message;
   const rest =
     message.kind === 'question'
-      ? [QUESTION, message.deadlineMs, message.name, message.format]
+      ? [QUESTION, message.deadlineMs, message.name, message.format, message.serial]
       : [PART, message.at, STATUSES.indexOf(message.status)];
-  return encrypt(key, pack([VERSION, id, from, fromEpoch, body, ...rest]), inbox);
+  return encrypt(key, pack([VERSION, id, from, fromRun, body, ...rest]), inbox);
 }
 
 /** A message that a node of this cluster wrote in another version of the form. */
@@ -93,13 +100,15 @@ export function decodeMessage(key: Buffer, inbox: string, entry: Uint8Array): Pe
   const plain = decrypt(key, entry, inbox);
   if (plain === null) return null;
   try {
-    const [version, id, from, fromEpoch, body, kind, number, last, format] = unpack(plain);
+    const [version, id, from, fromRun, body, kind, number, last, format, serial] = unpack(plain);
     if (version !== VERSION) return { kind: 'other_version', version };
     if (typeof id !== 'string' || !ID.test(id) || typeof from !== 'string') return null;
-    if (!Array.isArray(body) || typeof number !== 'number' || typeof fromEpoch !== 'number') return null;
-    const head = { id, from, fromEpoch, body: body as readonly unknown[] };
-    if (kind === QUESTION && typeof last === 'string' && last.length <= NAME_CHARACTERS_MAX)
-      return { kind: 'question', ...head, deadlineMs: number, name: last, format: Number(format) };
+    if (!Array.isArray(body) || typeof number !== 'number' || typeof fromRun !== 'string') return null;
+    const head = { id, from, fromRun, body: body as readonly unknown[] };
+    if (kind === QUESTION) {
+      if (typeof last !== 'string' || last.length > NAME_CHARACTERS_MAX || typeof serial !== 'number') return null;
+      return { kind: 'question', ...head, deadlineMs: number, name: last, format: Number(format), serial };
+    }
     const status = STATUSES[Number(last)];
     return kind === PART && status !== undefined ? { kind: 'part', ...head, at: number, status } : null;
   } catch {

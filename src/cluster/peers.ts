@@ -32,15 +32,15 @@ const ANSWERING_MAX = 16;
 const WAITING_MAX = 128;
 /** Choice: 100,000 decisions with their links. A longer answer ends there and counts as failed. */
 const ANSWER_BYTES_MAX = 48 * 1_048_576;
-/** Choice: covers the questions of ten minutes at 100 per second. A repeated entry is dropped. */
-const SEEN_MAX = 60_000;
+/** Choice: 256 nodes that start 250 times each. */
+const ASKING_RUNS_MAX = 65_536;
 /** Choice: 256 nodes with some questions each, and their next starts. */
 const REPORTED_MAX = 10_000;
 
 /** Answers a question in parts; each is packed and sent alone, so keep them below `PEER_PART_BYTES`. Reads the body with mistrust. */
 export type PeerHandler = (
   body: readonly unknown[],
-  from: Pick<ClusterNode, 'id' | 'epoch'>,
+  from: Pick<ClusterNode, 'id' | 'run'>,
 ) => AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>;
 
 /** Choice: large enough to make the cost of an entry small, small enough not to hold up a decision. */
@@ -111,11 +111,13 @@ export class Peers {
   readonly #handlers = new Map<string, PeerHandler>();
   /** By question and node. */
   readonly #open = new Map<string, Open>();
-  readonly #seen = new Set<string>();
+  /** Runs that have asked → serial of their last question. The store keeps their order, so a lower one was written again. */
+  readonly #serials = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #queue: PeerQuestion[] = [];
   /** What was reported to `onOtherVersion`, by node, its run, and question. */
   readonly #reported = new Set<string>();
+  #serial = 0;
   #answering = 0;
   #reading: Promise<void> | null = null;
 
@@ -156,7 +158,7 @@ export class Peers {
       if (status === 'late') this.counts.late++;
       else if (status === 'unsupported') {
         this.counts.unsupported++;
-        this.#report(`${node.id} ${node.epoch} ${name}`, { node: node.id, name });
+        this.#report(`${node.id} ${node.run} ${name}`, { node: node.id, name });
       }
     }
     return { answers: done, isPartial: missing > 0 || done.length < answers.length };
@@ -181,7 +183,8 @@ export class Peers {
       kind: 'question',
       id,
       from: membership.id,
-      fromEpoch: membership.epoch,
+      fromRun: membership.run,
+      serial: ++this.#serial,
       deadlineMs,
       name,
       format: questionFormat(name),
@@ -189,7 +192,7 @@ export class Peers {
     };
     const answers = nodes.map((node) => this.#await(id, node, deadlineMs));
     const entries = nodes.map((node) => {
-      const inbox = inboxOf(node.id, node.epoch);
+      const inbox = inboxOf(node.id, node.run);
       return { inbox, entry: encodeMessage(key, inbox, question) };
     });
     const sent = await this.#push(entries);
@@ -230,7 +233,7 @@ export class Peers {
   async #read(): Promise<void> {
     const { waiting, membership, key } = this.#options;
     while (!this.#stop.signal.aborted) {
-      const inbox = inboxOf(membership.id, membership.epoch);
+      const inbox = inboxOf(membership.id, membership.run);
       const count = ['COUNT', String(READ_COUNT)];
       const args = ['BLMPOP', String(READ_WAIT_SECONDS), '1', inbox, 'LEFT', ...count];
       const [sent] =
@@ -242,7 +245,7 @@ export class Peers {
   }
 
   #take(message: ReturnType<typeof decodeMessage>): void {
-    if (message === null || (message.kind === 'question' && this.#isRepeated(message.id))) this.counts.dropped++;
+    if (message === null || (message.kind === 'question' && this.#isRepeated(message))) this.counts.dropped++;
     else if (message.kind === 'other_version') {
       this.counts.otherVersion++;
       this.#report(`form ${String(message.version)}`, { node: null, name: null });
@@ -258,19 +261,20 @@ export class Peers {
     this.#options.onOtherVersion?.(other);
   }
 
-  #isRepeated(id: string): boolean {
-    if (this.#seen.has(id)) return true;
-    this.#seen.add(id);
-    const [oldest = ''] = this.#seen.size > SEEN_MAX ? this.#seen : [];
-    if (oldest !== '') this.#seen.delete(oldest);
+  #isRepeated({ fromRun, serial }: PeerQuestion): boolean {
+    if (serial <= (this.#serials.get(fromRun) ?? 0)) return true;
+    this.#serials.set(fromRun, serial);
+    const [oldest = ''] = this.#serials.size > ASKING_RUNS_MAX ? this.#serials.keys() : [];
+    if (oldest !== '') this.#serials.delete(oldest);
     return false;
   }
 
-  #takePart({ id, from, fromEpoch, at, status, body }: PeerPart): void {
+  #takePart({ id, from, fromRun, at, status, body }: PeerPart): void {
     const open = this.#open.get(`${id} ${from}`);
     // The deadline is over.
     if (open === undefined) return;
-    if (open.node.epoch !== fromEpoch || open.parts.length !== at) open.end('failed');
+    if (open.node.run === fromRun && at < open.parts.length) this.counts.dropped++;
+    else if (open.node.run !== fromRun || open.parts.length !== at) open.end('failed');
     else {
       if (body.length > 0) open.parts.push(body);
       if (status !== 'more') open.end(status);
@@ -300,7 +304,7 @@ export class Peers {
     // The last part also ends the answer, so one part stays behind.
     let last: readonly unknown[] | null = null;
     try {
-      for await (const part of handler(question.body, { id: question.from, epoch: question.fromEpoch })) {
+      for await (const part of handler(question.body, { id: question.from, run: question.fromRun })) {
         if (last !== null) {
           const sent = await this.#reply(question, at++, 'more', last);
           bytes += sent;
@@ -318,15 +322,15 @@ export class Peers {
   /** Returns the bytes that were sent; 0 if the asking node cannot be reached. */
   async #reply(question: PeerQuestion, at: number, status: AnswerStatus, body: readonly unknown[]): Promise<number> {
     const { membership, key } = this.#options;
-    const inbox = inboxOf(question.from, question.fromEpoch);
-    const from = { from: membership.id, fromEpoch: membership.epoch };
+    const inbox = inboxOf(question.from, question.fromRun);
+    const from = { from: membership.id, fromRun: membership.run };
     const entry = encodeMessage(key, inbox, { kind: 'part', id: question.id, ...from, at, status, body });
     const [isSent = false] = await this.#push([{ inbox, entry }]);
     return isSent ? entry.length : 0;
   }
 
-  #endOf({ id, epoch }: ClusterNode): void {
-    for (const open of this.#open.values()) if (open.node.id === id && open.node.epoch === epoch) open.end('late');
+  #endOf({ id, run }: ClusterNode): void {
+    for (const open of this.#open.values()) if (open.node.id === id && open.node.run === run) open.end('late');
   }
 }
 
@@ -336,8 +340,8 @@ export interface AskOptions {
 }
 
 /** Each run has an inbox of its own, so a node never reads what was meant for an earlier run. */
-function inboxOf(id: string, epoch: number): string {
-  return nodeKey(id, `inbox:${epoch}`);
+export function inboxOf(id: string, run: string): string {
+  return nodeKey(id, `inbox:${run}`);
 }
 
 /** Returns the entries of a reply of BLMPOP; empty if the wait ended without one. */

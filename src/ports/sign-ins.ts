@@ -22,6 +22,12 @@ export interface SessionTable {
   endAll(keyHash: string): void;
 }
 
+/** The sign-in codes that one node has issued. */
+export interface CodeTable {
+  /** Uses up the code with this hash. Returns the hash of its key; null if it is unknown, used or expired. */
+  redeemHashed(codeHash: string, nowMs: number): string | null;
+}
+
 /**
  * Makes dashboard sessions and sign-in codes of one node those of all, so that a balancer may send a person to any node. Absent on a single
  * node. Nothing here rejects: without the other nodes a person stays signed in at the node where they signed in.
@@ -31,8 +37,9 @@ export interface SignInShare {
   opened(row: SessionRow): Promise<void>;
   ended(idHash: string): Promise<void>;
   endedAll(keyHash: string): Promise<void>;
-  /** `codeHash`: SHA-256 of a sign-in code, lower-case hex. */
-  issued(codeHash: string, keyHash: string, keptMs: number): Promise<void>;
-  /** Uses up a code for all nodes. `own`: the key that this node has for it. Returns the hash of its key; null if it is not valid. */
-  redeemed(codeHash: string, own: string | null): Promise<string | null>;
+  /**
+   * Uses up a code that this node does not know, at the node that issued it. `codeHash`: SHA-256 of the code, lower-case hex. Returns the
+   * hash of its key; null if it is not valid, or that node does not answer.
+   */
+  redeemed(codeHash: string): Promise<string | null>;
 }

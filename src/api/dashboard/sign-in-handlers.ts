@@ -55,12 +55,13 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
     else {
       readBody(exchange, SIGN_IN, ({ key, code = '' }) => {
         if (key !== undefined) openSession(head, exchange, byKey(key));
-        else if (share === null) openSession(head, exchange, keyOf(codes.redeem(code, nowMs())));
         else {
           const own = codes.redeem(code, nowMs());
-          void share
-            .redeemed(hash('sha256', code, 'hex'), own)
-            .then((keyHash) => openSession(head, exchange, keyOf(keyHash)));
+          if (own !== null || share === null) openSession(head, exchange, keyOf(own));
+          else {
+            const codeHash = hash('sha256', code, 'hex');
+            void share.redeemed(codeHash).then((keyHash) => openSession(head, exchange, keyOf(keyHash)));
+          }
         }
       });
     }

@@ -78,6 +78,11 @@ export class RedisFeed implements StateFeed {
     return this.#state;
   }
 
+  /** Id of the cluster; empty until `open` has resolved. */
+  get cluster(): string {
+    return this.#cluster;
+  }
+
   /** Number of the last change that this node has applied. */
   get position(): number {
     return this.#reader?.position.number ?? 0;

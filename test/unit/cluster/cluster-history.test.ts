@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeMessage, encodeMessage, questionFormat } from '../../../src/cluster/peer-message.ts';
 import { comparePositions, mergePages, queryAt, sourceOf } from '../../../src/cluster/source-order.ts';
-import { nodeKey } from '../../../src/cluster/store-keys.ts';
+import { inboxOf } from '../../../src/cluster/peers.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { Coverage, HistoryStatsPoint, Position } from '../../../src/ports/decision-history.ts';
 import { Slices, Turns } from '../../../src/state/turns.ts';
 import { recordOf } from '../state/decision-log-support.ts';
 import { countIn } from '../../conformance/ports/count-event.ts';
-import { CLUSTER_KEY, openNodes, type TestNode } from './nodes.ts';
+import { CLUSTER_KEY, openNode, openNodes, type TestNode } from './nodes.ts';
 import { ask, startStore, type StoreServer } from '../../support/store-links.ts';
 
 const NOW = 1_790_000_000_000;
@@ -242,13 +242,14 @@ describe('the inbox of a node', () => {
     const nodes = await openNodes(server, 2);
     const [a, b] = [at(nodes, first), at(nodes, second)];
     const ids = fill(nodes, 10);
-    const inbox = nodeKey(b.id, `inbox:${b.membership.epoch}`);
+    const inbox = inboxOf(b.id, b.membership.run);
     const link = await server.link(b.space);
     const question = {
       kind: 'question' as const,
       id: 'ab'.repeat(12),
       from: a.id,
-      fromEpoch: a.membership.epoch,
+      fromRun: 'another run',
+      serial: 1,
       deadlineMs: 1_000,
       name: 'history.find',
       format: questionFormat('history.find'),
@@ -271,6 +272,54 @@ describe('the inbox of a node', () => {
     expect((await readAll(a, 100)).ids.toSorted()).toEqual(ids.toSorted());
   });
 
+  test('Messages that are written again, to the same run or to another one of the node, are dropped', async () => {
+    const nodes = await openNodes(server, 2);
+    const [a, b] = [at(nodes, first), at(nodes, second)];
+    const link = await server.link(b.space);
+    const inbox = inboxOf(b.id, b.membership.run);
+    // What the store's operator can copy: all that b gets.
+    const copies: Buffer[] = [];
+    const send = a.link.send.bind(a.link);
+    a.link.send = (commands, ...rest) => {
+      for (const { args } of commands) if (args[0] === 'RPUSH' && args[1] === inbox) copies.push(args[2] as Buffer);
+      return send(commands, ...rest);
+    };
+    let reports = 0;
+    b.peers.handle('outcomes.report', () => {
+      reports++;
+      return [];
+    });
+    for (let n = 0; n < 3; n++) await a.peers.ask('outcomes.report', []);
+    expect([reports, copies.length]).toEqual([3, 3]);
+    for (const copy of [...copies, ...copies.toReversed()]) await ask(link, 'RPUSH', inbox, copy);
+    await expect.poll(() => b.peers.counts.dropped).toBe(6);
+    await b.kill();
+    const again = await openNode(server, { space: b.space });
+    for (const copy of copies) await ask(link, 'RPUSH', inboxOf(again.id, again.membership.run), copy);
+    await expect.poll(() => again.peers.counts.dropped).toBe(3);
+    expect(reports).toBe(3);
+  });
+
+  test('An answer to an earlier question is none to a later one', async () => {
+    const nodes = await openNodes(server, 2);
+    const [a, b] = [at(nodes, first), at(nodes, second)];
+    const link = await server.link(a.space);
+    const inbox = inboxOf(a.id, a.membership.run);
+    const copies: Buffer[] = [];
+    const send = b.link.send.bind(b.link);
+    b.link.send = (commands, ...rest) => {
+      for (const { args } of commands) if (args[0] === 'RPUSH' && args[1] === inbox) copies.push(args[2] as Buffer);
+      return send(commands, ...rest);
+    };
+    let reply = 'old';
+    b.peers.handle('keys.use', () => [[reply]]);
+    expect((await a.peers.ask('keys.use', [])).answers[0]?.parts).toEqual([['old']]);
+    reply = 'new';
+    const asked = a.peers.ask('keys.use', []);
+    for (const copy of copies.slice()) await ask(link, 'LPUSH', inbox, copy);
+    expect((await asked).answers[0]?.parts).toEqual([['new']]);
+  });
+
   test('A question of an unknown name and a malformed one are answered at once, as missing', async () => {
     const nodes = await openNodes(server, 2);
     const { peers } = at(nodes, first);
@@ -291,7 +340,7 @@ describe('the inbox of a node', () => {
       kind: 'part' as const,
       id: '0f'.repeat(12),
       from: 'a',
-      fromEpoch: 3,
+      fromRun: 'run',
       at: 2,
       status: 'busy' as const,
       body: [1],

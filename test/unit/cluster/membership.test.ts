@@ -4,6 +4,7 @@ import type { Link } from '../../../src/cluster/link.ts';
 import { Membership, type MembershipEvent, type MembershipOptions } from '../../../src/cluster/membership.ts';
 import { forgetNode } from '../../../src/cluster/feed/membership-commands.ts';
 import { readNodeId } from '../../../src/cluster/node-id.ts';
+import { CLUSTER_KEY, NODES_KEY } from '../../../src/cluster/store-keys.ts';
 import { encrypt } from '../../../src/kernel/encryption.ts';
 import { pack } from '../../../src/kernel/pack.ts';
 import { tempFolder } from '../state/support.ts';
@@ -132,19 +133,19 @@ describe('membership', () => {
     expect([idsOf(a), a.missing()]).toEqual([[], []]);
   });
 
-  test('A killed node whose directory leaves by the command is gone at once and not missed; another directory changes nothing', async () => {
-    const a = await joined('a', { goneMs: 60_000 });
+  test('A killed node whose directory leaves by the command is not missed once it is silent; another directory changes nothing', async () => {
+    const a = await joined('a');
     const [home, link] = ['0a'.repeat(16), cutting(await server.link())];
     await joined('b', { home, link });
     await a.beat();
     link.isCut = true;
     const events = eventsOf(a);
     await forgetNode(control, { id: 'b', home: '0b'.repeat(16) });
-    await a.beat();
-    expect([events, idsOf(a)]).toEqual([[], ['b']]);
+    await vi.waitFor(() => expect(events).toEqual(['gone b']), { timeout: 5_000 });
+    expect(a.missing()).toEqual(['b']);
     await forgetNode(control, { id: 'b', home });
     await a.beat();
-    expect([events, idsOf(a), a.missing()]).toEqual([['gone b orderly'], [], []]);
+    expect([idsOf(a), a.missing()]).toEqual([[], []]);
   });
 
   test('The later one of two nodes with one id is refused, and the earlier one goes on', async () => {
@@ -203,6 +204,74 @@ describe('membership', () => {
     await a.beat();
     await vi.waitFor(async () => expect((await ask(control, 'HLEN', '{gh:feed}:nodes')) ?? 0).toBe(2));
     expect(events).toEqual([]);
+  });
+
+  test('A node that lives goes on as it is, whatever is written into its row or beside it', async () => {
+    const onReplaced = vi.fn<(detail: string) => void>();
+    const a = await joined('a', { onReplaced });
+    const b = await joined('b', { onReplaced });
+    await a.beat();
+    const events = eventsOf(a);
+    const row = ((await ask(control, 'HGET', NODES_KEY, 'b')) as Buffer).toString('latin1');
+    const [, payload = ''] = /^(?:\S+ ){4}(.*)$/s.exec(row) ?? [];
+    const own = Buffer.from(payload, 'latin1');
+    for (const [head, kept] of [
+      [`${b.epoch} ${Date.now()} left 00 `, own],
+      [`${b.epoch} ${Date.now()} stopped 00 `, own],
+      [`9999999999999999 ${Date.now()} up 00 `, own],
+      ['9999999999999999 1 up 00 ', Buffer.from('garbage')],
+    ] as const) {
+      await ask(control, 'HSET', NODES_KEY, 'b', Buffer.concat([Buffer.from(head), kept]));
+      await ask(control, 'HSET', CLUSTER_KEY, 'key', 'another', 'format', '7', 'epoch', '1e300');
+      await a.beat();
+      await b.beat();
+      await a.beat();
+      expect([events, idsOf(a), idsOf(b)]).toEqual([[], ['b'], ['a']]);
+    }
+    expect(onReplaced).not.toHaveBeenCalled();
+    const c = await joined('c');
+    expect(idsOf(c)).toEqual(['a', 'b']);
+  });
+
+  test('Heartbeats of a dead node that are written again keep it alive for no longer than one does', async () => {
+    const a = await joined('a');
+    const link = cutting(await server.link());
+    const b = await joined('b', { link });
+    const rows: Buffer[] = [];
+    for (let n = 0; n < 8; n++) {
+      await b.beat();
+      rows.push((await ask(control, 'HGET', NODES_KEY, 'b')) as Buffer);
+    }
+    await a.beat();
+    const events = eventsOf(a);
+    link.isCut = true;
+    const startedMs = performance.now();
+    for (let n = 0; n < 40; n++) {
+      const [, rest = ''] = /^\d+ \d+ (.*)$/s.exec(rows[n % rows.length]?.toString('latin1') ?? '') ?? [];
+      const text = Buffer.from(`${b.epoch} ${Date.now()} ${rest}`, 'latin1');
+      await ask(control, 'HSET', NODES_KEY, 'b', text);
+      await a.beat();
+      await new Promise((done) => setTimeout(done, 20));
+    }
+    expect(performance.now() - startedMs).toBeGreaterThan(2 * GONE_MS);
+    expect([events, idsOf(a), a.missing()]).toEqual([['gone b'], [], ['b']]);
+    expect(a.refused).toBeGreaterThan(0);
+  });
+
+  test('An earlier run of a node does not come back after its next one', async () => {
+    const a = await joined('a');
+    const home = '0a'.repeat(16);
+    const before = await joined('b', { home });
+    const row = (await ask(control, 'HGET', NODES_KEY, 'b')) as Buffer;
+    await a.beat();
+    await before.close();
+    const after = await joined('b', { home });
+    await a.beat();
+    const [, rest = ''] = /^\d+ \d+ (.*)$/s.exec(row.toString('latin1')) ?? [];
+    await ask(control, 'HSET', NODES_KEY, 'b', Buffer.from(`9999999999999999 ${Date.now()} ${rest}`, 'latin1'));
+    await a.beat();
+    expect(a.peers().map(({ run }) => run)).toEqual([after.run]);
+    expect(await after.beat()).toEqual({ kind: 'ok' });
   });
 
   test('Rows that no node has written are nobody', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { DashboardSessions } from '../../../src/auth/dashboard-sessions.ts';
 import { DELIVERY_CODEC, packDelivery } from '../../../src/cluster/delivery-codec.ts';
 import { EncryptedValues } from '../../../src/cluster/encrypted-values.ts';
 import { chunksKey } from '../../../src/cluster/feed/feed-keys.ts';
@@ -8,14 +7,14 @@ import { writePage } from '../../../src/cluster/history-wire.ts';
 import { JobLog } from '../../../src/cluster/job-log.ts';
 import { JOB_LOG_FORMAT } from '../../../src/cluster/job-ops.ts';
 import { decodeMessage, encodeMessage, questionFormat } from '../../../src/cluster/peer-message.ts';
+import { inboxOf } from '../../../src/cluster/peers.ts';
 import { RedisWorkQueue } from '../../../src/cluster/redis-work-queue.ts';
-import { SharedSignIns } from '../../../src/cluster/shared-sign-ins.ts';
-import { feedKey, nodeKey, velocityKey, velocityShard } from '../../../src/cluster/store-keys.ts';
+import { velocityKey, velocityShard } from '../../../src/cluster/store-keys.ts';
 import { EventEncoder } from '../../../src/cluster/velocity/event-codec.ts';
 import { isVelocityDegraded, readVelocityState } from '../../../src/cluster/velocity/velocity-state.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { encrypt } from '../../../src/kernel/encryption.ts';
-import { pack, unpack } from '../../../src/kernel/pack.ts';
+import { pack } from '../../../src/kernel/pack.ts';
 import { Turns } from '../../../src/state/turns.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
 import { CLUSTER_KEY as FEED_KEY, openNode as openFeedNode } from '../../support/feeds.ts';
@@ -109,12 +108,12 @@ describe('questions between nodes', () => {
   test('A question in another version is answered at once as unsupported', async () => {
     const [, b] = await pair();
     const link = await server.link(b.space);
-    const inbox = nodeKey(b.id, `inbox:${b.membership.epoch}`);
-    const from = { from: 'newer', fromEpoch: 1, id: 'ab'.repeat(12) };
+    const inbox = inboxOf(b.id, b.membership.run);
+    const from = { from: 'newer', fromRun: 'run', serial: 1, id: 'ab'.repeat(12) };
     const question = { kind: 'question' as const, ...from, deadlineMs: 1_000, name: 'history.find', body: [] };
     const format = questionFormat(question.name) + 1;
     await ask(link, 'RPUSH', inbox, encodeMessage(CLUSTER_KEY, inbox, { ...question, format }));
-    const answers = nodeKey('newer', 'inbox:1');
+    const answers = inboxOf('newer', 'run');
     let entry: unknown = null;
     await expect.poll(async () => (entry ??= await ask(link, 'LPOP', answers)), LIVE).not.toBeNull();
     expect(decodeMessage(CLUSTER_KEY, answers, entry as Buffer)).toMatchObject({ id: from.id, status: 'unsupported' });
@@ -132,8 +131,8 @@ describe('questions between nodes', () => {
   test('Messages in another form are counted and reported once, apart from those of nobody', async () => {
     const [, b] = await pair();
     const link = await server.link(b.space);
-    const inbox = nodeKey(b.id, `inbox:${b.membership.epoch}`);
-    const other = encrypt(CLUSTER_KEY, pack([2, 'fields', 'of another form']), inbox);
+    const inbox = inboxOf(b.id, b.membership.run);
+    const other = encrypt(CLUSTER_KEY, pack([3, 'fields', 'of another form']), inbox);
     for (const entry of [other, other, Buffer.from('garbage')]) await ask(link, 'RPUSH', inbox, entry);
     await expect.poll(() => b.peers.counts, LIVE).toMatchObject({ otherVersion: 2, dropped: 1 });
     expect(b.otherVersions).toEqual([{ node: null, name: null }]);
@@ -148,37 +147,6 @@ describe('questions between nodes', () => {
     const coverage = { isPartial: false };
     expect(await a.history.search(me, { ...query, coverage })).toMatchObject({ kind: 'page', rows: [] });
     expect(coverage.isPartial).toBe(true);
-  });
-});
-
-describe('dashboard sessions', () => {
-  test('Sessions of a newer build are not known, and neither ended nor replaced in the store', async () => {
-    const [a] = await openNodes(server, 1);
-    if (a === undefined) throw new Error('there is a node');
-    const sessions = new DashboardSessions(60_000);
-    const values = new EncryptedValues(CLUSTER_KEY);
-    const reported: number[] = [];
-    const onUnreadable = (count: number): void => void reported.push(count);
-    const share = new SharedSignIns({ sessions, link: a.link, peers: a.peers, values, onUnreadable });
-    const id = sessions.open(
-      { hash: 'ab'.repeat(32), customer: 7 as CustomerNumber, prefix: 'sk_live_abcd' },
-      Date.now(),
-    );
-    const row = sessions.rowOf(id);
-    if (row === null) throw new Error('the session is open');
-    await share.opened(row);
-    // The newer build of another node stores the session after its next use.
-    const [key, context] = [feedKey('sessions'), `${feedKey('sessions')}/${row.idHash}`];
-    const stored = values.decrypt(context, (await ask(a.link, 'HGET', key, row.idHash)) as Buffer);
-    const [format, ...fields] = unpack(stored ?? Buffer.alloc(0));
-    const theirs = values.encrypt(context, pack([Number(format) + 1, ...fields]));
-    await ask(a.link, 'HSET', key, row.idHash, theirs);
-    sessions.use(id, Date.now() + 1_000);
-    for (let n = 0; n < 2; n++) await share.sync();
-    expect(sessions.use(id, Date.now())).not.toBeNull();
-    expect(await ask(a.link, 'HGET', key, row.idHash)).toEqual(theirs);
-    expect(reported).toEqual([1]);
-    share.close();
   });
 });
 
