@@ -11,6 +11,8 @@ import { takenOver } from './taken-delivery.ts';
 export interface LocalDeliveries {
   /** Yields all pending rows, a bounded number at a time. */
   pending(): Iterable<readonly Delivery[]>;
+  /** Whether the log has this delivery, pending or ended. */
+  has(row: Delivery): boolean;
   /** Stores rows of another node, without handing them out. */
   adopt(rows: readonly Delivery[]): Promise<StoreWrite<null>>;
   /** Hands out stored rows. */
@@ -55,6 +57,11 @@ const SCAN_MS = 2_000;
 /** Choice: rows of one command, some 200 KB. */
 const ROWS_AT_ONCE = 200;
 const NAME = 'deliveries';
+/**
+ * Choice: longer than the plan of any delivery takes, with an outage in between, and well below the 30 days for which the log knows it. An
+ * older one is a copy, or its own node sends it when it is back.
+ */
+const AGE_MS_MAX = 7 * 86_400_000;
 /** Choice: shorter than any wait between two attempts, so that none begins before the end of the one before it is known to be written. */
 const DEADLINE_MS = 500;
 
@@ -76,6 +83,7 @@ export class SharedDeliveries {
   readonly #unreadable = new Map<string, number>();
   /** Attempts that ended. */
   #changes = 0;
+  #refused = 0;
   #writes: Promise<unknown> = Promise.resolve();
 
   constructor(parts: SharedDeliveriesParts) {
@@ -94,6 +102,11 @@ export class SharedDeliveries {
   /** Deliveries of nodes that are gone which this build cannot read. */
   get unreadable(): number {
     return [...this.#unreadable.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Deliveries in lanes of nodes that are gone which this node knows already, or which are too old: copies of what there was. */
+  get refused(): number {
+    return this.#refused;
   }
 
   start(local: LocalDeliveries): void {
@@ -238,8 +251,10 @@ export class SharedDeliveries {
    * Stores the rows here and in the lane of this node, then ends their claims, and only then hands out what was still claimed: whenever
    * this node dies in between, somebody has each row and nobody has sent it.
    */
-  async #import(claims: readonly Claim<DeliveryWork>[]): Promise<number> {
+  async #import(all: readonly Claim<DeliveryWork>[]): Promise<number> {
     const { node, nowMs } = this.#parts;
+    const claims = await this.#unknown(all);
+    if (claims.length === 0) return 0;
     const rows = claims.map(({ work }) => takenOver(work.row, nowMs()));
     const adopted = await this.#local?.adopt(rows);
     const pending = rows.filter(({ status }) => status === 'pending');
@@ -247,11 +262,7 @@ export class SharedDeliveries {
       await this.#queue.release(claims);
       return 0;
     }
-    const report = { attempt: null, elapsedMs: 0 };
-    const settled = await this.#queue.settle(
-      claims.map((claim) => ({ claim, end: { kind: 'done' }, report })),
-      this.#parts.storeNowMs(),
-    );
+    const settled = await this.#settle(claims);
     const isMine = (n: number): boolean => settled.kind === 'ok' && settled.value[n] === 'stored';
     const lost = rows.filter(({ status }, n) => status === 'pending' && !isMine(n));
     if (lost.length > 0) {
@@ -263,5 +274,26 @@ export class SharedDeliveries {
     }
     this.#local?.handOut(rows.filter((_row, n) => isMine(n)));
     return rows.length - lost.length;
+  }
+
+  /**
+   * Returns the claims of deliveries that this node has never had. What it knows it has taken over before, or made itself: it goes on here,
+   * or has ended. Claims of old ones are kept until they lapse, so that they are not read at once again.
+   */
+  async #unknown(claims: readonly Claim<DeliveryWork>[]): Promise<readonly Claim<DeliveryWork>[]> {
+    const oldestMs = this.#parts.nowMs() - AGE_MS_MAX;
+    const recent = claims.filter(({ work }) => work.row.createdAtMs >= oldestMs);
+    const known = recent.filter(({ work }) => this.#local?.has(work.row) === true);
+    if (known.length > 0) await this.#settle(known);
+    this.#refused += claims.length - recent.length + known.length;
+    return recent.filter((claim) => !known.includes(claim));
+  }
+
+  #settle(
+    claims: readonly Claim<DeliveryWork>[],
+  ): ReturnType<RedisWorkQueue<Delivery, DeliveryWork, DeliveryReport, DeliveryReason>['settle']> {
+    const report = { attempt: null, elapsedMs: 0 };
+    const ended = claims.map((claim) => ({ claim, end: { kind: 'done' }, report }) as const);
+    return this.#queue.settle(ended, this.#parts.storeNowMs());
   }
 }

@@ -5,12 +5,17 @@ import { newId } from '../../../src/kernel/ids.ts';
 import type { Deliveries } from '../../../src/state/delivery-table.ts';
 import type { Delivery, DeliveryAttempt } from '../../../src/work/webhook.ts';
 import { linkTo } from '../../support/links.ts';
+import { ask } from '../../support/store-links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
-import { delivery, NOW, success } from '../state/deliveries-support.ts';
+import { delivery as deliveryAt, NOW, success } from '../state/deliveries-support.ts';
 import { tempStore, value } from '../state/support.ts';
 
 const KEY = Buffer.alloc(32, 5);
 const LIVE = { timeout: 10_000, interval: 5 };
+
+/** A delivery of now: old ones are not taken over. */
+const delivery = (customer: number, fields: Partial<Delivery> = {}, nowMs = Date.now()): Delivery =>
+  deliveryAt(customer, fields, nowMs);
 
 let redis: RedisServer;
 beforeAll(async () => {
@@ -79,6 +84,7 @@ async function open(name: string, { url = redis.url, sends = true } = {}): Promi
     *pending() {
       for (const endpoint of deliveries.endpointsWithPending()) yield deliveries.pendingOf(endpoint, null, 1_000);
     },
+    has: ({ customer, id }) => deliveries.find(customer, id) !== null,
     adopt: (rows) => deliveries.insert(rows, 0),
     handOut: (rows) => void node.handedOut.push(...rows),
     async drop(rows) {
@@ -135,6 +141,39 @@ describe('deliveries of a node that is gone', () => {
     await expect.poll(() => idsOf(c.handedOut), LIVE).toEqual([row.id]);
     expect(c.handedOut[0]?.attempts.map(({ attempt: number }) => number)).toEqual([1]);
     expect(c.handedOut[0]?.nextAttemptAtMs).toBeGreaterThan(Date.now() - 10_000);
+  });
+
+  test('A copy of what was taken over is not sent again, nor one in the place of another, nor an old one', async () => {
+    const [a, b] = [await open('a'), await open('b')];
+    const nowMs = Date.now();
+    const old = delivery(1, {}, nowMs - 8 * 86_400_000);
+    const rows = [delivery(1, {}, nowMs), delivery(2, {}, nowMs)];
+    await a.add(rows);
+    const lane = '{gh:w-deliveries-ca978112ca1bbdcafac231b39a23dc4d}';
+    const link = await linkTo(redis.url);
+    const valueOf = async (id: string): Promise<Buffer> => (await ask(link, 'HGET', `${lane}:rows`, id)) as Buffer;
+    const [first, second] = await Promise.all(rows.map(({ id }) => valueOf(id)));
+    await a.add([old]);
+    await a.die();
+    await expect.poll(() => idsOf(b.handedOut), LIVE).toEqual(idsOf(rows));
+    await value(b.deliveries.apply(rows.map((row) => success(row))));
+    b.shared.ended(rows.map(({ id }) => id));
+    const [one, other] = rows.map(({ id }) => id);
+    for (let n = 1; n <= 3; n++) {
+      await ask(link, 'DEL', `${lane}:ended`, `${lane}:claims`);
+      for (const [id, text] of [
+        [one, first],
+        [other, n === 3 ? first : second],
+      ] as const) {
+        await ask(link, 'HSET', `${lane}:rows`, id ?? '', text ?? '');
+        await ask(link, 'ZADD', `${lane}:order`, String(n), id ?? '');
+      }
+      // The old one is refused again each time, because it stays in the lane.
+      await expect.poll(() => b.shared.refused, LIVE).toBeGreaterThanOrEqual(3 * n - (n === 3 ? 1 : 0));
+    }
+    await expect.poll(() => b.unreadable, LIVE).toEqual([['a', 1]]);
+    expect(idsOf(b.handedOut)).toEqual(idsOf(rows));
+    await link.close();
   });
 
   test('What had ended is not sent again', async () => {
