@@ -10,6 +10,7 @@ import { monotonicMs } from '../kernel/clock.ts';
  *   words  0-63    the last entry that was applied or skipped, by stream; 0: none
  *          64…     four lives of 65 words, this one first: the life's number, then by stream its own last entry that the table contains
  *          324…    16 counters, and by stream the time of its newest event in the table, ms
+ *          404…    the senders of each stream (`sender-windows.ts`)
  *
  * A life is a run of the process: it finds its own entries again by a random number. Entries of earlier lives are events like those of
  * other nodes, except those that the restored table contains already.
@@ -25,7 +26,10 @@ const WORD_BYTES = 8;
 /** Bytes of marks and lives in a snapshot. */
 export const MARKS_BYTES = AT_COUNTERS * WORD_BYTES;
 const AT_NEWEST = AT_COUNTERS + COUNTERS;
-const MEMORY_BYTES = (AT_NEWEST + STREAMS) * WORD_BYTES;
+/** Choice: threads of 60 nodes, or of the last starts of fewer. */
+export const SENDERS_PER_STREAM = 256;
+export const AT_SENDERS = AT_NEWEST + STREAMS;
+const MEMORY_BYTES = (AT_SENDERS + 2 * STREAMS * SENDERS_PER_STREAM) * WORD_BYTES;
 
 /** Counters of all workers of this node. Totals since the start, except levels and times. */
 export const MARK_COUNTERS = {
@@ -46,6 +50,8 @@ export const MARK_COUNTERS = {
   /** Entries and bytes sent. */
   entriesSent: 7,
   bytesSent: 8,
+  /** Entries that were written again: applied before, of this life, or too old. */
+  repeated: 13,
 } as const;
 export type MarkCounter = keyof typeof MARK_COUNTERS;
 

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { Applier, type Unapplied } from '../../velocity/applier.ts';
+import { SenderWindows } from '../../velocity/sender-windows.ts';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { idOfWord, StreamMarks, wordOfId } from '../../velocity/stream-marks.ts';
 import type { EncryptedValues } from '../encrypted-values.ts';
 import { type Link, LINK_DEADLINE_MS, type Sent } from '../link.ts';
 import { velocityKey } from '../store-keys.ts';
+import { ENTRY_HEAD_BYTES, type EntryHead, readHead, withHead } from './entry-head.ts';
 import { decodeItems, EventEncoder, type SharedItem } from './event-codec.ts';
 import { ForeignEvents } from './foreign-events.ts';
 import { OUTBOX_BYTES_MAX, type Outgoing, StreamOutbox } from './outbox.ts';
@@ -23,6 +25,11 @@ const APPLY_TURNS = 3;
 const APPLY_PAUSE_MS = 1;
 /** Choice: how soon after an outage other nodes get what waited, if no decision takes it along. */
 const RETRY_MS = 100;
+/**
+ * Choice: older entries are refused. Streams reach back 5 minutes (`STREAM_AGE_MS`), items wait for the store during an outage, and clocks
+ * of nodes differ. What is written again can be applied once more within this time only, by a node that has started since.
+ */
+export const ENTRY_AGE_MS = 900_000;
 
 /** What all exchanges of this node have in common. */
 export interface ExchangeOptions {
@@ -38,7 +45,7 @@ export interface ExchangeOptions {
  * Exactly once: a stream's mark moves from entry to entry by compare-and-swap in memory that all threads share, and the thread that moves
  * it applies the entry. Threads that read the same entries at the same time share the work; a decision then waits until the others have
  * applied their part. A thread that dies in between loses at most the one entry that it was about to apply. Entries of this life are left
- * out by the store.
+ * out by the store. An entry that is in the stream a second time is recognised by its sender's number (`SenderWindows`), and by its age.
  *
  * Never rejects, and never throws.
  */
@@ -49,8 +56,13 @@ export class VelocityExchange {
   readonly #applier: Applier;
   readonly #foreign: ForeignEvents;
   readonly #encoder = new EventEncoder();
-  readonly #life: string;
+  readonly #windows: SenderWindows;
+  readonly #life: bigint;
+  readonly #lifeText: string;
+  readonly #thread = randomBytes(4).readUInt32BE();
   readonly #sender: string;
+  /** Entries made, by stream. */
+  readonly #serials = new Map<number, number>();
   readonly #outboxes = new Map<number, StreamOutbox>();
   /** Positions that were found to be gone, by stream. */
   readonly #gone = new Map<number, string>();
@@ -64,8 +76,10 @@ export class VelocityExchange {
     this.#marks = new StreamMarks(memory.marks);
     this.#applier = new Applier(memory.appliers);
     this.#foreign = new ForeignEvents(memory);
-    this.#life = this.#marks.life.toString(16);
-    this.#sender = `${this.#life}-${randomBytes(6).toString('hex')}`;
+    this.#windows = new SenderWindows(memory.marks);
+    this.#life = this.#marks.life;
+    this.#lifeText = this.#life.toString(16);
+    this.#sender = `${this.#lifeText}-${randomBytes(6).toString('hex')}`;
   }
 
   get isUp(): boolean {
@@ -75,7 +89,10 @@ export class VelocityExchange {
   /** Queues items for a stream. This node's table must contain them when the exchange ends, or soon after. */
   put(stream: number, items: readonly SharedItem[]): void {
     // Encrypted once, however often it is sent.
-    const sealed = this.#values.encrypt(velocityKey(stream), this.#encoder.encode(items));
+    const serial = (this.#serials.get(stream) ?? 0) + 1;
+    this.#serials.set(stream, serial);
+    const head = { life: this.#life, sender: this.#thread, serial, writtenMs: Date.now() };
+    const sealed = this.#values.encrypt(velocityKey(stream), withHead(head, this.#encoder.encode(items)));
     this.#outboxOf(stream).add(sealed, items.length);
     this.#waitingBytes += sealed.length;
     this.#marks.add('waiting', items.length);
@@ -169,7 +186,7 @@ export class VelocityExchange {
       this.#link,
       trips.map(({ stream, one, after, entriesMax }) => ({
         stream,
-        life: this.#life,
+        life: this.#lifeText,
         sender: this.#sender,
         after,
         entriesMax,
@@ -199,7 +216,7 @@ export class VelocityExchange {
     const { appended, isGap, isMore, upTo, entries } = result;
     if (isGap && after !== null) this.#gap(stream, after);
     this.#takeAll(stream, entries);
-    if (after !== null) this.#marks.claim(stream, wordOfId(upTo));
+    if (after !== null && isPlausible(upTo)) this.#marks.claim(stream, wordOfId(upTo));
     if (isMore) {
       travelled.isComplete = false;
       travelled.more.push(stream);
@@ -211,7 +228,7 @@ export class VelocityExchange {
   #sent(stream: number, one: Outgoing, appended: string, isNext: boolean): void {
     this.#outboxOf(stream).done(one);
     this.#forget(one);
-    if (appended === 'used') return;
+    if (appended === 'used' || !isPlausible(appended)) return;
     const id = wordOfId(appended);
     this.#marks.own(stream, id);
     if (isNext) this.#marks.claim(stream, id);
@@ -227,16 +244,29 @@ export class VelocityExchange {
     }
   }
 
-  #take(stream: number, { id, life, sealed }: StreamEntry): void {
+  #take(stream: number, { id, sealed }: StreamEntry): void {
+    if (!isPlausible(id)) return this.#marks.add('repeated', 1);
     const word = wordOfId(id);
     if (!this.#marks.claim(stream, word)) return;
-    if (this.#marks.contains(stream, lifeOf(life), word)) return;
     const payload = this.#values.decrypt(velocityKey(stream), sealed);
-    const items = payload === null ? null : decodeItems(payload);
-    if (items === null) {
-      this.#marks.add('unreadable', 1);
-      this.#marks.happens('foundUnreadable');
-    } else this.#foreign.apply(stream, items);
+    const head = payload === null ? null : readHead(payload);
+    if (payload === null || head === null) return this.#unreadable();
+    if (this.#marks.contains(stream, head.life, word)) return;
+    if (this.#isRepeated(stream, head)) return this.#marks.add('repeated', 1);
+    const items = decodeItems(payload.subarray(ENTRY_HEAD_BYTES));
+    if (items === null) this.#unreadable();
+    else this.#foreign.apply(stream, items);
+  }
+
+  #unreadable(): void {
+    this.#marks.add('unreadable', 1);
+    this.#marks.happens('foundUnreadable');
+  }
+
+  #isRepeated(stream: number, { life, sender, serial, writtenMs }: EntryHead): boolean {
+    if (life === this.#life || Math.abs(Date.now() - writtenMs) > ENTRY_AGE_MS) return true;
+    const name = BigInt.asUintN(64, life ^ (BigInt(sender) << 16n)) | 1n;
+    return !this.#windows.take(stream, name, serial);
   }
 
   /** Counts a gap once, however often the stream is read before its next entry. */
@@ -278,7 +308,9 @@ interface Travelled {
   more: number[];
 }
 
-/** Returns 0n for a text that is no life. */
-function lifeOf(text: string): bigint {
-  return /^[0-9a-f]{1,16}$/.test(text) ? BigInt(`0x${text}`) : 0n;
+/** Choice: more than clocks differ by. A mark that is moved further would never be reached again; `trim` removes such streams. */
+const AHEAD_MS_MAX = 86_400_000;
+
+function isPlausible(id: string): boolean {
+  return Number(id.slice(0, id.indexOf('-'))) < Date.now() + AHEAD_MS_MAX;
 }

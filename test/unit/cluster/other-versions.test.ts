@@ -10,6 +10,7 @@ import { decodeMessage, encodeMessage, questionFormat } from '../../../src/clust
 import { inboxOf } from '../../../src/cluster/peers.ts';
 import { RedisWorkQueue } from '../../../src/cluster/redis-work-queue.ts';
 import { velocityKey, velocityShard } from '../../../src/cluster/store-keys.ts';
+import { withHead } from '../../../src/cluster/velocity/entry-head.ts';
 import { EventEncoder } from '../../../src/cluster/velocity/event-codec.ts';
 import { isVelocityDegraded, readVelocityState } from '../../../src/cluster/velocity/velocity-state.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
@@ -156,11 +157,14 @@ describe('events of the velocity store', () => {
     const node = openVelocityNode(link);
     const one = event({});
     const key = velocityKey(velocityShard(one.customer));
-    const sealed = new EncryptedValues(VALUES_KEY).encrypt(key, newer(new EventEncoder().encode([one])));
-    await ask(link, 'XADD', key, '*', 'l', 'abc', 'e', sealed);
+    const head = { life: 7n, sender: 1, serial: 1, writtenMs: Date.now() };
+    const items = new EventEncoder().encode([one]);
+    const ofNewer = [withHead(head, newer(items)), newer(withHead({ ...head, serial: 2 }, items))];
+    for (const bytes of ofNewer)
+      await ask(link, 'XADD', key, '*', 'l', 'abc', 'e', new EncryptedValues(VALUES_KEY).encrypt(key, bytes));
     const [facts] = await node.worker().observe([one]);
     expect(facts?.session.decisions1m).toBe(1);
-    expect(node.marks.count('unreadable')).toBe(1);
+    expect(node.marks.count('unreadable')).toBe(2);
     expect(isVelocityDegraded(node.marks)).toBe(true);
     expect(readVelocityState(node.marks)).toMatchObject({ isBroken: true, detail: /another version/ });
     await link.close();

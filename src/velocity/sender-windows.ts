@@ -1,0 +1,62 @@
+import { AT_SENDERS, SENDERS_PER_STREAM } from './stream-marks.ts';
+
+/** Numbers that are known one by one, as in the function that appends. */
+const NUMBERS_KNOWN = 32;
+const ALL_SEEN = 0xffff_ffffn;
+const SHIFT = 32n;
+
+/**
+ * Which entries of each sender this node has applied, in the memory of the marks, so that all threads know it: an entry that is written
+ * again is refused. Two words for each sender of a stream: its name, and the greatest number in the upper half with a bit for each of the 32
+ * up to it in the lower half. Not saved in snapshots: after a start, everything before the first entry of a sender counts as applied.
+ */
+export class SenderWindows {
+  readonly #words: BigUint64Array;
+
+  /** `memory`: that of the marks. */
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new BigUint64Array(memory);
+  }
+
+  /** Notes the entry; false if it was noted before, or is older than what is known one by one. `sender`: not 0n. `serial`: from 1 on. */
+  take(stream: number, sender: bigint, serial: number): boolean {
+    const at = this.#find(stream, sender) + 1;
+    for (;;) {
+      const seen = Atomics.load(this.#words, at);
+      const next = added(seen, serial);
+      if (next === null) return false;
+      if (Atomics.compareExchange(this.#words, at, seen, next) === seen) return true;
+    }
+  }
+
+  /** When all places are taken, a new sender gets that of another one. */
+  #find(stream: number, sender: bigint): number {
+    const start = Number(sender % BigInt(SENDERS_PER_STREAM));
+    const placeOf = (n: number): number =>
+      AT_SENDERS + 2 * (stream * SENDERS_PER_STREAM + ((start + n) % SENDERS_PER_STREAM));
+    for (let n = 0; n < SENDERS_PER_STREAM; n++) {
+      const at = placeOf(n);
+      const known = Atomics.compareExchange(this.#words, at, 0n, sender);
+      if (known === 0n || known === sender) return at;
+    }
+    const at = placeOf(0);
+    Atomics.store(this.#words, at + 1, 0n);
+    Atomics.store(this.#words, at, sender);
+    return at;
+  }
+}
+
+/** Returns the word with this number; null if it is in it. */
+function added(seen: bigint, serial: number): bigint | null {
+  const last = Number(seen >> SHIFT);
+  // The first numbers of a sender may come in any order; later ones follow what this node does not know.
+  if (seen === 0n) return (BigInt(serial) << SHIFT) | (serial > NUMBERS_KNOWN ? ALL_SEEN : 1n);
+  const back = last - serial;
+  if (back >= NUMBERS_KNOWN) return null;
+  if (back >= 0) {
+    const bit = 1n << BigInt(back);
+    return (seen & bit) === 0n ? seen | bit : null;
+  }
+  const mask = back <= -NUMBERS_KNOWN ? 0n : ((seen & ALL_SEEN) << BigInt(-back)) & ALL_SEEN;
+  return (BigInt(serial) << SHIFT) | mask | 1n;
+}
