@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import type { Link, Reply } from './link.ts';
 import { extractionKey } from './store-keys.ts';
@@ -53,41 +54,60 @@ const READ_BLOCK_MS = 1_000;
 /** Choice: entries read at a time, so that a node that catches up holds some 32 MiB at most. */
 const READ_COUNT = 8;
 
+/** Choice: more entries than the log holds. What the store claims beyond is not true, and a number that is used never becomes free. */
+const AHEAD_MAX = 10_000_000;
+/** Choice: far above the nodes that can write at the same time. */
+const TRIES_MAX = 64;
+const JOBS_MAX = 0xffff_ffff;
+/** Choice: pause after a read of nothing but entries that no node has written. */
+const FOREIGN_MS = 20;
+
 /**
- * KEYS: log, meta. ARGV: entry, bytes of all entries at most, position of this node, greatest job number of this node or '' if the entry
- * creates no job. The numbers continue above those that a node has already applied, also after the store lost its data.
+ * The numbers continue above those that a node has applied, also after the store lost its data. Anyone with access to the store can write
+ * `last` and `jobs`, or into the stream, so the entry is encrypted for its numbers: the caller names them, and gets those that it should
+ * have named.
+ *
+ * KEYS: log, meta. ARGV: entry, bytes of all entries at most, its number, job that it creates or 0, newest number that the caller knows of,
+ * greatest job number that it knows of. Returns 1 and the number; 0, the newest number, and the greatest job number; or -1 and the newest
+ * entry, which is beyond the newest number: the caller knows whether it is one.
  */
 const APPEND = `
-local last = math.max(tonumber(redis.call('HGET', KEYS[2], 'last') or 0), tonumber(ARGV[3])) + 1
-local job = 0
-if ARGV[4] ~= '' then
-  job = math.max(tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0), tonumber(ARGV[4])) + 1
-  redis.call('HSET', KEYS[2], 'jobs', job)
-end
-redis.call('HSET', KEYS[2], 'last', last)
-redis.call('XADD', KEYS[1], last .. '-0', 'j', job, 'v', ARGV[1])
+local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0) or 0
+local known = tonumber(ARGV[5])
+if last < known or last > known + ${AHEAD_MAX} then last = known end
+local jobs = tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0
+if jobs < tonumber(ARGV[6]) or jobs > ${JOBS_MAX} then jobs = tonumber(ARGV[6]) end
+local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+if top and tonumber(string.match(top[1], '^%d+')) > last then return {-1, top} end
+local number, job = tonumber(ARGV[3]), tonumber(ARGV[4])
+if number ~= last + 1 or (job > 0 and job ~= jobs + 1) then return {0, last, jobs} end
+if job > 0 then redis.call('HSET', KEYS[2], 'jobs', job) end
+redis.call('HSET', KEYS[2], 'last', ARGV[3])
+redis.call('XADD', KEYS[1], ARGV[3] .. '-0', 'j', ARGV[4], 'v', ARGV[1])
 local bytes = redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[1])
 while bytes > tonumber(ARGV[2]) do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-  if not first or first[1] == last .. '-0' then break end
+  if not first or first[1] == ARGV[3] .. '-0' then break end
   redis.call('XDEL', KEYS[1], first[1])
-  bytes = redis.call('HINCRBY', KEYS[2], 'bytes', -#first[2][4])
+  bytes = redis.call('HINCRBY', KEYS[2], 'bytes', -#(first[2][4] or ''))
 end
-return last`;
+return {1, number}`;
 
 /**
  * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, position of this node, then
  * number, job and value of its newest entries. Numbers that cannot be put back stay free: what was applied under them must not be replaced.
  */
 const RESTORE = `
-local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0)
+local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0) or 0
+local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+if top then last = math.max(last, tonumber(string.match(top[1], '^%d+'))) end
 local back = 0
 for at = 3, #ARGV, 3 do
   local number, job = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   if number > last then
     redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'j', ARGV[at + 1], 'v', ARGV[at + 2])
     redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[at + 2])
-    if job > tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) then redis.call('HSET', KEYS[2], 'jobs', job) end
+    if job > (tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0) then redis.call('HSET', KEYS[2], 'jobs', job) end
     last = number
     back = back + 1
   end
@@ -95,23 +115,70 @@ end
 redis.call('HSET', KEYS[2], 'last', string.format('%.0f', math.max(last, tonumber(ARGV[2]))))
 return back`;
 
-/** The log of everything that happens to extraction jobs, in one order for all nodes. Entries are encrypted. */
+/** Removes entries that no node has written, and lets the numbers go on below theirs. KEYS: log. ARGV: ids. */
+const REMOVE = `
+for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end
+local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+redis.call('XSETID', KEYS[1], top and top[1] or '0-1')
+return 0`;
+
+/**
+ * The log of everything that happens to extraction jobs, in one order for all nodes. Each entry is encrypted for its number and for the
+ * number of the job that it creates, so it cannot be put into another place, or back after the end. What no node has written is removed.
+ */
 export class JobLog {
   readonly #parts: JobLogParts;
+  #appending: Promise<unknown> = Promise.resolve();
+  /** The newest number, and the greatest job number, of the last append. */
+  #last = 0;
+  #jobs = 0;
+  #refused = 0;
 
   constructor(parts: JobLogParts) {
     this.#parts = parts;
   }
 
-  async append(bytes: Buffer, position: number, jobsBefore: number | null): Promise<Appended> {
-    const { link, key, bytesMax = BYTES_MAX } = this.#parts;
-    const args = [encrypt(key, bytes, LOG), String(bytesMax), String(position), String(jobsBefore ?? '')];
-    const [sent] = await link.send([{ key: LOG, args: ['EVAL', APPEND, '2', LOG, META, ...args] }], APPEND_MS);
-    if (sent?.kind === 'reply') return { kind: 'ok', number: Number(sent.reply) };
-    return { kind: 'fault', isKnown: sent?.what !== 'unknown', detail: sent?.detail ?? '' };
+  /** Entries that no node has written for their place. */
+  get refused(): number {
+    return this.#refused;
   }
 
-  /** Returns the number of the newest entry; null if the store does not answer. */
+  /** Appends one entry after the other: two at once would name the same number. */
+  append(bytes: Buffer, position: number, jobsBefore: number | null): Promise<Appended> {
+    const appending = this.#appending.then(() => this.#append(bytes, position, jobsBefore));
+    this.#appending = appending;
+    return appending;
+  }
+
+  async #append(bytes: Buffer, position: number, jobsBefore: number | null): Promise<Appended> {
+    const { link, key, bytesMax = BYTES_MAX } = this.#parts;
+    let [last, jobs] = [Math.max(position, this.#last), Math.max(jobsBefore ?? 0, this.#jobs)];
+    let known = position;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const [number, job] = [last + 1, jobsBefore === null ? 0 : jobs + 1];
+      const sealed = encrypt(key, bytes, contextOf(number, job));
+      const numbers = [bytesMax, number, job, known, jobsBefore ?? 0].map(String);
+      const args = ['EVAL', APPEND, '2', LOG, META, sealed, ...numbers];
+      const [sent] = await link.send([{ key: LOG, args }], APPEND_MS);
+      if (sent?.kind !== 'reply')
+        return { kind: 'fault', isKnown: sent?.what !== 'unknown', detail: sent?.detail ?? '' };
+      const [what, first, second] = Array.isArray(sent.reply) ? (sent.reply as readonly Reply[]) : [];
+      if (what === 1) {
+        [this.#last, this.#jobs] = [number, Math.max(job, this.#jobs)];
+        return { kind: 'ok', number };
+      }
+      if (what === 0) [last, jobs] = [Number(first), Number(second)];
+      else {
+        const newest = await this.#genuine(first ?? null);
+        if (newest === null) continue;
+        known = Math.max(known, newest.number);
+        last = Math.max(last, newest.number);
+      }
+    }
+    return { kind: 'fault', isKnown: true, detail: 'other nodes write at the same time' };
+  }
+
+  /** Returns the number of the newest entry as the store claims it; null if the store does not answer. */
   async last(): Promise<number | null> {
     const [sent] = await this.#parts.link.send([{ key: META, args: ['HGET', META, 'last'] }], APPEND_MS);
     return sent?.kind === 'reply' ? Number(sent.reply ?? 0) : null;
@@ -129,7 +196,18 @@ export class JobLog {
       APPEND_MS,
     );
     if (last?.kind !== 'reply' || newest?.kind !== 'reply' || own?.kind !== 'reply') return null;
-    return { last: Number(last.reply ?? 0), newest: onlyOf(newest.reply), own: onlyOf(own.reply) };
+    const found = rowOf(newest.reply);
+    const genuine = await this.#genuine(found);
+    // Removed, and read again at the next check.
+    if (found !== null && genuine === null) return null;
+    const claimed = Number(last.reply ?? 0);
+    const floor = Math.max(position, genuine?.number ?? 0);
+    const isClaimTrue = claimed >= (genuine?.number ?? 0) && claimed <= floor + AHEAD_MAX;
+    return {
+      last: isClaimTrue ? claimed : (genuine?.number ?? 0),
+      newest: genuine,
+      own: await this.#genuine(rowOf(own.reply)),
+    };
   }
 
   /** Puts these entries, which end at `position`, back after the end of the log. Returns how many were missing; null for a fault. */
@@ -147,29 +225,40 @@ export class JobLog {
     const args = ['XREAD', ...block, 'STREAMS', LOG, `${position}-0`];
     const [sent] = await this.#parts.reader.send([{ key: LOG, args }], READ_BLOCK_MS + APPEND_MS);
     if (sent?.kind !== 'reply') return { kind: 'fault' };
-    const rows = rowsOf(sent.reply);
     const entries: LogEntry[] = [];
+    const rows = rowsOf(sent.reply);
     for (const row of rows) {
-      const entry = this.#entryOf(row);
-      if (entry === null) return { kind: 'fault' };
+      const entry = await this.#genuine(row);
+      if (entry === null) continue;
       if (entry.number !== position + entries.length + 1)
         return entries.length > 0 ? { kind: 'entries', entries } : { kind: 'gap', next: entry.number };
       entries.push(entry);
     }
+    if (rows.length > 0 && entries.length === 0) await sleep(FOREIGN_MS);
     return { kind: 'entries', entries };
   }
 
-  /** Returns null for an entry that no node with this key has written. */
-  #entryOf(row: Reply): LogEntry | null {
+  /** Returns null for an entry that no node with this key has written for this place, and removes it. */
+  async #genuine(row: Reply): Promise<LogEntry | null> {
+    if (row === null) return null;
     const found = sealedOf(row);
-    const bytes = found && decrypt(this.#parts.key, found.sealed, LOG);
-    return found && bytes && { ...found, bytes };
+    const bytes = found && decrypt(this.#parts.key, found.sealed, contextOf(found.number, found.job));
+    if (found !== null && bytes !== null) return { ...found, bytes };
+    this.#refused++;
+    const [id] = Array.isArray(row) ? (row as readonly Reply[]) : [];
+    await this.#parts.link.send([{ key: LOG, args: ['EVAL', REMOVE, '1', LOG, String(id)] }], APPEND_MS);
+    return null;
   }
 }
 
-function onlyOf(reply: Reply): SealedEntry | null {
+function contextOf(number: number, job: number): string {
+  return `${LOG}/${number}/${job}`;
+}
+
+/** Returns the only row of a reply; null if there is none. */
+function rowOf(reply: Reply): Reply {
   const [row] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
-  return sealedOf(row ?? null);
+  return row ?? null;
 }
 
 /** Returns the parts of a row of the stream; null for anything else. */

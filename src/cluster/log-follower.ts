@@ -153,7 +153,8 @@ export class LogFollower {
 
   get state(): SharedJobsState {
     const behind = Math.max(0, this.#last - this.#position);
-    return { behind, putBack: this.#putBack, isIncomplete: this.#isIncomplete };
+    const { refused } = this.#parts.log;
+    return { behind, putBack: this.#putBack, refused, isIncomplete: this.#isIncomplete };
   }
 
   /** Resolves when everything in the log is applied, after a while at the latest. Returns whether this node then has all jobs. */

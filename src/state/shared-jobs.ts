@@ -35,6 +35,8 @@ export interface SharedJobsState {
   readonly behind: number;
   /** Entries that the store had lost and that this node has put back since its start. */
   readonly putBack: number;
+  /** Entries of the log that no node has written for their place, and that this node has removed. */
+  readonly refused: number;
   /** Entries were missing, and no node gave the jobs that they belong to. */
   readonly isIncomplete: boolean;
 }

@@ -21,7 +21,7 @@ import { linkTo } from './links.ts';
 
 /** Engines of several nodes over one shared store. Each has its own tables; its workers are simulated by the test. */
 
-const CLUSTER_KEY = Buffer.alloc(32, 9);
+export const CLUSTER_KEY = Buffer.alloc(32, 9);
 
 export interface SharedNodeOptions {
   readonly url: string;

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { JobLog } from '../../../src/cluster/job-log.ts';
+import { encodeOp } from '../../../src/cluster/job-ops.ts';
 import { decodeFirst } from '../../../src/extract/first-answer.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import type { Extraction } from '../../../src/work/extraction-job.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
 import { withOwnClock } from '../../support/own-clock.ts';
+import { linkTo } from '../../support/links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
-import { SharedNode, type SharedNodeOptions } from '../../support/shared-extraction.ts';
+import { CLUSTER_KEY, SharedNode, type SharedNodeOptions } from '../../support/shared-extraction.ts';
+import { ask } from '../../support/store-links.ts';
 import { customer } from '../state/support.ts';
 
 let redis: RedisServer;
@@ -343,17 +347,22 @@ describe('the shared store', () => {
     const kept = await create(a);
     const lost = await create(a);
     expect((await jobAt(a, lost.id))?.id).toBe(lost.id);
+    const number = Number(await redis.command('HGET', '{gh:x}:meta', 'last'));
+    const [link, reader] = [await linkTo(redis.url), await linkTo(redis.url)];
     await redis.command(
       'EVAL',
       `local rows = redis.call('XREVRANGE', KEYS[1], '+', '-')
-      local number = rows[1][1]
       redis.call('DEL', KEYS[1])
       for at = #rows, 2, -1 do redis.call('XADD', KEYS[1], rows[at][1], unpack(rows[at][2])) end
-      redis.call('XADD', KEYS[1], number, unpack(rows[#rows][2]))
-      return number`,
-      '1',
+      return redis.call('HSET', KEYS[2], 'last', #rows - 1)`,
+      '2',
       '{gh:x}:log',
+      '{gh:x}:meta',
     );
+    const other = new JobLog({ link, reader, key: CLUSTER_KEY });
+    const entry = encodeOp({ node: 'c', run: 'c', serial: 1, nowMs: Date.now() }, { kind: 'begin', jobs: [] });
+    expect(await other.append(entry, number - 1, null)).toEqual({ kind: 'ok', number });
+    await Promise.all([link.close(), reader.close()]);
     const b = await open('b');
     await expect.poll(() => a.gaps.length, LIVE).toBe(1);
     await expect.poll(() => a.engine.caughtUp(), LIVE).toBe(true);
@@ -361,6 +370,39 @@ describe('the shared store', () => {
     for (const node of [a, b]) expect((await jobAt(node, kept.id))?.id).toBe(kept.id);
     const later = await create(b);
     expect((await jobAt(a, later.id))?.id).toBe(later.id);
+  });
+
+  test('Entries that are written again, changed or made up do nothing, and jobs go on', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    a.answer('first', { ids: ['r1'], next: ['second'] });
+    await holds(a, 'second');
+    await b.engine.writes.cancel(me, id);
+    await statusAt(c, id).toBe('failed');
+    const [log, meta] = ['{gh:x}:log', '{gh:x}:meta'];
+    const link = await linkTo(redis.url);
+    const rows = (await ask(link, 'XRANGE', log, '-', '+')) as unknown as readonly [Buffer, readonly Buffer[]][];
+    expect(rows.length).toBeGreaterThanOrEqual(4);
+    const last = Number.parseInt(String(rows.at(-1)?.[0]), 10);
+    // Copies behind the end, one of them far behind; then numbers that are too small, too large, or none.
+    for (const [n, [, fields]] of rows.entries())
+      await ask(link, 'XADD', log, `${last + 1 + n * (n === rows.length - 1 ? 1_000_000 : 1)}-0`, ...fields);
+    for (const claimed of ['1', '999999999999999', 'text']) {
+      await ask(link, 'HSET', meta, 'last', claimed, 'jobs', claimed);
+      await ask(link, 'XADD', log, '*', 'a', 'b');
+      const next = await create(b);
+      await statusAt(a, next.id).toBe('running');
+      await b.engine.writes.cancel(me, next.id);
+      for (const node of [a, b, c]) await statusAt(node, next.id).toBe('failed');
+    }
+    for (const node of [a, b, c]) {
+      await statusAt(node, id).toBe('failed');
+      expect([await node.recordsOf(me, id), node.gaps, node.faults]).toEqual([['r1'], [], []]);
+    }
+    const refused = [a, b, c].map(({ engine }) => engine.state().figures.shared?.refused ?? 0);
+    expect(refused.reduce((sum, one) => sum + one)).toBeGreaterThanOrEqual(rows.length);
+    await link.close();
   });
 
   test('It sees no plain text of jobs', async () => {
