@@ -2,6 +2,7 @@ import type { ClusterAdmission } from '../cluster/cluster-admission.ts';
 import { type MeasuredLink, ROUND_TRIP_BOUNDS } from '../cluster/link.ts';
 import type { Membership } from '../cluster/membership.ts';
 import type { Peers } from '../cluster/peers.ts';
+import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 
 /** Metrics of the main thread's link to the shared store. */
@@ -106,4 +107,38 @@ export function peerReadings(membership: Membership, peers: Pick<Peers, 'counts'
       },
     },
   ];
+}
+
+/** Kind of value → those of the store that were not believed. */
+export type RefusedValues = Readonly<Record<string, () => number>>;
+
+export function refusedReading(refused: RefusedValues): Reading {
+  return {
+    name: 'gatehouse_cluster_refused_values_total',
+    help: 'Values of the shared store that no node has written for their place, or that were written again, by kind.',
+    kind: 'totals',
+    label: 'kind',
+    read: () => Object.entries(refused).map(([kind, read]) => [kind, read()] as const),
+  };
+}
+
+/** Choice: one line for what may come a thousand times a second. */
+const LOGGED_MS = 60_000;
+
+/** Logs refused values, each kind at most once a minute. */
+export class RefusedLog {
+  readonly #logged = new Map<string, { readonly count: number; readonly atMs: number }>();
+
+  look(refused: RefusedValues, log: Pick<Log, 'warn'>): void {
+    for (const [kind, read] of Object.entries(refused)) {
+      const { count, atMs } = this.#logged.get(kind) ?? { count: 0, atMs: Number.NEGATIVE_INFINITY };
+      const now = read();
+      if (now === count || performance.now() - atMs < LOGGED_MS) continue;
+      this.#logged.set(kind, { count: now, atMs: performance.now() });
+      log.warn(
+        { kind, values: now - count },
+        'values of the shared store were refused: no node wrote them for their place, or they were written again',
+      );
+    }
+  }
 }

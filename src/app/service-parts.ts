@@ -59,7 +59,7 @@ export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
   /** Null on a node that works alone. */
-  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'isClosed' | 'nodes'> | null;
+  readonly cluster: Pick<Cluster, 'status' | 'readings' | 'countRefused' | 'isClosed' | 'nodes'> | null;
   readonly listener: Listener;
   /** The dashboard's own listener; null if the service's listener serves it. */
   readonly dashboardListener: Listener | null;
@@ -84,7 +84,7 @@ export interface ServiceParts {
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
   /** What nodes share of deliveries and jobs; null on a node that works alone. */
-  readonly work: Pick<SharedWork, 'readings'> | null;
+  readonly work: Pick<SharedWork, 'mirror' | 'readings'> | null;
   /** The deliveries of all nodes; null on a node that works alone. */
   readonly allDeliveries: ClusterDeliveries | null;
   readonly version: string;

@@ -8,7 +8,7 @@ import { openLink } from '../cluster/redis-link.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import { ClusterNodes } from './cluster-nodes.ts';
-import { admissionReadings, linkReadings } from './cluster-readings.ts';
+import { admissionReadings, linkReadings, RefusedLog, refusedReading, type RefusedValues } from './cluster-readings.ts';
 import type { Installation } from './installation.ts';
 import type { ClusterSettings, Settings } from './settings.ts';
 
@@ -65,6 +65,8 @@ export class Cluster {
   readonly #timer: NodeJS.Timeout;
   readonly #readings: Reading[];
   #admission: ClusterAdmission | null = null;
+  readonly #refusedLog = new RefusedLog();
+  #refused: RefusedValues;
   /** As logged last. */
   #state: AssetStatus['state'] = 'ok';
 
@@ -72,6 +74,8 @@ export class Cluster {
     this.#parts = parts;
     this.#log = log;
     this.#readings = [...linkReadings(parts.link), ...parts.nodes.readings];
+    const { membership, peers } = parts.nodes;
+    this.#refused = { heartbeat: () => membership.refused, message: () => peers.counts.dropped };
     this.#watch();
     this.#timer = setInterval(() => this.#watch(), WATCH_MS).unref();
   }
@@ -109,6 +113,12 @@ export class Cluster {
     return this.#admission;
   }
 
+  /** Counts and logs what other parts refuse of the store, besides heartbeats and messages. Call once. */
+  countRefused(others: RefusedValues): void {
+    this.#refused = { ...this.#refused, ...others };
+    this.#readings.push(refusedReading(this.#refused));
+  }
+
   /** The layer `cluster` of `/readyz`; its detail is public. */
   status(): AssetStatus {
     const { stores, storesUp } = this.#parts.link.status();
@@ -131,6 +141,7 @@ export class Cluster {
 
   /** Logs each change of the state, with the addresses that the public text omits. */
   #watch(): void {
+    this.#refusedLog.look(this.#refused, this.#log);
     const { state, detail } = this.status();
     if (state === this.#state) return;
     this.#state = state;

@@ -4,6 +4,7 @@ import { readOpenApi } from '../kernel/programs.ts';
 import { createMetrics, type DecisionCounts, type Metrics } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
+import { StreamMarks } from '../velocity/stream-marks.ts';
 import { type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
 import { forRoles } from './roles.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
@@ -93,6 +94,12 @@ function metricsOf(
   assetStates: () => AssetStates,
 ): Metrics {
   const { store } = installation;
+  const marks = hasExchange(velocity) ? new StreamMarks(velocity.memory.marks) : null;
+  cluster?.countRefused({
+    event: () => marks?.count('repeated') ?? 0,
+    delivery: () => work?.mirror.refused ?? 0,
+    job: () => extractions.refusedEntries(),
+  });
   return createMetrics(
     counts,
     RULES.map((rule) => rule.code),

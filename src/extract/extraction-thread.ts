@@ -32,6 +32,8 @@ export interface ExtractionsParts {
 export interface Extractions {
   readonly control: ExtractionControl;
   readonly readings: readonly Reading[];
+  /** Entries of the log of all nodes that no node has written for their place. */
+  refusedEntries(): number;
   status(): AssetStatus;
   /**
    * Starts the extraction thread now if there is stored work that it runs, else with the first job. Batches for webhooks go through `rows`.
@@ -170,6 +172,7 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
       ...extractionReadings(() => state.figures),
       ...(data.cluster ? sharedExtractionReadings(() => state.figures) : []),
     ],
+    refusedEntries: () => state.figures.shared?.refused ?? 0,
     status() {
       if (thread.isFailing)
         return { state: 'broken', version: null, detail: 'the extraction thread cannot start; retrying' };
