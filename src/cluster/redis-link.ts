@@ -18,6 +18,8 @@ import type { StoreConnection } from './store-connection.ts';
 
 const LATE: SendFault = { kind: 'fault', what: 'unknown', detail: 'the store did not answer in time' };
 const UNKNOWN_STORE: SendFault = { kind: 'fault', what: 'down', detail: 'the primary of this key is not known yet' };
+/** Choice: a timer that is later than this waited for this thread. */
+const PAUSE_MS = 2;
 /** Choice: one for a slot that moved, one for a slot that is moving, and one more. */
 const REDIRECTS_MAX = 3;
 
@@ -202,13 +204,18 @@ class RoundTrip {
     setImmediate(() => this.#expireAfter(deadlineMs, performance.now() + deadlineMs));
   }
 
-  /** Node.js counts a timer from the beginning of the turn, so one that is set after a pause within it is too short. */
-  #expireAfter(delayMs: number, untilMs: number): void {
+  /**
+   * Node.js counts a timer from the beginning of the turn, so one that is set after a pause within it is too short. One that fires late
+   * shows that this thread was busy, which is no silence of the store: that time is added once, up to the deadline again.
+   */
+  #expireAfter(delayMs: number, untilMs: number, pausedMsMax = delayMs): void {
     if (this.isOver) return;
     this.#timer = setTimeout(() => {
+      const pausedMs = Math.min(performance.now() - untilMs, pausedMsMax);
       setImmediate(() => {
         const leftMs = untilMs - performance.now();
-        if (leftMs > 0) this.#expireAfter(leftMs, untilMs);
+        if (leftMs > 0) this.#expireAfter(leftMs, untilMs, pausedMsMax);
+        else if (pausedMs > PAUSE_MS) this.#expireAfter(pausedMs, performance.now() + pausedMs, 0);
         else this.#expire();
       });
     }, delayMs);

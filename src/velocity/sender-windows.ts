@@ -7,8 +7,8 @@ const SHIFT = 32n;
 
 /**
  * Which entries of each sender this node has applied, in the memory of the marks, so that all threads know it: an entry that is written
- * again is refused. Two words for each sender of a stream: its name, and the greatest number in the upper half with a bit for each of the 32
- * up to it in the lower half. Not saved in snapshots: after a start, everything before the first entry of a sender counts as applied.
+ * again is refused. Two words for each sender of a stream: its name, and the greatest number in the upper half with a bit for each of the
+ * 32 up to it in the lower half. Not saved in snapshots: after a start, what precedes the first entry of a sender counts as applied.
  */
 export class SenderWindows {
   readonly #words: BigUint64Array;

@@ -1,6 +1,6 @@
 /**
- * Stands before the items of an entry, encrypted with them: who wrote it, and when. A version byte, the life of the sender's node (8 bytes),
- * its thread (4), the number of the entry among those of the thread for this stream (4), and the time of writing, Unix ms (6).
+ * Stands before the items of an entry, encrypted with them: who wrote it, and when. A version byte, the life of the sender's node (8
+ * bytes), its thread (4), the number of the entry among those of the thread for this stream (4), and the time of writing, Unix ms (6).
  */
 const VERSION = 1;
 const AT_LIFE = 1;

@@ -249,6 +249,27 @@ test('A pause of this thread before a command has left does not count as a late 
   expect(opened.isUp).toBe(true);
 });
 
+test('A pause of this thread is added to the deadline once, as the store was no more silent than the thread', async () => {
+  const redis = await openRedis({ args: ['--enable-debug-command', 'yes'] });
+  const [opened, other] = [link(redis.url), link(redis.url)];
+  await Promise.all([isUp(opened), isUp(other)]);
+  const slept = other.send([command('DEBUG', 'SLEEP', '0.48')], 5_000);
+  await turn();
+  await turn();
+  const sent = opened.send([command('PING')], 150);
+  await turn();
+  // The store answers 80 ms after the pause: beyond the deadline, and within the time that this thread had lost.
+  pauseThread(400);
+  expect(kinds(await sent)).toEqual(['reply']);
+  await slept;
+  // Without a pause the deadline is what it was.
+  const again = other.send([command('DEBUG', 'SLEEP', '0.28')], 5_000);
+  await turn();
+  await turn();
+  expect(kinds(await opened.send([command('PING')], 150))).toEqual(['unknown']);
+  await again;
+});
+
 test('A pause of this thread does not make it replace a connection whose replies have arrived', async () => {
   const redis = await openRedis();
   const opened = link(redis.url);
