@@ -1,6 +1,7 @@
 import type { FieldError } from '../contract/problem.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { Io } from './io.ts';
+import { forTerminal } from './terminal-text.ts';
 
 /** Exit codes: 0 success, 1 failure or partial failure, 2 wrong usage, 78 a data directory of a newer build. */
 export const USAGE_EXIT = 2;
@@ -55,7 +56,7 @@ export function failureOf({ code, detail }: StoreFault): Outcome {
 
 /** Prints an outcome and returns the exit code. */
 export function printOutcome(outcome: Outcome, json: boolean, write: Io['write']): number {
-  const print = (file: 1 | 2, text: string): void => write(file, text.endsWith('\n') ? text : `${text}\n`);
+  const print = (file: 1 | 2, text: string): void => write(file, forTerminal(text.endsWith('\n') ? text : `${text}\n`));
   if (outcome.kind === 'ok') {
     if (json) print(1, JSON.stringify(outcome.json));
     else print(outcome.isBeside === true ? 2 : 1, outcome.text);

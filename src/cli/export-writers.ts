@@ -4,6 +4,10 @@ import { stringify } from 'csv-stringify/sync';
 import { ByteWriter, ParquetWriter, schemaFromColumnData, type BasicType } from 'hyparquet-writer';
 import { guardedCell } from '../contract/csv-guard.ts';
 import type { ExportFormat } from './export-formats.ts';
+import { forTerminal } from './terminal-text.ts';
+
+/** A terminal gets control characters of stored text escaped. */
+type TextOutput = Writable & { readonly isTTY?: boolean };
 
 /** Columns of an export in their order, with their types in Parquet. Every one but the first few may be null. */
 export const EXPORT_COLUMNS = {
@@ -44,7 +48,7 @@ export interface ExportWriter {
 }
 
 /** `groupRows`: rows of a group of Parquet. */
-export function openExportWriter(format: ExportFormat, output: Writable, groupRows = GROUP_ROWS): ExportWriter {
+export function openExportWriter(format: ExportFormat, output: TextOutput, groupRows = GROUP_ROWS): ExportWriter {
   const pieces = new Pieces(output);
   if (format === 'parquet') return new ParquetRows(pieces, groupRows);
   if (format === 'csv') pieces.add(stringify([COLUMNS]));
@@ -123,12 +127,12 @@ const PIECE_BYTES = 65_536;
 
 /** Collects short texts, and waits for a slow reader. */
 class Pieces {
-  readonly #output: Writable;
+  readonly #output: TextOutput;
   #waiting: (string | Buffer)[] = [];
   #length = 0;
   #isFull = false;
 
-  constructor(output: Writable) {
+  constructor(output: TextOutput) {
     this.#output = output;
   }
 
@@ -152,8 +156,13 @@ class Pieces {
     if (this.#length === 0) return;
     const pieces = this.#waiting;
     const isText = pieces.every((piece) => typeof piece === 'string');
+    const text = isText ? pieces.join('') : null;
     this.#isFull = !this.#output.write(
-      isText ? pieces.join('') : Buffer.concat(pieces.map((piece) => Buffer.from(piece))),
+      text === null
+        ? Buffer.concat(pieces.map((piece) => Buffer.from(piece)))
+        : this.#output.isTTY === true
+          ? forTerminal(text)
+          : text,
     );
     this.#waiting = [];
     this.#length = 0;

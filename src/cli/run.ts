@@ -3,6 +3,7 @@ import { endProcess } from '../kernel/end-process.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Cli, GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
+import { forTerminal } from './terminal-text.ts';
 import { failure, type Outcome, printOutcome, usage, USAGE_EXIT } from './command-outcome.ts';
 
 type Add = (cli: Cli) => void;
@@ -71,9 +72,9 @@ function createProgram(json: boolean, io: Io): Command {
     .option('--data-dir <folder>', 'the data directory', io.env['GATEHOUSE_DATA_DIR'] || './data')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.write(1, text),
+      writeOut: (text) => io.write(1, forTerminal(text)),
       writeErr: (text) => {
-        if (!json) io.write(2, text);
+        if (!json) io.write(2, forTerminal(text));
       },
     });
 }

@@ -1,5 +1,6 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
+import { forTerminal } from '../terminal-text.ts';
 
 /** Destination of the records' bytes. */
 export interface Sink {
@@ -13,10 +14,10 @@ export interface Sink {
 export class SinkFault extends Error {}
 
 /**
- * Standard output. Its reader may close it early, which is not a fault of the job: the write then rejects like any other. The stream's own
- * error needs a listener, or it ends the process.
+ * Standard output; a terminal gets control characters of records escaped. Its reader may close it early, which is not a fault of the job:
+ * the write then rejects like any other. The stream's own error needs a listener, or it ends the process.
  */
-export function standardOutput(stdout: Writable): Sink {
+export function standardOutput(stdout: Writable & { readonly isTTY?: boolean }): Sink {
   stdout.on('error', () => {});
   return {
     write: (bytes) =>
@@ -25,7 +26,8 @@ export function standardOutput(stdout: Writable): Sink {
           resolve();
           return;
         }
-        stdout.write(bytes, (error) => {
+        const shown = stdout.isTTY === true ? forTerminal(Buffer.from(bytes).toString()) : bytes;
+        stdout.write(shown, (error) => {
           if (error === null || error === undefined) resolve();
           else reject(new SinkFault('the reader of standard output has closed it'));
         });

@@ -52,6 +52,30 @@ describe('failures show', () => {
     expect(out).toMatch(/and \d+ more in between/);
   });
 
+  test('Control characters of a site reach no terminal, in text or in JSON', async () => {
+    const hostile = newId('req', AT_MS + 1);
+    const store = open(dataDir);
+    const customer = store.customers.findById(customerId)?.number ?? (0 as CustomerNumber);
+    const detail = 'status \u009b2J\u001b[2K\rgone\u202ereversed\u007f';
+    await store.extract?.root.transaction(() => {
+      const entry = {
+        atMs: AT_MS,
+        reason: 'source_unavailable' as const,
+        step: 'https://x.example/\u009d0;title\u0007',
+        detail,
+      };
+      store.extract?.failures.add({ requestId: hostile, jobId, customer }, [entry]);
+    });
+    await store.close();
+    const obeyed = /(?!\n)[\p{Cc}\u202a-\u202e]/u;
+    const { out } = await cli('failures', 'show', hostile);
+    expect(out).toContain(String.raw`status \u009b2J\u001b[2K\u000dgone\u202ereversed\u007f`);
+    expect(out).not.toMatch(obeyed);
+    const { out: json } = await cli('--json', 'failures', 'show', hostile);
+    expect(json).not.toMatch(obeyed);
+    expect(JSON.parse(json)).toMatchObject({ entries: [{ detail }] });
+  });
+
   test('failures show --json prints the same', async () => {
     const { code, out } = await cli('--json', 'failures', 'show', requestId);
     const json = JSON.parse(out) as { readonly entries: readonly object[] };
