@@ -8,7 +8,7 @@ import type { StoreFaultCode } from '../state/durable.ts';
 import { ensureUsable, type StoreNotice } from '../state/ensure-usable.ts';
 import { deriveKey, openMasterKey, proveMasterKey, type MasterKey } from '../state/master-key.ts';
 import { openStore, type Store } from '../state/open-store.ts';
-import { makePrivateBelow } from '../state/private-files.ts';
+import { closeDataDir, makePrivateBelow } from '../state/private-files.ts';
 import { acquireServerLock, type ServerLock } from '../state/server-lock.ts';
 
 /** The contents of the folders: the data directory, locked by this server, and the files of the optional assets. */
@@ -43,6 +43,8 @@ export async function openInstallation(settings: Settings, log: Log): Promise<In
   const { dataDir } = settings;
   const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
   if (locked.kind === 'fault') throw new StartFault(locked.detail);
+  const openness = closeDataDir(dataDir);
+  if (openness !== null) log.warn(openness);
   makePrivateBelow(dataDir);
   // Both take a while and are independent.
   const [usable, layers] = await Promise.all([

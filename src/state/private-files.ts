@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, readdirSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Permission bits of group and others. */
@@ -20,6 +20,25 @@ export function makeFilesPrivate(): void {
  */
 export function makePrivateBelow(dataDir: string): void {
   for (const name of readdirSync(dataDir)) if (!OPERATORS.has(name)) makePrivate(join(dataDir, name));
+}
+
+/** Permission of group and others to create, rename and remove files in a folder. */
+const FOREIGN_WRITE = 0o022;
+
+/**
+ * Removes the permission of group and others to write to the data directory: they could replace any file in it. The rest of its mode stays,
+ * because another user's updater may have to reach `geoip`. Returns a warning if the folder was open to others, null if not.
+ * Choice: a folder of another user stays as it is, because a volume may be writable by the group of this process only.
+ */
+export function closeDataDir(dataDir: string): string | null {
+  const { mode, uid } = statSync(dataDir);
+  const isOwn = uid === process.geteuid?.();
+  if ((mode & (isOwn ? FOREIGN_WRITE : FOREIGN_WRITE & 0o007)) === 0) return null;
+  const permissions = (mode & 0o777).toString(8);
+  if (!isOwn)
+    return `every user can replace files in the data directory (mode ${permissions}); its owner must change that`;
+  chmodSync(dataDir, mode & 0o7777 & ~FOREIGN_WRITE);
+  return `other users could replace files in the data directory (mode ${permissions}); removed their permission to write`;
 }
 
 function makePrivate(path: string): void {

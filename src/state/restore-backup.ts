@@ -182,6 +182,11 @@ function identify(folder: string): Identified {
   const names = possible.filter((name) => expected.includes(name));
   const unknown = expected.find((name) => !possible.some((one) => one === name));
   if (unknown !== undefined) return refused(`contains ${unknown}, which this build does not restore`);
+  // A marker is a text that anybody who can write to the backup can change: what it leaves out would be lost without a word.
+  if (!names.includes('state'))
+    return refused(`is damaged: ${MARKER_NAME} does not name state, which every backup contains`);
+  const unnamed = ENVIRONMENT_NAMES.find((name) => !expected.includes(name) && existsSync(join(folder, name)));
+  if (unnamed !== undefined) return refused(`is damaged: it contains ${unnamed}, which ${MARKER_NAME} does not name`);
   return { kind: 'ok', marker: { ...marker, backed_up_at: backedUpAt }, names };
 }
 

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { dataDirFault, makeFolders } from '../../../src/state/data-dir.ts';
+import { closeDataDir } from '../../../src/state/private-files.ts';
 
 /** Folders that this user may not write. Simulated, because root may write everywhere. */
 const denied = vi.hoisted(() => new Set<string>());
@@ -32,6 +33,24 @@ describe('makeFolders', () => {
 
   test('makeFolders throws the system error below a folder that accepts no children, where mkdir with recursive never returns', () => {
     expect(() => makeFolders('/proc/nope/deeper')).toThrow('ENOENT');
+  });
+});
+
+describe('closeDataDir', () => {
+  test.each([
+    [0o777, 0o755],
+    [0o770, 0o750],
+    [0o1777, 0o1755],
+  ])('A data directory with mode %o gets %o, and a warning', (mode, closed) => {
+    chmodSync(folder, mode);
+    expect(closeDataDir(folder)).toContain(`(mode ${(mode & 0o777).toString(8)})`);
+    expect(statSync(folder).mode & 0o7777).toBe(closed);
+  });
+
+  test.each([0o755, 0o750, 0o700])('A data directory with mode %o stays as it is', (mode) => {
+    chmodSync(folder, mode);
+    expect(closeDataDir(folder)).toBeNull();
+    expect(statSync(folder).mode & 0o777).toBe(mode);
   });
 });
 

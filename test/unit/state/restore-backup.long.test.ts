@@ -204,6 +204,10 @@ describe('a backup that is not restored', () => {
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     writeFileSync(path, bytes);
   };
+  const rewriteMarker = (dir: string, changes: object): void => {
+    const path = join(dir, 'gatehouse.json');
+    writeFileSync(path, JSON.stringify({ ...(JSON.parse(readFileSync(path, 'utf8')) as object), ...changes }));
+  };
   const cut = (path: string): void => writeFileSync(path, readFileSync(path).subarray(0, statSync(path).size / 2));
   const state = (dir: string): string => join(dir, 'state', 'data.mdb');
 
@@ -215,6 +219,12 @@ describe('a backup that is not restored', () => {
     ['has lost its decision log', (dir) => rmSync(join(dir, 'hot'), { recursive: true })],
     ['has a truncated decision log', (dir) => writeFileSync(join(dir, 'hot', 'data.mdb'), 'torn')],
     ['has no marker', (dir) => rmSync(join(dir, 'gatehouse.json'))],
+    ['has a marker that names no environment', (dir) => rewriteMarker(dir, { backup_environments: [] })],
+    ['has a marker that does not name state', (dir) => rewriteMarker(dir, { backup_environments: ['hot'] })],
+    [
+      'has a decision log that its marker does not name',
+      (dir) => rewriteMarker(dir, { backup_environments: ['state'] }),
+    ],
     ['has a damaged marker', (dir) => writeFileSync(join(dir, 'gatehouse.json'), '{')],
     ['has no copy of the revoked keys', (dir) => rmSync(join(dir, 'revoked-keys.backup.log'))],
     [
