@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { addressSpaceFault } from './address-space.ts';
 import { loadUws } from '../http/load-uws.ts';
 import { policyStartFaults } from '../assets/policy-read.ts';
 import { dataDirFault } from '../state/data-dir.ts';
@@ -10,6 +11,9 @@ import { dataDirFault } from '../state/data-dir.ts';
  * settings, so that these faults are reported together with malformed settings. Changes nothing.
  */
 export async function faultsOfMachine(env: NodeJS.ProcessEnv): Promise<string[]> {
+  const addressSpace = addressSpaceFault();
+  // First, and alone: what follows would end the process.
+  if (addressSpace !== null) return [addressSpace];
   const faults: string[] = [];
   const dataDir = dataDirFault(resolve(env['GATEHOUSE_DATA_DIR'] || './data'));
   if (dataDir !== null) faults.push(`GATEHOUSE_DATA_DIR cannot be used: ${dataDir}`);
@@ -25,7 +29,7 @@ export async function faultsOfMachine(env: NodeJS.ProcessEnv): Promise<string[]>
   const policyFile = env['GATEHOUSE_POLICY_FILE'];
   if (policyFile) faults.push(...(await policyStartFaults(policyFile)));
   if (env['GATEHOUSE_TRANSPORT'] === 'uws') {
-    const loaded = loadUws();
+    const loaded = loadUws(resolve(env['GATEHOUSE_DATA_DIR'] || './data'));
     if (loaded.kind === 'unavailable') faults.push(`GATEHOUSE_TRANSPORT is uws, but ${loaded.detail}`);
   }
   return faults;

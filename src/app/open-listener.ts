@@ -44,7 +44,8 @@ type ListenerSettings = Pick<
   | 'connectionsMax'
   | 'sourceConnectionsMax'
   | 'sourceHandshakesMax'
->;
+> &
+  Partial<Pick<Settings, 'dataDir'>>;
 
 /**
  * Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. `setting` names the port in
@@ -56,10 +57,12 @@ export async function openListener(
   onCrash: TransportOptions['onCrash'],
   setting = 'GATEHOUSE_PORT',
 ): Promise<Listener | ListenerFault> {
-  const { host, port, tls } = settings;
+  const { host, port, tls, dataDir } = settings;
+  const scratch = dataDir === undefined ? {} : { dataDir };
   const handlers = { onRequest, onCrash };
   const trustedProxies = new TrustedProxies(settings.trustedProxies);
   const listening = await listen(settings.transport, {
+    ...scratch,
     host,
     port,
     tls,

@@ -18,7 +18,7 @@ export type Listening =
  */
 export async function listen(choice: TransportChoice, options: TransportOptions): Promise<Listening> {
   if (choice === 'node') return byNode(options, 'chosen by setting');
-  const loaded = loadUws();
+  const loaded = loadUws(options.dataDir);
   if (loaded.kind === 'loaded') {
     const transport = await listenUws(loaded.uws, options);
     if (transport === null) return { kind: 'refused', code: await refusalCode(options) };

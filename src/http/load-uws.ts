@@ -14,12 +14,15 @@ export type LoadedUws =
 
 let outcome: LoadedUws | null = null;
 
-/** Loads uWebSockets.js for this platform and Node.js version once, or reports why it is unavailable. Never throws. */
-export function loadUws(): LoadedUws {
-  return (outcome ??= tryLoad());
+/**
+ * Loads uWebSockets.js for this platform and Node.js version once, or reports why it is unavailable. Never throws. A copy of the binary is
+ * needed for a moment: in the system's temporary folder, or else in the data directory, which a container with a read-only root can write.
+ */
+export function loadUws(dataDir?: string): LoadedUws {
+  return (outcome ??= tryLoad(dataDir));
 }
 
-function tryLoad(): LoadedUws {
+function tryLoad(dataDir: string | undefined): LoadedUws {
   const target = `${process.platform}-${process.arch}-${process.versions.node.split('.')[0] ?? ''}`;
   const expected = UWS_BINARIES[target];
   if (expected === undefined) return unavailable(`there is no uWebSockets.js binary for ${target}`);
@@ -39,9 +42,11 @@ function tryLoad(): LoadedUws {
     }
     // uWebSockets.js reads this once, when the binary is loaded: the maximum header size that its parser accepts, bytes.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(TRANSPORT_HEADER_BYTES_MAX);
-    // The temporary directory may be read-only or mounted noexec. The directory of the installed binary at least allows execution.
-    const uws = loadFrom(tmpdir(), bytes) ?? loadFrom(dirname(file), bytes);
-    if (uws !== null) return { kind: 'loaded', uws };
+    // Each may be read-only or mounted noexec. The directory of the installed binary at least allows execution.
+    for (const parent of [tmpdir(), ...(dataDir === undefined ? [] : [dataDir]), dirname(file)]) {
+      const uws = loadFrom(parent, bytes);
+      if (uws !== null) return { kind: 'loaded', uws };
+    }
     return unavailable(`${name} does not load: ${lastFault}`);
   } catch (error) {
     return unavailable(`${name} does not load: ${firstLine(error)}`);

@@ -14,6 +14,8 @@ export interface TransportOptions {
   readonly trustedProxies: TrustedProxies;
   /** Without bounds, every connection is accepted and none is counted. */
   readonly connections?: ConnectionBounds;
+  /** Where a library may be put for a moment, if the system's temporary folder cannot be used. */
+  readonly dataDir?: string;
   readonly onRequest: Handler;
   /** Called when a handler throws. Only that request is lost. */
   readonly onCrash: (error: unknown, exchange: Exchange) => void;
