@@ -88,6 +88,7 @@ export function signed(body: Buffer, key: string, n: number): Signed {
     svcSignature: fields['X-SVC-Sig'] ?? '',
     authorization: '',
     contentType: 'application/json',
+    host: '127.0.0.1',
     cold: NO_COLD_HEADERS,
     contentLength: body.length,
     lengthFault: null,

@@ -68,10 +68,10 @@ function statusOf(parts: OperationParts): 'starting' | 'ok' | 'degraded' | 'unav
 
 /** Requires the metrics token if one is configured, else a loopback address. */
 function sendMetrics(parts: OperationParts, head: RequestHead, exchange: Exchange): void {
-  if (!mayScrape(parts.metricsToken, head.authorization, exchange)) {
+  if (!mayScrape(parts.metricsToken, head, exchange)) {
     const detail =
       parts.metricsToken === null
-        ? 'Without GATEHOUSE_METRICS_TOKEN, metrics are served to loopback addresses only.'
+        ? 'Without GATEHOUSE_METRICS_TOKEN, metrics are served to loopback addresses only, under the name localhost or an address.'
         : 'Metrics need the token as "Authorization: Bearer ...".';
     sendProblem(exchange, problem('missing_credentials', detail), { more: '\r\nWWW-Authenticate: Bearer' });
     return;
@@ -85,10 +85,17 @@ function sendMetrics(parts: OperationParts, head: RequestHead, exchange: Exchang
   );
 }
 
-function mayScrape(token: string | null, authorization: string, exchange: Exchange): boolean {
+/** Host of a request that names this machine: localhost, or one of its loopback addresses. */
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+/**
+ * Without a token, a page of another site in a browser of this machine could read the metrics by giving its own name a loopback address
+ * (DNS rebinding); its requests then have that name in Host.
+ */
+function mayScrape(token: string | null, { authorization, host }: RequestHead, exchange: Exchange): boolean {
   if (token === null) {
     const peer = readIp(exchange.remoteAddress());
-    return peer.kind === 'valid' && (peer.text.startsWith('127.') || peer.text === '::1');
+    return peer.kind === 'valid' && (peer.text.startsWith('127.') || peer.text === '::1') && LOOPBACK_HOST.test(host);
   }
   // Hashes have a fixed length, so the comparison does not leak the token's length.
   const given = hash('sha256', authorization, 'buffer');

@@ -8,6 +8,7 @@ import { StreamMarks } from '../velocity/stream-marks.ts';
 import { type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
 import { forRoles } from './roles.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
+import { machineReadings } from './machine-metrics.ts';
 import {
   connectionReadings,
   decisionReadings,
@@ -77,6 +78,8 @@ function hasExchange(velocity: OpenVelocity | null): velocity is OpenVelocity {
 
 function metricsOf(
   {
+    settings,
+    version,
     listener,
     keyCache,
     replay,
@@ -108,6 +111,7 @@ function metricsOf(
       keys: () => keyCache.size,
       replayIds: () => replay.size,
       readings: [
+        ...machineReadings(settings, { version, transport: listener.transport.name }),
         ...connectionReadings(listener.transport.connections),
         ...(velocity === null ? [] : velocityReadings(velocity.memory)),
         ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),

@@ -175,6 +175,7 @@ function headOf(n: number, body: Uint8Array, clock: Clock): RequestHead {
     svcSignature: createHmac('sha256', KEY).update(text).digest('hex'),
     authorization: '',
     contentType: 'application/json',
+    host: '127.0.0.1',
     cold: NO_COLD_HEADERS,
     contentLength: body.length,
     lengthFault: null,

@@ -20,6 +20,7 @@ export interface RequestHead {
   readonly svcSignature: string;
   readonly authorization: string;
   readonly contentType: string;
+  readonly host: string;
   /** All other header fields that a handler may read, by name. */
   readonly cold: ColdHeaders;
   /** -1 when no Content-Length was sent: the body is empty. */

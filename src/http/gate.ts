@@ -30,6 +30,7 @@ export class HeaderValidation {
   #signature = '';
   #authorization = '';
   #contentType = '';
+  #host = '';
   #cold: ColdHeaders = NO_COLD_HEADERS;
   #contentLength = -1;
   #hosts = 0;
@@ -52,6 +53,7 @@ export class HeaderValidation {
     this.#signature = '';
     this.#authorization = '';
     this.#contentType = '';
+    this.#host = '';
     this.#cold = NO_COLD_HEADERS;
     this.#contentLength = -1;
     this.#hosts = 0;
@@ -74,6 +76,7 @@ export class HeaderValidation {
     switch (name) {
       case 'host':
         this.#hosts++;
+        this.#host = value;
         break;
       case 'content-type':
         this.#contentTypes++;
@@ -142,6 +145,7 @@ export class HeaderValidation {
       svcSignature: this.#signature,
       authorization: this.#authorization,
       contentType: this.#contentType,
+      host: this.#host,
       cold: this.#cold,
       contentLength: this.#contentLength,
       lengthFault: this.#transferEncoding

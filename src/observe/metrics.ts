@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { unreachable } from '../kernel/brand.ts';
 import { DECISIONS } from '../risk/decision.ts';
@@ -26,9 +27,9 @@ export type Reading = { readonly name: string; readonly help: string } & (
       readonly label: string;
       readonly read: () => Iterable<readonly [string, number]>;
     }
-  /** A total for each combination of the labels' values, in the order of the labels. */
+  /** A total, or a level, for each combination of the labels' values, in the order of the labels. */
   | {
-      readonly kind: 'labelled';
+      readonly kind: 'labelled' | 'levels';
       readonly labels: readonly string[];
       readonly read: () => Iterable<{ readonly labels: readonly string[]; readonly count: number }>;
     }
@@ -176,6 +177,9 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
       case 'labelled':
         labelled(name, help, reading.labels, reading.read);
         break;
+      case 'levels':
+        levels(name, help, reading.labels, reading.read);
+        break;
       case 'histogram':
         registry.registerMetric(cumulative(name, help, reading.read));
         break;
@@ -220,6 +224,27 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
     );
   }
 
+  function levels(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<{ readonly labels: readonly string[]; readonly count: number }>,
+  ): void {
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const { labels, count } of read())
+            this.set(Object.fromEntries(labelNames.map((label, i) => [label, labels[i] ?? ''])), count);
+        },
+      }),
+    );
+  }
+
   function total(name: string, help: string, read: () => number): void {
     registry.registerMetric(
       new Counter({
@@ -247,7 +272,23 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
     );
   }
 
-  return { contentType: registry.contentType, text: () => registry.metrics() };
+  return { contentType: registry.contentType, text: () => textOf(registry) };
+}
+
+/** Choice: as long as a slice of a management call. */
+const TURN_MS = 0.3;
+
+/** Returns the text of all metrics, built in several turns of the event loop: decisions do not wait for a scrape. */
+async function textOf(registry: Registry): Promise<string> {
+  const parts: string[] = [];
+  let from = performance.now();
+  for (const { name } of registry.getMetricsAsArray()) {
+    parts.push(await registry.getSingleMetricAsString(name));
+    if (performance.now() - from < TURN_MS) continue;
+    await nextTurn();
+    from = performance.now();
+  }
+  return `${parts.join('\n\n')}\n`;
 }
 
 export interface Buckets {

@@ -32,6 +32,22 @@ test.skipIf(!HAS_REDIS)(
   },
 );
 
+test.each(['attacker.example', 'localhost.attacker.example', '127.0.0.1.attacker.example:8080', 'gatehouse'])(
+  'Without a token, metrics are refused when Host is %s',
+  async (host) => {
+    const { url } = await sharedServer();
+    expect((await get(url, '/metrics', { Host: host })).status).toBe(401);
+  },
+);
+
+test.each(['localhost', 'localhost:8080', '127.0.0.1:1', '127.0.1.1', '[::1]:8080'])(
+  'Without a token, metrics are served when Host is %s',
+  async (host) => {
+    const { url } = await sharedServer();
+    expect((await get(url, '/metrics', { Host: host })).status).toBe(200);
+  },
+);
+
 test('A server that works alone serves the same metrics without those of a cluster', async () => {
   const { url } = await sharedServer();
   const ofStore = /^gatehouse_(?:cluster|feed|velocity_exchange)_/;

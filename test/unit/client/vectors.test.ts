@@ -60,6 +60,7 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
     svcSignature: vector.signature,
     authorization: '',
     contentType: 'application/json',
+    host: '127.0.0.1',
     cold: NO_COLD_HEADERS,
     contentLength: Buffer.byteLength(vector.body),
     lengthFault: null,

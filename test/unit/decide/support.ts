@@ -51,6 +51,7 @@ export const HEAD: RequestHead = {
   svcSignature: '0'.repeat(64),
   authorization: '',
   contentType: 'application/json',
+  host: '127.0.0.1',
   cold: NO_COLD_HEADERS,
   contentLength: 2,
   lengthFault: null,

@@ -21,7 +21,7 @@ function parse(path: string): unknown {
 }
 const HAS_YAML = spawnSync('python3', ['-c', 'import yaml']).status === 0;
 
-/** Part of Debian's package `prometheus`, which is too large to be installed for one test. */
+/** Part of Debian's package `prometheus`. */
 const HAS_PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
 
 describe('deploy/compose.yaml', () => {
@@ -109,6 +109,13 @@ describe('deploy/alerts.yaml', () => {
     expect([status, String(stdout), String(stderr)]).toEqual([0, expect.any(String), '']);
   });
 
+  test('Every rule has a case in alerts.test.yaml in which it fires', () => {
+    const rules = [...read('deploy/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+    const tested = read('deploy/alerts.test.yaml');
+    expect(rules.length).toBeGreaterThan(20);
+    expect(rules.filter((name) => !tested.includes(name))).toEqual([]);
+  });
+
   test('Every metric in the rules exists', () => {
     const names = [...read('deploy/alerts.yaml').matchAll(/\bgatehouse_[a-z_]+/g)].map(([name]) => name);
     expect(names.length).toBeGreaterThan(5);
@@ -116,6 +123,8 @@ describe('deploy/alerts.yaml', () => {
     const page = read('docs/operating.md');
     const isKnown = (name: string): boolean => page.includes(`\`${name.replace(/_(bucket|sum|count)$/, '')}\``);
     expect(names.filter((name) => !isKnown(name))).toEqual([]);
+    const tested = [...read('deploy/alerts.test.yaml').matchAll(/\bgatehouse_[a-z_]+/g)].map(([name]) => name);
+    expect(tested.filter((name) => !isKnown(name))).toEqual([]);
   });
 });
 

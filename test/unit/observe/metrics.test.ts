@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ExtractionCounts } from '../../../src/extract/counts.ts';
 import { extractionReadings, NO_FIGURES } from '../../../src/extract/job-metrics.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
-import { createMetrics, DecisionCounts, type MetricSources } from '../../../src/observe/metrics.ts';
+import { createMetrics, DecisionCounts, type MetricSources, type Reading } from '../../../src/observe/metrics.ts';
 
 const CODES = Array.from({ length: 64 }, (_, i) => `rule_${i}`);
 const SOURCES: MetricSources = {
@@ -62,6 +62,23 @@ function valueOf(samples: readonly Sample[], name: string, labels: Record<string
 }
 
 const own = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('gatehouse_'));
+
+test('The text of the metrics is built in several turns of the event loop', async () => {
+  let hasTurned = false;
+  const slow = Array.from({ length: 4 }, (_none, i): Reading => ({
+    name: `gatehouse_slow_${i}`,
+    help: 'Takes a millisecond.',
+    kind: 'level',
+    read() {
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+      return i === 3 && hasTurned ? 1 : 0;
+    },
+  }));
+  const metrics = createMetrics(new DecisionCounts(0), [], { ...SOURCES, readings: slow });
+  setImmediate(() => (hasTurned = true));
+  expect(await metrics.text()).toContain('\ngatehouse_slow_3 1\n');
+});
 
 describe('the metrics', () => {
   test('The metrics are in the Prometheus text format, each name with one type', async () => {
