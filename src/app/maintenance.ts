@@ -105,15 +105,27 @@ export function startMaintenance({
   };
 }
 
-/** Loads the keys when they have changed; another process may have changed them. */
-export function keyPoller(store: Store, keyCache: KeyCache): () => void {
+/**
+ * Loads the keys when they have changed; another process may have changed them. A key of the revocation file is never valid, whatever the
+ * table of keys says of it: changes that are applied again after a restore create it before they revoke it.
+ */
+export function keyPoller(
+  store: Pick<Store, 'resetRead' | 'revocations' | 'apiKeys'>,
+  keyCache: Pick<KeyCache, 'load'>,
+): () => void {
   let seen = -1;
+  let valid: ReadonlySet<string> = new Set();
   return () => {
     store.resetRead();
     const version = store.apiKeys.version();
     if (version === seen) return;
     seen = version;
-    keyCache.load(store.apiKeys.loadAll());
+    const keys = store.apiKeys.loadAll().filter(({ revokedAtSeconds }) => revokedAtSeconds === null);
+    // The file may have 8 MB, and only a key that was not valid before can be in it.
+    const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : store.revocations.read();
+    const left = revoked === null ? keys : keys.filter(({ hash }) => !revoked.has(hash));
+    valid = new Set(left.map(({ hash }) => hash));
+    keyCache.load(left);
   };
 }
 

@@ -18,6 +18,12 @@ export const createKeys: Apply<'key.created'> = (at, { customer, rateLimit, keys
   const { tables, nowSeconds } = at;
   const made: ApiKey[] = [];
   for (const key of keys) {
+    // A text is made once: another creation would make a revoked key valid.
+    const before = tables.apiKeys.find(key.hash);
+    if (before !== null) {
+      made.push(before);
+      continue;
+    }
     const number = tables.counters.rise('keyNumbers');
     made.push(tables.apiKeys.insert({ ...key, customer, rateLimit, createdAtSeconds: nowSeconds, number }));
     const after = { kind: key.kind, rate_limit: rateLimit, origins: key.origins };
