@@ -265,6 +265,7 @@ export class FeedReader {
     const state = judgeStream(looked.value, { key, cluster: this.#cluster, format, own, tail, isAlive });
     switch (state.kind) {
       case 'sound':
+        if (state.isPart && state.term > this.#applied.term) await this.#follow(state.term);
         return this.#goOn(looked.value, state.newest, state.term);
       case 'shorter':
         await extend(this.#parts.link, this.#cluster, state.after, state.missing);
@@ -284,11 +285,10 @@ export class FeedReader {
   }
 
   /** The end of the stream is sound. What follows this node's changes may still be missing before it. */
-  async #goOn(look: Look, newest: number, term: number | null): Promise<boolean> {
-    if (term !== null && term > this.#applied.term) await this.#follow(term);
+  async #goOn(look: Look, newest: number, term: number): Promise<boolean> {
     if (this.#strayNumber > 0) {
       const detail = `changes before change ${this.#strayNumber} are no longer in the stream`;
-      return this.#mend(detail, look, term ?? 0, true);
+      return this.#mend(detail, look, term, true);
     }
     this.#damagedMs = null;
     this.#brokenKnown.clear();

@@ -19,8 +19,10 @@ export interface JoinParts {
   readonly format: string;
   /** How long to wait for a store that does not answer, or whose head no node has written. */
   readonly waitMs: number;
-  /** Whether a node of this cluster is alive, by what it has signed. */
-  readonly isAlive: (cluster: string) => Promise<boolean>;
+  /** How long nodes that live need to report, if the store has just lost everything. */
+  readonly reportMs: number;
+  /** Whether another node is alive, of this cluster or of any, by what it has signed. */
+  readonly isAlive: (cluster: string | null) => Promise<boolean>;
 }
 
 export type Joined =
@@ -58,12 +60,18 @@ export async function joinCluster(parts: JoinParts): Promise<Joined> {
     const { head, hasHead } = looked.value;
     const proved = head !== null && isProved(key, head) ? head : null;
     if (position !== null) return continueIn(parts, position, proved, looked.value);
-    if (!hasHead) return foundFirst(parts, looked.value);
+    if (!hasHead && !(await hasNodes(parts))) return foundFirst(parts, looked.value);
     if (proved !== null) return joinAs(parts, proved);
     // The nodes that live mend what somebody has written into its place.
     if (performance.now() > Math.min(deadline, startedMs + UNPROVED_MS)) return unproved(parts, head);
     await sleep(RETRY_MS);
   }
+}
+
+/** Whether the store had a cluster until a moment ago: its nodes found it again. */
+async function hasNodes({ reportMs, isAlive }: JoinParts): Promise<boolean> {
+  await sleep(reportMs * 1.5);
+  return isAlive(null);
 }
 
 function joinAs({ format, root }: JoinParts, head: Head): Joined {

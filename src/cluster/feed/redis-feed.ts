@@ -17,7 +17,7 @@ import type { StoredEntry } from './feed-store.ts';
 import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
-import { type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
+import { REPORT_MS, type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
 import type { ChainPosition } from './change-chain.ts';
 import type { FeedOptions } from './feed-options.ts';
 import { FeedSnapshots } from './feed-snapshots.ts';
@@ -120,6 +120,7 @@ export class RedisFeed implements StateFeed {
       check,
       format: FEED_FORMAT,
       waitMs: this.#startMs,
+      reportMs: options.reportMs ?? REPORT_MS,
       isAlive: async (cluster) => (await replicas.read()) && replicas.isAlive(cluster),
     });
     if (joined.kind === 'fault') return joined;

@@ -46,7 +46,7 @@ export interface Wanted {
 
 /** Choice: a node that has not reported for so long is dead, as for the membership. */
 export const LIVE_MS = 5_000;
-const REPORT_MS = 500;
+export const REPORT_MS = 500;
 /** Choice: as much as clocks of nodes may differ for request ids. */
 const AHEAD_MS_MAX = 60_000;
 
@@ -133,9 +133,9 @@ export class Replicas {
     return able === undefined || able.id === this.#parts.id;
   }
 
-  /** Whether a node of this cluster is alive. */
-  isAlive(cluster: string): boolean {
-    return this.live().some((one) => one.cluster === cluster && one.id !== this.#parts.id);
+  /** Whether another node is alive, of this cluster or of any. */
+  isAlive(cluster: string | null): boolean {
+    return this.live().some((one) => one.id !== this.#parts.id && (cluster === null || one.cluster === cluster));
   }
 
   /** Whether no other live node is later than this position, or as far with a lower id and able to go on. */

@@ -15,8 +15,8 @@ export interface Knowledge {
 }
 
 export type StreamState =
-  /** `newest`: number of the newest change. `term`: that of the stream, if this node's changes are known to be part of it. */
-  | { readonly kind: 'sound'; readonly newest: number; readonly term: number | null }
+  /** `newest`: number of the newest change. `isPart`: whether this node's changes are known to be part of the stream. */
+  | { readonly kind: 'sound'; readonly newest: number; readonly term: number; readonly isPart: boolean }
   /** The store has lost the newest changes: these follow what it has. */
   | {
       readonly kind: 'shorter';
@@ -75,7 +75,7 @@ function compare(
 ): StreamState {
   const astray = (detail: string): StreamState => ({ kind: 'astray', detail, term: head.term });
   if (newest.number === own.number) {
-    if (newest.last === own.last) return { kind: 'sound', newest: newest.number, term: head.term };
+    if (newest.last === own.last) return { kind: 'sound', newest: newest.number, term: head.term, isPart: true };
     return astray('the store has other changes than this node');
   }
   if (newest.number > own.number) {
@@ -84,7 +84,7 @@ function compare(
     const same = look.own === null ? null : openEntry(key, cluster, look.own);
     if (same !== null && same.token !== own.last) return astray('the store has other changes than this node');
     const isPart = same !== null || (head.number === own.number && head.last === own.last);
-    return { kind: 'sound', newest: newest.number, term: isPart ? head.term : null };
+    return { kind: 'sound', newest: newest.number, term: head.term, isPart };
   }
   const next = tail.findIndex(({ number }) => number === newest.number + 1);
   const missing = next < 0 ? [] : tail.slice(next);

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { HEAD_KEY, REPLICAS_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
 import { clusterStatus, leaveCluster, prepareJoin } from '../../../../src/cluster/feed/membership-commands.ts';
 import type { Link } from '../../../../src/cluster/link.ts';
 import { openLink } from '../../../../src/cluster/redis-link.ts';
@@ -84,16 +85,25 @@ describe.runIf(HAS_REDIS)('founding and joining', () => {
   });
 
   test('A node with another master key, or of another cluster, is refused', async () => {
-    await openNode(redis.url);
+    const first = await openNode(redis.url);
     const foreign = await openNode(redis.url, { key: Buffer.alloc(32, 8) });
     expect(foreign.opened).toMatchObject({ kind: 'fault', code: 'cluster_refused' });
     expect(foreign.opened).toMatchObject({ detail: expect.stringContaining('GATEHOUSE_MASTER_KEY') as unknown });
     const member = await openNode(redis.url);
     await member.close();
+    await first.close();
     await redis.flush();
     await openNode(redis.url);
     const lost = await openNode(redis.url, { dataDir: member.dataDir, node: member.id });
     expect(lost.opened).toMatchObject({ kind: 'fault', code: 'cluster_refused' });
+  });
+
+  test('A node without data that starts when the store has just lost everything joins the nodes that live', async () => {
+    const founder = await openNode(redis.url, { dataDir: await aloneWith('old') });
+    await redis.flush();
+    const joiner = await openNode(redis.url);
+    expect(joiner.opened).toEqual({ kind: 'ok', how: 'joined' });
+    expect(rowsOf(joiner.store)).toEqual(rowsOf(founder.store));
   });
 
   test('A founder that is killed before the store knows of the cluster founds it with its next start', async () => {
@@ -126,6 +136,50 @@ describe.runIf(HAS_REDIS)('founding and joining', () => {
     await caughtUp([one, alone]);
     expect(namesOf(alone)).toEqual(['known', 'later']);
   }, 60_000);
+});
+
+describe.runIf(HAS_REDIS)('the upgrade from a stream of format 1', () => {
+  /** A member of such a cluster that has applied 5 changes, and the store with this many. */
+  async function memberOf(changes: number): Promise<string> {
+    const dataDir = await aloneWith('old');
+    const store = open(dataDir);
+    const position = { cluster: 'c-1', term: 0, number: 5, last: 'run:1:0', isLoading: false };
+    await store.state.transaction(() => store.positions?.put(position));
+    await store.close();
+    const head = ['id', 'c-1', 'check', 'x', 'format', '1', 'number', String(changes), 'last', 'run:1:0', 'bytes', '0'];
+    await redis.command('HSET', HEAD_KEY, ...head);
+    return dataDir;
+  }
+
+  test('The first node founds the stream again, and the others take what they lack from it', async () => {
+    const [dataDir, behind] = [await memberOf(5), await memberOf(5)];
+    const store = open(behind);
+    await store.state.transaction(() =>
+      store.positions?.put({ cluster: 'c-1', term: 0, number: 3, last: 'run:0:0', isLoading: false }),
+    );
+    await store.close();
+    const first = await openNode(redis.url, { dataDir });
+    await until(() => first.feed.state.kind === 'current');
+    await value(first.feed.commit(newCustomer('new', CHANGES_FROM_MS), ORIGIN));
+    expect(first.feed.position).toBe(6);
+    const other = await openNode(redis.url, { dataDir: behind });
+    await until(() => other.feed.state.kind === 'current');
+    expect(namesOf(other)).toEqual(['old', 'new']);
+    expect(rowsOf(other.store)).toEqual(rowsOf(first.store));
+  });
+
+  test('A start is refused that would lose changes, or while an older node runs; nothing is changed', async () => {
+    const dataDir = await memberOf(6);
+    const fewer = await openNode(redis.url, { dataDir });
+    expect(fewer.opened).toMatchObject({ detail: expect.stringContaining('the newest data first') as unknown });
+    await fewer.close();
+    await redis.command('HSET', HEAD_KEY, 'number', '5');
+    const report = { cluster: 'c-1', number: 5, state: 'current', atMs: Date.now() + 2_000 };
+    await redis.command('HSET', REPLICAS_KEY, 'older', JSON.stringify(report));
+    const beside = await openNode(redis.url, { dataDir });
+    expect(beside.opened).toMatchObject({ detail: expect.stringContaining('an older version are running') as unknown });
+    expect(await redis.command('HGET', HEAD_KEY, 'format')).toBe('1');
+  });
 });
 
 describe.runIf(HAS_REDIS)('the commands', () => {
@@ -171,6 +225,45 @@ describe.runIf(HAS_REDIS)('the commands', () => {
     expect(third.number).toBe(3);
     expect(namesOf({ store })).toEqual(['first', 'second', 'third']);
     await store.close();
+  });
+
+  test('leave --force makes a directory work alone that a snapshot has left incomplete, which leave alone refuses', async () => {
+    const founder = await openNode(redis.url, { dataDir: await aloneWith('first') });
+    await founder.close();
+    const store = open(founder.dataDir);
+    const position = { cluster: 'c-1', term: 0, number: 0, last: '', isLoading: true };
+    await store.state.transaction(() => store.positions?.put(position));
+    await store.close();
+    expect(await leaveCluster(founder.dataDir)).toMatchObject({
+      code: 'cluster_refused',
+      detail: expect.stringContaining('--force') as unknown,
+    });
+    expect(await leaveCluster(founder.dataDir, true)).toEqual({ kind: 'ok', was: true });
+    const alone = open(founder.dataDir);
+    await value(alone.changes.commit(newCustomer('second', CHANGES_FROM_MS), ORIGIN));
+    expect(namesOf({ store: alone })).toEqual(['first', 'second']);
+    await alone.close();
+  });
+
+  test('A start that gets no snapshot leaves the data whole, and leave works', async () => {
+    const node = await openNode(redis.url, { dataDir: await aloneWith('first') });
+    await node.close();
+    // The stream has changes that this node lacks, and nobody lives who has them.
+    const store = open(node.dataDir);
+    const before = store.positions?.read();
+    if (before === undefined || before === null) throw new Error('the directory is in a cluster');
+    await store.state.transaction(() => store.positions?.put({ ...before, number: 0, last: 'x' }));
+    await store.close();
+    const again = await openNode(redis.url, {
+      dataDir: node.dataDir,
+      node: node.id,
+      startMs: 300,
+      foundWaitMs: 60_000,
+    });
+    expect([again.opened.kind, again.feed.state.kind]).toEqual(['ok', 'mending']);
+    expect(namesOf(again)).toEqual(['first']);
+    await again.close();
+    expect(await leaveCluster(node.dataDir)).toEqual({ kind: 'ok', was: true });
   });
 
   test('status shows every node with its version, position and lag, and which are gone', async () => {
