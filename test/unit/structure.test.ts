@@ -126,10 +126,11 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 /** Packages that are loaded by a computed name, so that the name itself must not occur in other files. */
 const LOADED_BY_NAME = ['uWebSockets.js', 'onnxruntime-node'];
 
-/** Platform modules that `src/risk` may import: pure functions only. `hash` is one; the rest of node:crypto is not. */
+/** Platform modules that `src/risk` may import: pure functions only, such as `hash` and `domainToASCII`. */
 const RISK_BUILTINS: Readonly<Record<string, RegExp>> = {
   'node:buffer': /./,
   'node:crypto': /^import \{ hash \} from 'node:crypto';$/m,
+  'node:url': /^import \{ domainToASCII \} from 'node:url';$/m,
 };
 
 /** Clock and randomness, which `src/risk` receives as arguments. */

@@ -13,6 +13,8 @@ describe('parseEmail', () => {
     [' a@b.co ', { local: 'a', domain: 'b.co' }],
     ['+tag@b.co', { local: '+tag', domain: 'b.co' }],
     ['jürgen@müller.de', { local: 'jürgen', domain: 'müller.de' }],
+    ['ju\u0308rgen@mu\u0308ller.de', { local: 'jürgen', domain: 'müller.de' }],
+    ['ｊｕｒｇｅｎ＠ｇｍｘ．ｄｅ', { local: 'jurgen', domain: 'gmx.de' }],
   ])('parseEmail parses the address "%s"', (text, expected) => expect(parseEmail(text)).toEqual(expected));
   it.each(['', 'a', 'a@b', '@b.co', 'a@', 'a b@c.de', 'a@b@c.de', `${'a'.repeat(65)}@b.co`, `a@${'b.'.repeat(200)}co`])(
     'parseEmail rejects "%s"',
@@ -78,6 +80,13 @@ describe('looksGenerated', () => {
     'd41d8cd98f00b204e9800998ecf8427e',
     '3f2504e0-4f89-11d3-9a0c-0305e82c3301',
   ])('The local part %s looks generated', (local) => expect(looksGenerated(local)).toBe(true));
+
+  // Forms of Indian, American, Australian and European universities.
+  it.each(
+    '21bce1234 2019cs10345 1rv19cs045 4nm21cs101 1ms20is045 20bd1a0512 19l31a0512 17103a0045 2019b4a70123p f20190123 s1234567 b00123456 u2019cs101 21ucs123 r19cs123 cs19b1023 ee18btech11024 18je0123 2k19co123 3122213001 n10234567 z5123456 m.20cs1045 20-bce-1234 b20cs1234 21mis0045 rg2021cs1034'.split(
+      ' ',
+    ),
+  )('The number %s of a student does not look generated', (local) => expect(looksGenerated(local)).toBe(false));
 
   it('looksGenerated detects most random texts', () => {
     const letters = share('abcdefghijklmnopqrstuvwxyz');
