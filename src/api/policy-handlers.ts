@@ -43,6 +43,7 @@ export function policyHandlers(
         const { mode, bands } = view.policyOf(eventType);
         return { event_type: eventType, mode, bands: showBands(bands) };
       }),
+      grant: common.grant,
       sample_rate: common.sampleRate,
       log_identities: common.logIdentities,
     };

@@ -72,6 +72,7 @@ function partRows(part: PolicyPart): string[][] {
     add(`trusted network ${name}`, undefined, networks);
   for (const [name, agents] of Object.entries(part.trustedAgents ?? {}))
     add(`trusted agent ${name}`, undefined, agents);
+  add('grant', DEFAULT_POLICY.grant, part.grant);
   add('sample rate', DEFAULT_POLICY.sampleRate, part.sampleRate);
   add('logged features of ALLOW', DEFAULT_POLICY.logFeaturesSample, part.logFeaturesSample);
   add('logged identities', DEFAULT_POLICY.logIdentities, part.logIdentities);

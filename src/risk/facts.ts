@@ -47,7 +47,7 @@ export interface Entity {
 export interface EmailFacts {
   /** In lower case, without a `+tag`. */
   readonly local: string;
-  /** In lower case. */
+  /** In lower case and in ASCII (Punycode). */
   readonly domain: string;
   /** At a service for disposable mailboxes. */
   readonly disposable: boolean;
@@ -78,7 +78,11 @@ export type IpFacts =
 /** The session token: `none` (empty or blank), `opaque` (the customer's own text) or `collector` (made by the collector script). */
 export type TokenFacts =
   | { readonly kind: 'none' }
-  | { readonly kind: 'opaque' }
+  | {
+      readonly kind: 'opaque';
+      /** It begins as the collector's tokens do and cannot be read. */
+      readonly isBroken: boolean;
+    }
   | {
       readonly kind: 'collector';
       /** False in minimal mode: the fingerprint is then the hash of the session id, and says nothing about a device. */
@@ -137,6 +141,8 @@ export interface AgentFacts {
   readonly headless: string | null;
   /** Name of a known AI crawler or assistant, else null. */
   readonly aiAgent: string | null;
+  /** A program that is neither a browser nor one of a known name: mostly an app's own HTTP stack. */
+  readonly appStack: string | null;
   readonly browser: BrowserFamily;
   readonly browserMajor: number | null;
   /** When that major version was released, Unix seconds; null when unknown. */

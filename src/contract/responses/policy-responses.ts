@@ -63,6 +63,7 @@ export const POLICY = z
     mode,
     bands: BANDS.meta({ description: 'Of event types that are not in event_types' }),
     event_types: z.array(z.object({ event_type: z.string(), mode, bands: BANDS })),
+    grant: z.enum(['optional', 'required']).meta({ description: 'required: a token without a grant is evidence' }),
     sample_rate: z.number(),
     log_identities: z.enum(['none', 'hashed', 'masked', 'plain']),
     rules: z.array(POLICY_RULE),

@@ -133,6 +133,7 @@ function partOf(raw: RawPart): PolicyPart {
     relayAsns: raw.relay_asns?.map(asnOf),
     trustedNetworks: raw.trusted_networks,
     trustedAgents: raw.trusted_agents,
+    grant: raw.grant,
     sampleRate: raw.sample_rate,
   };
 }

@@ -40,6 +40,7 @@ export interface PolicyPart {
   readonly relayAsns?: readonly number[] | undefined;
   readonly trustedNetworks?: Policy['trustedNetworks'] | undefined;
   readonly trustedAgents?: Policy['trustedAgents'] | undefined;
+  readonly grant?: Policy['grant'] | undefined;
   readonly sampleRate?: number | undefined;
   readonly logFeaturesSample?: number | undefined;
   readonly logIdentities?: Policy['logIdentities'] | undefined;
@@ -149,6 +150,7 @@ export function policyOf(
     relayAsns: set(lastOf(layers, 'relayAsns'), relayAsns),
     trustedNetworks: merged(layers, 'trustedNetworks'),
     trustedAgents: merged(layers, 'trustedAgents'),
+    grant: lastOf(layers, 'grant') ?? DEFAULT_POLICY.grant,
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
     logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,
     logIdentities: lastOf(layers, 'logIdentities') ?? DEFAULT_POLICY.logIdentities,

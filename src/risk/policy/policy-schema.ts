@@ -12,7 +12,7 @@ import {
 } from '../../kernel/limits.ts';
 import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
-import { DEFAULT_POLICY, LOG_IDENTITIES, POLICY_MODES, type Bands } from './policy.ts';
+import { DEFAULT_POLICY, GRANT_POLICIES, LOG_IDENTITIES, POLICY_MODES, type Bands } from './policy.ts';
 
 /** The schema of a policy file, also published as JSON Schema. `policy-check.ts` checks what a schema cannot express. */
 
@@ -149,6 +149,15 @@ const part = {
   trusted_agents: bySourceName(trustedAgent).optional().meta({
     description: 'Trusted user agents by name; one that ends in * matches all that begin with the text before it.',
   }),
+  grant: z
+    .enum(GRANT_POLICIES, `must be ${GRANT_POLICIES.join(' or ')}`)
+    .optional()
+    .meta({
+      description:
+        'required: a session token without a grant of the collector weighs .35 (token_without_grant), also for people who block ' +
+        'scripts and for apps that send a session id of their own.',
+      default: DEFAULT_POLICY.grant,
+    }),
   sample_rate: amount(0, 1).optional().meta({
     description: 'Share of all decisions that is copied to the shadow review queue.',
     default: DEFAULT_POLICY.sampleRate,

@@ -193,6 +193,7 @@ function settings(policy: Policy): ReadonlyMap<string, Setting> {
   add('setting', 'relay_asns', listText(policy.relayAsns));
   add('setting', 'trusted_networks', namesText(policy.trustedNetworks));
   add('setting', 'trusted_agents', namesText(policy.trustedAgents));
+  add('setting', 'grant', policy.grant);
   add('setting', 'sample_rate', policy.sampleRate);
   add('setting', 'log_features_sample', policy.logFeaturesSample);
   add('setting', 'log_identities', policy.logIdentities);

@@ -6,6 +6,10 @@ export type PolicyMode = (typeof POLICY_MODES)[number];
 export const LOG_IDENTITIES = ['none', 'hashed', 'masked', 'plain'] as const;
 export type LogIdentities = (typeof LOG_IDENTITIES)[number];
 
+/** Whether a token must have a grant of the collector. Source: contract, 17.3. */
+export const GRANT_POLICIES = ['optional', 'required'] as const;
+export type GrantPolicy = (typeof GRANT_POLICIES)[number];
+
 /** Name → networks, or name → user agents. An empty list removes the name. */
 export type NamedSources = Readonly<Record<string, readonly string[]>>;
 
@@ -38,6 +42,8 @@ export interface Policy {
   readonly trustedNetworks: NamedSources;
   /** Name → user agents that are trusted; a `*` at the end matches any continuation. */
   readonly trustedAgents: NamedSources;
+  /** `required`: a token without a grant is evidence. */
+  readonly grant: GrantPolicy;
   /** Share of all decisions that is copied to the shadow review queue, 0 to 1. */
   readonly sampleRate: number;
   /** Share of ALLOW decisions whose feature row is kept, 0 to 1; all others keep theirs. */
@@ -81,6 +87,7 @@ export const DEFAULT_POLICY: Policy = {
   relayAsns: new Set([36183, 13335, 54113, 14593, 45700, 40306, 7155, 6621, 800]),
   trustedNetworks: {},
   trustedAgents: {},
+  grant: 'optional',
   sampleRate: 0.01,
   logFeaturesSample: 0.01,
   logIdentities: 'hashed',

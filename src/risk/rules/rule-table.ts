@@ -6,6 +6,7 @@ import { agentSurge1h } from './agent_surge_1h.ts';
 import { coldLoginsNetwork1h } from './cold_logins_network_1h.ts';
 import { deviceAgentContradiction } from './device_agent_contradiction.ts';
 import { deviceAiAgent } from './device_ai_agent.ts';
+import { deviceAppStack } from './device_app_stack.ts';
 import { deviceAutomation } from './device_automation.ts';
 import { deviceBotUserAgent } from './device_bot_user_agent.ts';
 import { deviceHeadless } from './device_headless.ts';
@@ -60,9 +61,11 @@ import { sessionTokenOld } from './session_token_old.ts';
 import { signupSurge1h } from './signup_surge_1h.ts';
 import { strangersIp24h } from './strangers_ip_24h.ts';
 import { strangersSurge10m } from './strangers_surge_10m.ts';
+import { tokenBroken } from './token_broken.ts';
 import { tokenForged } from './token_forged.ts';
 import { tokenReplayed } from './token_replayed.ts';
 import { tokenUnbound } from './token_unbound.ts';
+import { tokenWithoutGrant } from './token_without_grant.ts';
 import { travelImpossible } from './travel_impossible.ts';
 import { travelImprobable } from './travel_improbable.ts';
 import { valuesPerActor24h } from './values_per_actor_24h.ts';
@@ -96,6 +99,7 @@ export const RULES: readonly Rule[] = [
   deviceHeadless,
   deviceAutomation,
   deviceScriptedInput,
+  deviceAppStack,
   deviceAiAgent,
   deviceOutdatedBrowser,
   deviceAgentContradiction,
@@ -156,6 +160,8 @@ export const RULES: readonly Rule[] = [
   tokenReplayed,
   tokenUnbound,
   tokenForged,
+  tokenBroken,
+  tokenWithoutGrant,
   journeyDirectHit,
   journeySingleEvent,
   journeyTooFast,

@@ -6,7 +6,7 @@ import type { KeyRhythm, TokenFacts, TokenSignals } from '../facts.ts';
 /**
  * A session token of the collector script: `st1.` + base64url of UTF-8 JSON with `v`, `fp`, `sid`, `iat` and `sig`, and optionally `did`.
  * With a grant: `st2.` + the same, whose JSON also has `g`, `seq` and `aud`, + `.` + base64url of an HMAC of the JSON. The client writes
- * it, so nothing in it is trusted. A malformed token is treated as opaque, never as an error.
+ * it, so nothing in it is trusted. A malformed token is treated as opaque and is evidence (`token_broken`), never an error.
  * Source: contract, 4.5 and 17.3.
  */
 export interface ReadToken {
@@ -43,38 +43,40 @@ const ORIGIN_CHARACTERS_MAX = 270;
 const LIST_MAX = 32;
 
 const NONE: ReadToken = { facts: { kind: 'none' }, fingerprint: null, seal: null };
-const OPAQUE: ReadToken = { facts: { kind: 'opaque' }, fingerprint: null, seal: null };
+const OPAQUE: ReadToken = { facts: { kind: 'opaque', isBroken: false }, fingerprint: null, seal: null };
+const BROKEN: ReadToken = { facts: { kind: 'opaque', isBroken: true }, fingerprint: null, seal: null };
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 export function readToken(text: string): ReadToken {
   if (isBlank(text)) return NONE;
-  if (text.length > COLLECTOR_TOKEN_BYTES_MAX) return OPAQUE;
-  if (text.startsWith(PREFIX)) return readPayload(text.slice(PREFIX.length), null);
-  if (!text.startsWith(SEALED_PREFIX)) return OPAQUE;
+  const isSealed = text.startsWith(SEALED_PREFIX);
+  if (!isSealed && !text.startsWith(PREFIX)) return OPAQUE;
+  if (text.length > COLLECTOR_TOKEN_BYTES_MAX) return BROKEN;
+  if (!isSealed) return readPayload(text.slice(PREFIX.length), null);
   const end = text.indexOf('.', SEALED_PREFIX.length);
   const mac = end < 0 ? '' : text.slice(end + 1);
-  return MAC.test(mac) ? readPayload(text.slice(SEALED_PREFIX.length, end), Buffer.from(mac, 'base64url')) : OPAQUE;
+  return MAC.test(mac) ? readPayload(text.slice(SEALED_PREFIX.length, end), Buffer.from(mac, 'base64url')) : BROKEN;
 }
 
 /** `mac` is null for a token without a grant. */
 function readPayload(encoded: string, mac: Buffer | null): ReadToken {
-  if (!BASE64URL.test(encoded)) return OPAQUE;
+  if (!BASE64URL.test(encoded)) return BROKEN;
   const payload = Buffer.from(encoded, 'base64url');
   let body: unknown;
   try {
     body = JSON.parse(strictUtf8.decode(payload));
   } catch {
-    return OPAQUE;
+    return BROKEN;
   }
-  if (!isRecord(body)) return OPAQUE;
+  if (!isRecord(body)) return BROKEN;
   const { v, fp, sid, iat, sig, did } = body;
   // The JSON of the second form of the token may name its own version.
-  if (v !== 1 && !(v === 2 && mac !== null)) return OPAQUE;
-  if (fp !== undefined && (typeof fp !== 'string' || !HEX_64.test(fp))) return OPAQUE;
-  if (typeof sid !== 'string' || sid === '' || sid.length > SESSION_ID_CHARACTERS_MAX) return OPAQUE;
-  if (typeof iat !== 'number' || !Number.isSafeInteger(iat) || iat < 0) return OPAQUE;
+  if (v !== 1 && !(v === 2 && mac !== null)) return BROKEN;
+  if (fp !== undefined && (typeof fp !== 'string' || !HEX_64.test(fp))) return BROKEN;
+  if (typeof sid !== 'string' || sid === '' || sid.length > SESSION_ID_CHARACTERS_MAX) return BROKEN;
+  if (typeof iat !== 'number' || !Number.isSafeInteger(iat) || iat < 0) return BROKEN;
   const seal = mac === null ? null : sealOf(body, payload, mac);
-  if (mac !== null && seal === null) return OPAQUE;
+  if (mac !== null && seal === null) return BROKEN;
   return {
     facts: {
       kind: 'collector',

@@ -84,7 +84,7 @@ describe('features', () => {
     ['geo:known', { geo: GEO }, 1],
     ['geo:tor', { geo: GEO }, 1],
     ['geo:country_known', { geo: { ...GEO, country: null } }, 0],
-    ['token:opaque', { token: { kind: 'opaque' } }, 1],
+    ['token:opaque', { token: { kind: 'opaque', isBroken: false } }, 1],
     ['token:age_hours', { token: COLLECTOR }, 2],
     ['token:age_hours', { token: { ...COLLECTOR, issuedAtSeconds: 0 } }, 168],
     ['token:age_hours', { token: { ...COLLECTOR, issuedAtSeconds: NaN } }, 0],

@@ -171,7 +171,7 @@ describe('the review hint', () => {
 describe('the session mode', () => {
   test.each([
     [{ kind: 'none' }, 'no_session', 'no_session'],
-    [{ kind: 'opaque' }, 'unverified', 'degraded'],
+    [{ kind: 'opaque', isBroken: false }, 'unverified', 'degraded'],
     [collectorToken(), 'full', 'degraded'],
   ] as const satisfies readonly (readonly [TokenFacts, string, string])[])(
     'The session mode of the token %j is %s, and %s if an asset is missing',

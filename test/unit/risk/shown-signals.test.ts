@@ -52,7 +52,7 @@ describe('the signals of a decision', () => {
     const read = of(facts({ token: collectorToken({ webdriver: true }), userAgent: 'curl/8.5.0' }));
     expect(read['Automation']).toEqual(['the browser says that a program drives it', 'an HTTP library']);
     expect(read['Token']).toEqual(['of the collector, 10 min old', 'read and checked']);
-    const opaque = of(facts({ token: { kind: 'opaque' } as Facts['token'] }));
+    const opaque = of(facts({ token: { kind: 'opaque', isBroken: false } }));
     expect(opaque['Automation']).toEqual([null, 'nothing in the user agent']);
     expect(opaque['Token']).toEqual([null, 'a text that is not the collector’s']);
     expect(of(facts({ token: collectorToken({}, NOW_SECONDS + 3_600) }))['Token']?.[0]).toContain('in the future');

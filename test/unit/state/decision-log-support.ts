@@ -27,7 +27,7 @@ export function recordOf(parts: RowParts): { readonly requestId: string; readonl
   const { decision = 'ALLOW', fingerprint = 'a'.repeat(64), ip = '203.0.113.7', country = 'DE', reasons = [] } = parts;
   const facts = {
     fingerprintHash: fingerprint,
-    token: { kind: 'opaque' },
+    token: { kind: 'opaque', isBroken: false },
     ip: ip === null ? null : { kind: 'valid', text: ip },
     geo: country === null ? null : { country, asn: 64_500, latitude: null, longitude: null },
     agent: null,

@@ -146,7 +146,7 @@ function Head({ policy }: { readonly policy: PolicyBody }): JSX.Element {
         <Tile
           title="Mode"
           value={policy.mode}
-          note={`${policy.mode === 'observe' ? 'every decision is Allow' : 'decisions apply'}; identities in the log: ${policy.log_identities}`}
+          note={`${policy.mode === 'observe' ? 'every decision is Allow' : 'decisions apply'}; grants are ${policy.grant}; identities in the log: ${policy.log_identities}`}
           tone={policy.mode === 'observe' ? 'warn' : undefined}
         />
         <Tile

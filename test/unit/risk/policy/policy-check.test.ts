@@ -45,6 +45,7 @@ describe('a policy file', () => {
       watched_asns: ['AS64500', 64_501],
       hosting_asns: [1],
       relay_asns: [],
+      grant: 'required',
       sample_rate: 0.5,
     };
     const scope = { ...part, shifts: { login: 2 }, event_types: { refund: part } };
@@ -132,6 +133,7 @@ describe('what is wrong with a policy file', () => {
     ['half a network', { hosting_asns: [1.5] }, '/hosting_asns/0', /64500 or "AS64500"/],
     ['an unknown mode', { mode: 'watch' }, '/mode', 'must be enforce or observe'],
     ['a mode of the challenger', { challenger: { mode: 'observe' } }, '/challenger/mode', '"mode" is not allowed here'],
+    ['an unknown word about grants', { grant: 'always' }, '/grant', 'must be optional or required'],
     ['a sample rate over 1', { sample_rate: 2 }, '/sample_rate', 'must be a number from 0 to 1'],
     ['an entity key without characters', { ignored_entity_keys: [''] }, '/ignored_entity_keys/0', /1 to 64 characters/],
     ['an event type in capitals', { event_types: { Login: {} } }, '/event_types/Login', /in lower case/],

@@ -5,17 +5,24 @@ import { DEFAULT_POLICY } from '../../../../src/risk/policy/policy.ts';
 import { deviceManyEntities } from '../../../../src/risk/rules/device_many_entities.ts';
 import { deviceNewForEntity } from '../../../../src/risk/rules/device_new_for_entity.ts';
 import type { Rule } from '../../../../src/risk/rules/rule.ts';
+import { tokenBroken } from '../../../../src/risk/rules/token_broken.ts';
 import { tokenForged } from '../../../../src/risk/rules/token_forged.ts';
 import { tokenReplayed } from '../../../../src/risk/rules/token_replayed.ts';
 import { tokenUnbound } from '../../../../src/risk/rules/token_unbound.ts';
+import { tokenWithoutGrant } from '../../../../src/risk/rules/token_without_grant.ts';
+import { readToken } from '../../../../src/risk/signals/collector-token.ts';
 import { facts } from '../../../support/facts.ts';
 import { history } from '../../../support/history.ts';
 
 const GOOD: GrantFacts = { fault: null, isOtherNetwork: false };
 
 /** Returns the weight with which a rule fires; null if it does not. */
-function weightOf({ evaluate, weights, thresholds = {} }: Rule, overrides: Partial<Facts>): number | null {
-  const hit = evaluate(facts(overrides), DEFAULT_POLICY, thresholds);
+function weightOf(
+  { evaluate, weights, thresholds = {} }: Rule,
+  overrides: Partial<Facts>,
+  policy = DEFAULT_POLICY,
+): number | null {
+  const hit = evaluate(facts(overrides), policy, thresholds);
   return hit === null ? null : Number(((weights[hit.level ?? 'default'] ?? 0) * (hit.scale ?? 1)).toFixed(3));
 }
 
@@ -39,6 +46,24 @@ describe('rules about grants', () => {
   test('token_replayed fires for the second use, and not without the velocity store', () => {
     expect(weightOf(tokenReplayed, { grant: GOOD, history: history({ isTokenReplayed: true }) })).toBe(0.6);
     expect(weightOf(tokenReplayed, { grant: GOOD, history: null })).toBeNull();
+  });
+
+  test('A token of the collector that was cut off weighs as much as one of another network, however the policy is', () => {
+    for (const text of ['st1.', 'st2.abc', 'st1.not-json', 'st2.e30.x', `st2.${'x'.repeat(9_000)}`])
+      expect(weightOf(tokenBroken, { token: readToken(text).facts, grant: null })).toBe(0.1);
+    for (const text of ['8f14e45fceea167a5a36dedd4bea2543', 'ST1.x', 'st3.x'])
+      expect(weightOf(tokenBroken, { token: readToken(text).facts, grant: null })).toBeNull();
+  });
+
+  test('A token without a grant weighs .35 if the policy requires one, and nothing otherwise', () => {
+    const required = { ...DEFAULT_POLICY, grant: 'required' as const };
+    const collector = facts({}).token;
+    for (const token of [readToken('my-own-session').facts, readToken('st1.cut').facts, collector]) {
+      expect(weightOf(tokenWithoutGrant, { token, grant: null })).toBeNull();
+      expect(weightOf(tokenWithoutGrant, { token, grant: null }, required)).toBe(0.35);
+    }
+    expect(weightOf(tokenWithoutGrant, { grant: GOOD }, required)).toBeNull();
+    expect(weightOf(tokenWithoutGrant, { token: { kind: 'none' }, grant: null }, required)).toBeNull();
   });
 
   test('token_unbound fires for another network', () => {

@@ -136,7 +136,7 @@ const CASES: Readonly<Record<string, Case>> = {
       unknown: signals({ automation: ['x', 'constructor', '__proto__'] }),
       webdriver: signals({ automation: ['webdriver'] }),
       app: signals({ automation: ['nav_own', 'no_frame', 'no_lang', 'wd_patched'], webView: 'android' }),
-      opaque: { token: { kind: 'opaque' } },
+      opaque: { token: { kind: 'opaque', isBroken: false } },
     },
   },
   device_scripted_input: {
@@ -309,7 +309,7 @@ const CASES: Readonly<Record<string, Case>> = {
     quiet: {
       edge: { token: collectorToken({}, NOW_SECONDS - 86_400) },
       skew: { token: collectorToken({}, NOW_SECONDS + 300) },
-      opaque: { token: { kind: 'opaque' } },
+      opaque: { token: { kind: 'opaque', isBroken: false } },
     },
   },
   journey_direct_hit: {
@@ -536,7 +536,9 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
       coldEntities1h: hostile,
       coldShare10m: hostile,
       coldShare1h: hostile,
-      loginsSucceeded24h: hostile,
+      accountsSucceeded24h: hostile,
+      knownAccountsSucceeded24h: hostile,
+      accountsFailing24h: hostile,
       loginsFailed24h: hostile,
       paid1h: hostile,
       declined1h: hostile,
@@ -557,7 +559,7 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
   crowd: maybe(
     fc.record({
       customerAgeSeconds: hostile,
-      surge: maybe(fc.record({ networks: hostile, usual: hostile })),
+      surge: maybe(fc.record({ networks: hostile, slowNetworks: hostile, usual: hostile })),
       agent: maybe(fc.record({ networks1h: hostile, share: hostile, usualShare: hostile })),
       address: maybe(fc.record({ logins24h: hostile, strangers24h: hostile, usualShare: hostile })),
       network: maybe(
@@ -608,7 +610,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     url: maybe(text),
     referrer: maybe(text),
     token: fc.oneof(
-      fc.constantFrom({ kind: 'none' as const }, { kind: 'opaque' as const }),
+      fc.constantFrom({ kind: 'none' as const }, { kind: 'opaque' as const, isBroken: false }),
       fc.record({
         kind: fc.constant('collector' as const),
         hasFingerprint: fc.boolean(),

@@ -13,7 +13,7 @@ const TUNED = tuneRules(RULES, DEFAULT_POLICY);
 
 /** Without the collector and with only a city database, like the scenarios, unless a scenario overrides it. */
 function judge(overrides: Partial<Facts>) {
-  const request = facts({ token: { kind: 'opaque' }, geo: city(), ...overrides });
+  const request = facts({ token: { kind: 'opaque', isBroken: false }, geo: city(), ...overrides });
   return fuse(evaluateRules(TUNED, request, DEFAULT_POLICY).contributions, request, DEFAULT_POLICY);
 }
 

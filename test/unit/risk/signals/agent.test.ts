@@ -45,6 +45,65 @@ describe('automated user agents fire the expected rule and no other except devic
   });
 });
 
+/** HTTP stacks of apps and games, as they name themselves by default, and names that apps choose for themselves. */
+const APP_AGENTS = [
+  'UnityPlayer/2022.3.20f1 (UnityWebRequest/1.0, libcurl/8.5.0-DEV)',
+  'UnityPlayer/6000.0.23f1 (UnityWebRequest/1.0, libcurl/8.6.0-DEV)',
+  'UnrealEngine/5.3 (http-legacy) Windows',
+  'GodotEngine/4.2.1.stable.official (Windows)',
+  'BestHTTP/2 v2.8.5',
+  'volley/0',
+  'volley/1',
+  'Dart/3.3 (dart:io)',
+  'Dalvik/2.1.0 (Linux; U; Android 13; SM-A536B Build/TP1A.220624.014)',
+  'okhttp/4.12.0',
+  'Shop/7.1 okhttp/5.0.0-alpha.14',
+  'Shop/1234 CFNetwork/1492.0.1 Darwin/23.3.0',
+  'Shop/7.1 (com.shop.ios; build:42; iOS 17.4.1) Alamofire/5.8.1',
+  'Alamofire/5.9.0',
+  'ktor-client',
+  'Ktor client',
+  'Retrofit/2.11.0',
+  'ReactNative/0.74.1',
+  'Expo/1017699 CFNetwork/1494.0.7 Darwin/23.4.0',
+  'Cronet/120.0.6099.230',
+  'Shop/3.0 (Linux; Android 14; Pixel 8) Cronet/121.0.6167.71',
+  'Flutter/3.19 (Dart)',
+  'Xamarin.Forms/5.0',
+  'shop-ios/7.1',
+  'shop_android/702010',
+  'MyShop/5.2.0',
+  'com.shop.app/7.1 (iPhone; iOS 17.4; Scale/3.00)',
+  'ShopApp-Android/7.1.0 (Android 14; Scale/2.75)',
+  'ios',
+  'android-app',
+  'AbbottShop/2.0',
+  'Botanica/3.1 (iOS)',
+  'RobotoFonts/1.0',
+];
+
+describe('agents of apps and games', () => {
+  it.each(APP_AGENTS)('%s is neither a bot nor a library, and weighs at most .1', (userAgent) => {
+    const fired = CLIENT_RULES.flatMap((rule) => {
+      const hit = rule.evaluate(facts({ userAgent, token: NO_TOKEN }), DEFAULT_POLICY, rule.thresholds ?? {});
+      return hit === null ? [] : [{ code: rule.code, weight: rule.weights[hit.level ?? 'default'] ?? 0 }];
+    });
+    expect(fired.filter(({ code, weight }) => code === 'device_bot_user_agent' || weight > 0.1)).toEqual([]);
+  });
+
+  it('An unknown program is one that only has the form of a program', () => {
+    expect(readAgent('shop-ios/7.1')).toMatchObject({ appStack: 'shop-ios/7.1', bot: null, httpLibrary: null });
+    expect(readAgent('UnityPlayer/2022.3.20f1 (UnityWebRequest/1.0, libcurl/8.5.0-DEV)').appStack).toBeNull();
+  });
+
+  it.each(['MyBot/1.0', 'shop-crawler/2', 'price spider 1.0', 'acme_scraper/0.1', 'Nikto/2.5.0', 'FooBot'])(
+    '%s calls itself a bot or is a known tool',
+    (userAgent) => {
+      expect(readAgent(userAgent).bot).not.toBeNull();
+    },
+  );
+});
+
 const at = (date: string): number => Date.parse(date) / 1_000;
 
 describe('family, version, system and form', () => {

@@ -31,6 +31,8 @@ const NO_SIGNALS = {
   webView: null,
 };
 
+const BROKEN = { facts: { kind: 'opaque', isBroken: true }, fingerprint: null, seal: null };
+
 describe('a collector token', () => {
   test('A token of minimal mode has no fingerprint of a device, and the same derived one in the whole session', () => {
     const { fp: _none, ...minimal } = BODY;
@@ -131,20 +133,28 @@ describe('a collector token', () => {
     ['malformed JSON', '{"v":1'],
     ['nothing', ''],
     ['deep nesting', '['.repeat(6_000)],
-  ])('A collector token with %s is treated as opaque', (_name, body) => {
-    expect(readToken(token(body))).toEqual({ facts: { kind: 'opaque' }, fingerprint: null, seal: null });
+  ])('A collector token with %s is treated as opaque and broken', (_name, body) => {
+    expect(readToken(token(body))).toEqual(BROKEN);
   });
 
   test.each([
     ['another prefix', `st2.${token(BODY).slice(4)}`],
-    ['the prefix in upper case', `ST1.${token(BODY).slice(4)}`],
     ['padding', `${token(BODY)}=`],
     ['base64 of the other alphabet', `${token(BODY)}+/`],
     ['a trailing space', `${token(BODY)} `],
     ['bytes that are not UTF-8', `st1.${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}`],
     ['no body', 'st1.'],
-  ])('A token with %s is treated as opaque', (_name, text) => {
-    expect(readToken(text)).toEqual({ facts: { kind: 'opaque' }, fingerprint: null, seal: null });
+  ])('A token with %s is treated as opaque and broken', (_name, text) => {
+    expect(readToken(text)).toEqual(BROKEN);
+  });
+
+  test.each([
+    ['the prefix in upper case', `ST1.${token(BODY).slice(4)}`],
+    ['another version of the prefix', 'st3.abc'],
+    ["the customer's own session id", '8f14e45fceea167a5a36dedd4bea2543'],
+    ['a long session id', 'x'.repeat(9_000)],
+  ])('A token with %s is opaque and not broken', (_name, text) => {
+    expect(readToken(text)).toEqual({ facts: { kind: 'opaque', isBroken: false }, fingerprint: null, seal: null });
   });
 
   test('A collector token at its size limit is parsed, and one character longer it is opaque', () => {
@@ -234,8 +244,8 @@ describe('a collector token with a grant', () => {
     ['a page that is too long', sealed({ ...SEALED, aud: 'x'.repeat(271) })],
     ['another version', sealed({ ...SEALED, v: 3 })],
     ['version 2 and no grant', token({ ...BODY, v: 2 })],
-  ])('A token with %s is treated as opaque', (_name, text) => {
-    expect(readToken(text)).toEqual({ facts: { kind: 'opaque' }, fingerprint: null, seal: null });
+  ])('A sealed token with %s is treated as opaque and broken', (_name, text) => {
+    expect(readToken(text)).toEqual(BROKEN);
   });
 
   test.each([
