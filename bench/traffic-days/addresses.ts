@@ -73,6 +73,11 @@ export class AddressBook {
     };
   }
 
+  /** A home in the region of another line: among the 16,384 addresses that its provider assigns there. */
+  lineNear(other: Line, country: Country, random: Random): Line {
+    return { ...this.line(country, random), address: nearby(other.address, 18, random) };
+  }
+
   /** A company's line: its address is static, and it has no IPv6. */
   officeLine(country: Country, random: Random): Line {
     return { ...this.line(country, random), isDynamic: false, ipv6Prefix: null };

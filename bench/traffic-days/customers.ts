@@ -51,6 +51,13 @@ export const CUSTOMERS: readonly Customer[] = [
   customer(10, 'meals-app', 'app', ['CA'], 0.08, { startsAfterMs: 3 * DAY_MS }),
 ];
 
+/** Customers that have used the service since nine days before the week. Only groups and attacks that name them use them. */
+export const ESTABLISHED: readonly Customer[] = [
+  customer(11, 'stationery', 'full', ['DE'], 0, { hasCollector: true, startsAfterMs: -9 * DAY_MS }),
+  customer(12, 'toys', 'full', ['IT'], 0, { startsAfterMs: -9 * DAY_MS }),
+  customer(13, 'canteen', 'login', ['DE', 'IT'], 0, { startsAfterMs: -9 * DAY_MS }),
+];
+
 function customer(
   number: number,
   name: string,

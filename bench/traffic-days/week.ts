@@ -2,6 +2,7 @@ import { AddressBook, type FindCountry } from './addresses.ts';
 import { planAttacks } from './attacks/index.ts';
 import { DeviceMaker } from './devices.ts';
 import type { PlannedSession, TrafficEvent } from './events.ts';
+import { settleEstablished } from './honest/established.ts';
 import { settleEverydayPeople } from './honest/everyday.ts';
 import { settleGroups } from './honest/groups.ts';
 import { settleOccasions } from './honest/occasions.ts';
@@ -27,6 +28,7 @@ export function planWeek(
   settleTravellers(world);
   settleGroups(world);
   settleOccasions(world);
+  settleEstablished(world);
   if (attacks) planAttacks(world);
   return world.sessions.sort((a, b) => a.startMs - b.startMs || a.label.id - b.label.id);
 }

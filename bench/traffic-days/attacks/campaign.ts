@@ -18,6 +18,8 @@ export interface AttackKind {
   /** Customers that it targets. */
   readonly against: readonly Integration[];
   readonly needsCollector?: boolean;
+  /** Customers to choose from instead of those that start with the week. */
+  readonly customers?: readonly Customer[];
   readonly run: (campaign: Campaign) => void;
 }
 
@@ -76,7 +78,7 @@ export class Campaign {
    */
   run(gapMs: number, each: (atMs: number, n: number) => void): void {
     const gaps = Array.from({ length: this.sessions }, () => gapMs * (0.4 + 1.2 * this.random.unit()));
-    const fromMs = WEEK_START_MS + this.customer.startsAfterMs;
+    const fromMs = WEEK_START_MS + Math.max(0, this.customer.startsAfterMs);
     const roomMs = this.world.endMs - fromMs;
     const tookMs = gaps.reduce((sum, gap) => sum + gap, 0);
     // A campaign that would take longer than the available time runs faster.
@@ -90,7 +92,7 @@ export class Campaign {
 
   /** Calls `each` once per session, at random times of the week. */
   scatter(each: (atMs: number, n: number) => void): void {
-    const fromMs = WEEK_START_MS + this.customer.startsAfterMs;
+    const fromMs = WEEK_START_MS + Math.max(0, this.customer.startsAfterMs);
     for (let n = 0; n < this.sessions; n++)
       each(Math.floor(fromMs + this.random.unit() * (this.world.endMs - fromMs)), n);
   }

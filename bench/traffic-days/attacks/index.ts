@@ -3,6 +3,7 @@ import { CUSTOMERS } from '../customers.ts';
 import type { Person } from '../people.ts';
 import type { World } from '../world.ts';
 import { BOTS } from './bots.ts';
+import { BOUGHT } from './bought.ts';
 import { Campaign, type AttackKind, type Victim } from './campaign.ts';
 import { CARDS } from './cards.ts';
 import { GUESSING } from './guessing.ts';
@@ -19,6 +20,7 @@ export const ATTACK_KINDS: readonly AttackKind[] = [
   ...SIGNUPS,
   ...SCRAPING,
   ...BOTS,
+  ...BOUGHT,
 ];
 
 /** Choice: a smaller campaign would hide effects that need a whole campaign. */
@@ -46,13 +48,16 @@ export function planAttacks(world: World): void {
   }
 }
 
-function targetsOf({ kind, against, needsCollector = false }: AttackKind, world: World): readonly Customer[] {
+function targetsOf(
+  { kind, against, needsCollector = false, customers = CUSTOMERS }: AttackKind,
+  world: World,
+): readonly Customer[] {
   const isThere = (customer: Customer): boolean =>
     against.includes(customer.integration) &&
     (!needsCollector || customer.hasCollector) &&
     customer.startsAfterMs < world.days * 86_400_000 &&
     (kind !== 'ticket_bots' || customer.name === 'outdoor');
-  return CUSTOMERS.filter(isThere);
+  return customers.filter(isThere);
 }
 
 interface Members {
