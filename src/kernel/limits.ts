@@ -416,6 +416,8 @@ export const VELOCITY_PLACE_KM = 50;
 export const VELOCITY_FAMILIAR_KM = 100;
 /** Source: the default rules, `travel_impossible`. */
 export const VELOCITY_FAMILIAR_SECONDS = 86_400;
+/** Choice: a week, so that who prepares accounts or a list has to do so a week ahead. */
+export const VELOCITY_SETTLED_SECONDS = 7 * 86_400;
 /** Source: the default rules, `velocity_machine_rhythm`. */
 export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
 /**

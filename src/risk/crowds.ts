@@ -33,9 +33,14 @@ export interface CrowdHistory {
   readonly spellings30d: number;
 }
 
+/** Choice: a person takes longer to read a page or fill in a form; tools that request a page first wait for under 10 s. */
+export const SLOW_MS = 20_000;
+
 export interface CrowdSurge {
   /** Distinct networks (/24, /48). */
   readonly networks: number;
+  /** The networks among them with sessions that began over 20 s before such an event; 0 for an event of a younger session. */
+  readonly slowNetworks: number;
   /** The customer's own usual number at this time of the day, over the last 7 days. */
   readonly usual: number;
 }
@@ -50,6 +55,7 @@ export interface AgentSurge {
 }
 
 export interface AddressStrangers {
+  /** Logins of unknown accounts, and accounts that return to the address, each of which counts once. */
   readonly logins24h: number;
   readonly strangers24h: number;
   /** Share of the customer's logins on a usual day that are by unknown accounts, 0 to 1; 1 while nothing is known. */
@@ -57,11 +63,12 @@ export interface AddressStrangers {
 }
 
 export interface NetworkColdLogins {
+  /** Cold-start logins, and accounts that return to the network, each of which counts once. */
   readonly logins1h: number;
   readonly cold1h: number;
   /** At most 13. */
   readonly addresses1h: number;
-  /** Logins in the network with a known outcome. */
+  /** Logins in the network with a known outcome; the successful ones of an account count once a day. */
   readonly failed1h: number;
   readonly succeeded1h: number;
   /** Share of cold-start logins on a usual day of the customer, 0 to 1; 1 while nothing is known. */

@@ -91,11 +91,20 @@ export interface IpHistory {
   readonly coldPayments1h: number;
   /** Distinct entities of cold-start events, the largest number over the entity key names. */
   readonly coldEntities1h: number;
-  /** Share of the address's sessions in the window that are cold starts, 0 to 1; 0 without a session. */
+  /**
+   * How much of what happens at the address is cold starts, 0 to 1; 0 without any. From the customer's second day on the share of cold
+   * entities among them and the accounts that belong there, in 1 h: those that came from the network over an hour ago, and those that
+   * settled in the area long ago. Each account counts once. Before, the share of the address's sessions in the window.
+   */
   readonly coldShare10m: number;
   readonly coldShare1h: number;
-  /** Logins in 24 h with a known outcome. */
-  readonly loginsSucceeded24h: number;
+  /** Accounts whose logins are known to have succeeded in 24 h. Each counts once a day. */
+  readonly accountsSucceeded24h: number;
+  /** Those among them that were known from an earlier day or from another network. */
+  readonly knownAccountsSucceeded24h: number;
+  /** Accounts whose logins failed in 24 h and have not succeeded there since. */
+  readonly accountsFailing24h: number;
+  /** Logins in 24 h that are known to have failed. */
   readonly loginsFailed24h: number;
   /** Payments and checkouts in 1 h with a known outcome. */
   readonly paid1h: number;

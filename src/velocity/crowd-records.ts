@@ -1,6 +1,6 @@
 import { isCodeStep } from '../risk/guess-steps.ts';
 import { isPayingStep } from '../risk/event-outcome.ts';
-import type { CrowdHistory } from '../risk/crowds.ts';
+import { type CrowdHistory, SLOW_MS } from '../risk/crowds.ts';
 import type { EntityHistory, HistoryEvent } from '../risk/history.ts';
 import { CrowdSurges } from './crowd-surges.ts';
 import type { EventKeys } from './event-keys.ts';
@@ -8,6 +8,15 @@ import { LoginCrowds } from './login-crowds.ts';
 import type { OutcomeChange } from './outcome-record.ts';
 import { MailRecords } from './mail-records.ts';
 import type { Table } from './table.ts';
+
+/** An event of a customer's crowd. */
+export interface CrowdMember {
+  readonly isCold: boolean;
+  /** The account has been known for a day and comes from a network that it knows, and from few others. */
+  readonly returns: boolean;
+  /** Age of the session. */
+  readonly ageMs: number;
+}
 
 /** Records about a customer's unknown accounts as a group. */
 export class CrowdRecords {
@@ -29,19 +38,20 @@ export class CrowdRecords {
     event: HistoryEvent,
     keys: EventKeys,
     entities: readonly EntityHistory[],
-    isCold: boolean,
+    { isCold, returns, ageMs }: CrowdMember,
   ): CrowdHistory | null {
     const { eventType, nowMs } = event;
+    const isSlow = ageMs > SLOW_MS;
     const isLogin = eventType === 'login';
     const isSignup = eventType === 'signup';
     const isNew = entities.length > 0 && entities.every((entity) => entity.isNew);
     const isCode = isNew && isCodeStep(eventType);
-    if (isCode) return this.#code(keys, nowMs);
+    if (isCode) return this.#code(keys, isSlow, nowMs);
     if (!isLogin && !isSignup) return isPayingStep(eventType) ? this.#paying(event, keys, entities) : null;
     const surges = this.#surges;
     const { site } = keys;
     surges.open(keys, nowMs);
-    const surge = isLogin ? surges.logins(site, isNew, nowMs) : surges.signups(site, nowMs);
+    const surge = isLogin ? surges.logins(site, isNew, isSlow, nowMs) : surges.signups(site, isSlow, nowMs);
     const agent = isNew || isSignup ? surges.agent(event, site, nowMs) : null;
     const logins = isLogin ? this.#logins : null;
     logins?.open(keys, isNew, isCold, nowMs);
@@ -53,8 +63,8 @@ export class CrowdRecords {
       customerAgeSeconds: surges.customerAgeSeconds,
       surge,
       agent,
-      address: site === 0 ? null : (logins?.address(keys, isNew, nowMs) ?? null),
-      network: site === 0 ? null : (logins?.network(keys, isCold, nowMs) ?? null),
+      address: site === 0 ? null : (logins?.address(keys, isNew, returns, nowMs) ?? null),
+      network: site === 0 ? null : (logins?.network(keys, isCold, returns, nowMs) ?? null),
       account,
       signups: isSignup && site !== 0 ? this.#logins.signups(keys, surge?.networks ?? 0, nowMs) : null,
       mailDomain,
@@ -67,9 +77,9 @@ export class CrowdRecords {
     this.#logins.countOutcome(keys, site, change);
   }
 
-  #code(keys: EventKeys, nowMs: number): CrowdHistory {
+  #code(keys: EventKeys, isSlow: boolean, nowMs: number): CrowdHistory {
     this.#surges.open(keys, nowMs);
-    return crowdOf(this.#surges.customerAgeSeconds, this.#surges.codes(keys.site, nowMs), NO_MAIL);
+    return crowdOf(this.#surges.customerAgeSeconds, this.#surges.codes(keys.site, isSlow, nowMs), NO_MAIL);
   }
 
   /** Reads only for a new account, or for an e-mail that is not spelled like its mailbox: most events need neither. */

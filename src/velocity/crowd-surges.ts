@@ -10,6 +10,9 @@ import {
   SALT_CODES,
   SALT_CUSTOMER,
   SALT_SIGNUP_NETWORKS,
+  SALT_SLOW_CODE_NETWORKS,
+  SALT_SLOW_NETWORKS,
+  SALT_SLOW_SIGNUP_NETWORKS,
   SALT_STRANGER_NETWORKS,
 } from './keys.ts';
 import { KIND_HOUR_SET, KIND_POPULATION } from './layout.ts';
@@ -90,34 +93,32 @@ export class CrowdSurges {
   }
 
   /** Only reads the customer's age; 0 if it has had neither logins nor sign-ups. */
-  look({ populationLow, populationHigh }: EventKeys, nowMs: number): void {
-    const nowSeconds = Math.floor(nowMs / 1_000);
-    const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
-    const high = mix(populationHigh, populationLow, SALT_CUSTOMER);
-    const record = this.#table.find(low, high, KIND_POPULATION, nowSeconds);
-    const first = record === 0 ? 0 : (this.#table.words[record + AT_FIRST] ?? 0);
-    this.customerAgeSeconds = first === 0 ? 0 : Math.max(0, nowSeconds - first);
+  look(keys: EventKeys, nowMs: number): void {
+    this.customerAgeSeconds = customerAgeSeconds(this.#table, keys, nowMs);
   }
 
   /** Counts networks with logins of unknown accounts, this event's included; null if the event is not such a login. */
-  logins(site: number, isStranger: boolean, nowMs: number): CrowdSurge | null {
+  logins(site: number, isStranger: boolean, isSlow: boolean, nowMs: number): CrowdSurge | null {
     if (!isStranger || site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in10m, SALT_STRANGER_NETWORKS, site, nowMs);
-    return this.#compare(this.#logins, networks, nowMs);
+    const slow = isSlow ? this.#see(this.#in10m, SALT_SLOW_NETWORKS, site, nowMs) : 0;
+    return this.#compare(this.#logins, networks, slow, nowMs);
   }
 
   /** Counts networks from which unknown accounts send codes, coupons and password resets, this one included. */
-  codes(site: number, nowMs: number): CrowdSurge | null {
+  codes(site: number, isSlow: boolean, nowMs: number): CrowdSurge | null {
     if (site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in10m, SALT_CODE_NETWORKS, site, nowMs);
-    return this.#compare(this.#codes, networks, nowMs, SALT_CODES);
+    const slow = isSlow ? this.#see(this.#in10m, SALT_SLOW_CODE_NETWORKS, site, nowMs) : 0;
+    return this.#compare(this.#codes, networks, slow, nowMs, SALT_CODES);
   }
 
   /** Counts networks with sign-ups, this one included. */
-  signups(site: number, nowMs: number): CrowdSurge | null {
+  signups(site: number, isSlow: boolean, nowMs: number): CrowdSurge | null {
     if (site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in1h, SALT_SIGNUP_NETWORKS, site, nowMs);
-    return this.#compare(this.#signups, networks, nowMs);
+    const slow = isSlow ? this.#see(this.#in1h, SALT_SLOW_SIGNUP_NETWORKS, site, nowMs) : 0;
+    return this.#compare(this.#signups, networks, slow, nowMs);
   }
 
   /**
@@ -160,11 +161,25 @@ export class CrowdSurges {
   }
 
   /** `salt` separates two series of maxima of the same kind. */
-  #compare(peaks: Peaks, networks: number, nowMs: number, salt = 0): CrowdSurge {
+  #compare(peaks: Peaks, networks: number, slowNetworks: number, nowMs: number, salt = 0): CrowdSurge {
     const low = salt === 0 ? this.#low : mix(this.#low, this.#high, salt);
     const key = { record: this.#record, low, high: this.#high };
     peaks.note(key, networks, nowMs);
     const first = this.#table.words[this.#record + AT_FIRST] ?? 0;
-    return { networks, usual: peaks.usualNow(key, first, nowMs) };
+    return { networks, slowNetworks, usual: peaks.usualNow(key, first, nowMs) };
   }
+}
+
+/** Seconds since the customer's first login or sign-up; 0 if it has had neither. */
+export function customerAgeSeconds(
+  table: Table,
+  { populationLow, populationHigh }: Pick<EventKeys, 'populationLow' | 'populationHigh'>,
+  nowMs: number,
+): number {
+  const nowSeconds = Math.floor(nowMs / 1_000);
+  const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
+  const high = mix(populationHigh, populationLow, SALT_CUSTOMER);
+  const record = table.find(low, high, KIND_POPULATION, nowSeconds);
+  const first = record === 0 ? 0 : (table.words[record + AT_FIRST] ?? 0);
+  return first === 0 ? 0 : Math.max(0, nowSeconds - first);
 }

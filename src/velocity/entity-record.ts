@@ -1,4 +1,5 @@
 import type { EntityHistory, HistoryEvent, Place, PlaceHistory } from '../risk/history.ts';
+import { type AccountChange, countAccountLogin } from './account-days.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryWord } from './country.ts';
 import { forgetAgent, seeAgent } from './entity-agents.ts';
@@ -54,6 +55,8 @@ export class EntityRecords {
   knewNetwork = false;
   /** Set by the last `observe`: bits of a trace. */
   taught = 0;
+  /** Set by the last `countAccount`. */
+  readonly account: AccountChange = { succeeded: 0, known: 0, failing: 0, failedAtMs: 0 };
   readonly #table: Table;
   readonly #decisions: Counter;
   readonly #payments: Counter;
@@ -166,6 +169,27 @@ export class EntityRecords {
   count({ low, high, taught }: TracedEntity, event: SuccessPlace, outcome: OutcomeChange): void {
     const record = this.#table.find(low, high, KIND_ENTITY, Math.floor(outcome.nowMs / 1_000));
     if (record !== 0) this.#count(record, low, high, event, taught, outcome);
+  }
+
+  /**
+   * Fills `account` with what a login's outcome changes in the counts of accounts. Call after the outcome was counted. `taught` is what the
+   * event added about the entity: an account that came from another network before is known.
+   */
+  countAccount(low: number, high: number, hostHigh: number, taught: number, outcome: OutcomeChange): AccountChange {
+    const table = this.#table;
+    const { account } = this;
+    const { eventMs, nowMs, isBad, by } = outcome;
+    account.succeeded = 0;
+    account.known = 0;
+    account.failing = 0;
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    const own = table.find(low, high, KIND_ENTITY, nowSeconds);
+    const first = own === 0 ? 0 : (table.words[own + AT_FIRST] ?? 0);
+    const record = this.#outcomes.find(low, high, nowSeconds);
+    if (record === 0) return account;
+    const isElsewhere = (taught & (TAUGHT_NETWORK | TAUGHT_ENTITY)) === TAUGHT_NETWORK;
+    const isKnown = isElsewhere || (first !== 0 && Math.floor(eventMs / 1_000) - first >= DAY_SECONDS);
+    return countAccountLogin(table, record, { hostHigh, isKnown, isBad, by, eventMs }, account);
   }
 
   /** Reverts what an event added about the entity, by the bits of its trace. Locations and times that it only refreshed stay. */

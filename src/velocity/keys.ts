@@ -59,3 +59,9 @@ export const SALT_PAYMENTS_OF_DAY = 310;
 export const SALT_FIRST_VALUE = 311;
 /** The next number is for the other half. */
 export const SALT_NONCE = 312;
+export const SALT_PEOPLE = 314;
+export const SALT_RETURNING = 315;
+export const SALT_NETWORK_PEOPLE = 316;
+export const SALT_SLOW_NETWORKS = 317;
+export const SALT_SLOW_SIGNUP_NETWORKS = 318;
+export const SALT_SLOW_CODE_NETWORKS = 319;

@@ -9,7 +9,13 @@ import type {
 import type { OutcomeMemory, SettledEvent, Velocity } from '../ports/velocity.ts';
 import { isContextAsked } from '../risk/context-steps.ts';
 import { effectOf, type Outcome, type Step, stepOf, teachingOf, TEACHES_NOTHING } from '../risk/event-outcome.ts';
-import { BROWSER_NETWORKS_24H_MAX, VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
+import {
+  BROWSER_NETWORKS_24H_MAX,
+  VELOCITY_ENTITIES_MAX,
+  VELOCITY_FAMILIAR_SECONDS,
+  VELOCITY_SETTLED_SECONDS,
+} from '../kernel/limits.ts';
+import type { AccountChange } from './account-days.ts';
 import { AddressRecords } from './address-record.ts';
 import { ContextRecords, type TeachingChange } from './context-record.ts';
 import { CrowdRecords } from './crowd-records.ts';
@@ -138,11 +144,18 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   }
 
   #count(event: TracedEvent, keys: EventKeys, change: OutcomeChange): void {
-    this.#population.change(keys, event.site, change);
-    this.#sessions.count(event, change);
-    if (event.site !== 0) this.#addresses.count(event, change);
-    if (event.site !== 0 && change.isLogin) this.#crowds.countOutcome(keys, event.site, change);
     for (const entity of event.entities) this.#entities.count(entity, event, change);
+    const account = event.entities[event.account];
+    const counted =
+      account === undefined || !change.isLogin
+        ? NO_ACCOUNT
+        : this.#entities.countAccount(account.low, account.high, event.hostHigh, account.taught, change);
+    const countsOnce = event.entities.length === 0 || countsLogin(change, counted);
+    if (countsOnce) this.#population.change(keys, event.site, change);
+    this.#sessions.count(event, change);
+    if (event.site === 0) return;
+    this.#addresses.count(event, change, counted);
+    if (change.isLogin && countsOnce) this.#crowds.countOutcome(keys, event.site, change);
   }
 
   #keysAt(i: number): EventKeys {
@@ -162,6 +175,10 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const browser = make === null || event.browser === null ? null : this.#browserOf(keys, make, nowMs);
     const entities: EntityHistory[] = [];
     let isStranger = keys.entities > 0;
+    let settled = false;
+    let returns = false;
+    let belongs = false;
+    let counted = NO_ACCOUNT;
     let context: ContextHistory | null = null;
     let contextBefore = NO_CONTEXT;
     for (let n = 0; n < keys.entities; n++) {
@@ -171,20 +188,27 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       if (entity === null) continue;
       entities.push(entity);
       if (n !== keys.account) continue;
+      const { knewNetwork } = this.#entities;
+      settled = isSettled(entity);
+      returns = knewNetwork && isBack(entity, VELOCITY_FAMILIAR_SECONDS);
+      belongs = settled || (knewNetwork && isBack(entity, HOUR_SECONDS));
+      if (outcome?.isLogin === true) counted = this.#countAccount(keys, n, outcome);
       if (!isContextAsked(event.eventType) && session?.leftItsOrigin !== true && isQuiet(entity)) continue;
       context = this.#contexts.observe(event, keys, n, entity, teaching, nowSeconds);
       contextBefore = this.#contexts;
       this.#taught[n] = this.#entities.taught | this.#contexts.taught;
     }
-    const isCold = isStranger && this.#sessions.opens;
+    const isCold = isStranger && this.#sessions.opens && !settled;
+    const belonging = { isCold, belongs };
     const ip =
       event.networks === null
         ? null
-        : this.#addresses.observe(event, keys, nowSeconds, isCold, this.#sessions, outcome);
-    if (outcome !== null) this.#population.change(keys, keys.site, outcome);
+        : this.#addresses.observe(event, keys, nowSeconds, belonging, this.#sessions, outcome, counted);
+    const countsOnce = outcome !== null && (keys.entities === 0 || countsLogin(outcome, counted));
+    if (outcome !== null && countsOnce) this.#population.change(keys, keys.site, outcome);
     const surge = step === null ? null : this.#population.observe(keys, step === 'login', nowMs);
-    const crowd = this.#crowds.observe(event, keys, entities, isCold);
-    if (outcome?.isLogin === true && keys.site !== 0) this.#crowds.countOutcome(keys, keys.site, outcome);
+    const crowd = this.#crowds.observe(event, keys, entities, { isCold, returns, ageMs: session?.ageMs ?? 0 });
+    if (outcome?.isLogin === true && countsOnce && keys.site !== 0) this.#crowds.countOutcome(keys, keys.site, outcome);
     const values = this.#values.observe(event, keys, {
       sessionPayments1h: session?.payments1h ?? 0,
       addressDeclined1h: ip?.declined1h ?? 0,
@@ -218,6 +242,10 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     return isUsable ? counts : null;
   }
 
+  #countAccount({ entityLow, entityHigh, hostHigh }: EventKeys, n: number, outcome: OutcomeChange): AccountChange {
+    return this.#entities.countAccount(entityLow[n] ?? 0, entityHigh[n] ?? 0, hostHigh, this.#entities.taught, outcome);
+  }
+
   /** Returns what one of the event's entities knows, as bits. */
   #knownBy(keys: EventKeys, nowMs: number): number {
     let known = 0;
@@ -236,6 +264,31 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
 }
 
 const NONE: readonly number[] = [];
+const NO_ACCOUNT: AccountChange = { succeeded: 0, known: 0, failing: 0, failedAtMs: 0 };
+
+/** Returns whether an outcome counts for the customer and in the network: an account's successful logins do so once a day and address. */
+function countsLogin({ isLogin, isBad }: OutcomeChange, { succeeded }: AccountChange): boolean {
+  return !isLogin || isBad || succeeded !== 0;
+}
+
+/**
+ * Returns whether the account has been known for a week and lives near the event's location, which it used before. Such an account comes
+ * from a new network, not from a list: a thief would need an address in the area of each victim.
+ */
+function isSettled({ isNew, knownForSeconds, placeIsFamiliar }: EntityHistory): boolean {
+  return !isNew && placeIsFamiliar && knownForSeconds >= VELOCITY_SETTLED_SECONDS;
+}
+
+/**
+ * Returns whether an account that knows the network has been known for this long. Choice: on at most three networks in the hour, as a
+ * person on the move; so one account cannot vouch for many networks.
+ */
+function isBack({ isNew, knownForSeconds, networks1h }: EntityHistory, seconds: number): boolean {
+  return !isNew && knownForSeconds >= seconds && networks1h <= NETWORKS_OF_ONE;
+}
+
+const HOUR_SECONDS = 3_600;
+const NETWORKS_OF_ONE = 3;
 
 /** Names each field. Measured: a spread, and an object for the key of each device, took 1 of 7.3 µs an event. */
 function deviceOf(

@@ -2,30 +2,38 @@ import type { AccountLogins, AddressStrangers, NetworkColdLogins, NetworkSignups
 import type { EntityHistory, HistoryEvent } from '../risk/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import { FirstTouches, touchRecordsFor } from './first-touch.ts';
-import { mix, SALT_COLD_NETWORK, SALT_LOGINS, SALT_SIGNUPS_OF_NETWORK, SALT_STRANGERS } from './keys.ts';
-import { KIND_BUSY, KIND_HOUR_SET, KIND_OUTCOMES } from './layout.ts';
+import {
+  mix,
+  SALT_COLD_NETWORK,
+  SALT_LOGINS,
+  SALT_NETWORK_PEOPLE,
+  SALT_RETURNING,
+  SALT_SIGNUPS_OF_NETWORK,
+  SALT_STRANGERS,
+} from './keys.ts';
+import { KIND_BUSY, KIND_HOUR_SET, KIND_OUTCOMES, KIND_SET } from './layout.ts';
 import { LoginShares } from './login-shares.ts';
 import type { OutcomeChange } from './outcome-record.ts';
 import { OutcomeTally } from './outcome-tally.ts';
 import { Ring } from './ring.ts';
 import type { Table } from './table.ts';
-import { HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
+import { SetRecords } from './set-record.ts';
+import { DAY_SET, HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
 
 /**
  * Logins of an account, logins of unknown identities at an address, cold-start logins in a network, and sign-ups in a network. Each subject
  * has a record from its second such login in the window on (`first-touch.ts`): most have none.
  *
  *   account   0 hash   1 unused   2-31 logins, 60 of 1 h; more count as 60
- *   address   0 hash   1 unused   2-14 logins of unknown and of known identities, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
- *   network   0 hash   1 unused   2-12 cold-start logins, or sign-ups, and others, in tenths of 1 h   13-25 addresses of the former, 13 of
- *   1 h
+ *   address   0 hash   1 unused   2-14 logins of unknown identities, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
+ *   network   0 hash   1 unused   2-12 cold-start logins, or sign-ups, in tenths of 1 h   13-25 their addresses, 13 of 1 h
  *             26-31 failed and successful logins, in fifths of 1 h
  *
  * An account that was first seen within the hour gets its record at its next login: its first event is assumed to be a login, and counts as
  * the first one. If an event names several entities, the first known one counts.
  *
- * The first login counts as if it came with the second. Other logins at an address or in a network, and outcomes in a network, count only
- * once its record exists.
+ * The first login counts as if it came with the second. An account that returns counts once, in a set of its own (`set-record.ts`), since
+ * anybody can log in to an own account again and again. Such accounts, and outcomes in a network, count only once the record exists.
  */
 const HOUR_SECONDS = 3_600;
 const HOUR_MS = 1_000 * HOUR_SECONDS;
@@ -39,6 +47,8 @@ export class LoginCrowds {
   readonly #cold: OutcomeTally;
   readonly #outcomes: OutcomeTally;
   readonly #hosts: TimedSet;
+  readonly #returning24h: SetRecords;
+  readonly #returning1h: SetRecords;
   readonly #accountCells: FirstTouches;
   readonly #addressCells: FirstTouches;
   readonly #networkCells: FirstTouches;
@@ -52,6 +62,8 @@ export class LoginCrowds {
     this.#cold = new OutcomeTally(table, { at: 2, parts: 10, windowMs: HOUR_MS });
     this.#hosts = new TimedSet(table, { at: 13, words: 13, span: HOUR_SET }, true);
     this.#outcomes = new OutcomeTally(table, { at: 26, parts: 5, windowMs: HOUR_MS });
+    this.#returning24h = new SetRecords(table, KIND_SET, DAY_SET);
+    this.#returning1h = new SetRecords(table, KIND_HOUR_SET, HOUR_SET);
     this.#accountCells = new FirstTouches(table, 0, HOUR_MS);
     this.#addressCells = new FirstTouches(table, 1, DAY_MS);
     this.#networkCells = new FirstTouches(table, 2, HOUR_MS);
@@ -74,7 +86,7 @@ export class LoginCrowds {
     return logins1h > 1 ? { name: entity.name, logins1h } : null;
   }
 
-  address(keys: EventKeys, isStranger: boolean, nowMs: number): AddressStrangers | null {
+  address(keys: EventKeys, isStranger: boolean, returns: boolean, nowMs: number): AddressStrangers | null {
     const table = this.#table;
     const { hostLow, hostHigh } = keys;
     const low = mix(hostLow, hostHigh, SALT_STRANGERS);
@@ -93,13 +105,14 @@ export class LoginCrowds {
     if (record === 0) return null;
     const isNew = table.isNew;
     this.#strangers.read(record, nowMs, table.restSeconds);
-    for (let n = isNew ? 0 : 1; n < 2; n++) this.#strangers.change(record, nowMs, nowMs, isStranger, 1);
+    if (isStranger) for (let n = isNew ? 0 : 1; n < 2; n++) this.#strangers.change(record, nowMs, nowMs, true, 1);
     this.#strangers.read(record, nowMs, 0);
-    const { good, bad } = this.#strangers;
-    return { logins24h: good + bad, strangers24h: bad, usualShare: this.#shares.strangers };
+    const { bad } = this.#strangers;
+    const returning = this.#returning(this.#returning24h, low, high, SALT_RETURNING, keys, returns, nowMs);
+    return { logins24h: returning + bad, strangers24h: bad, usualShare: this.#shares.strangers };
   }
 
-  network(keys: EventKeys, isCold: boolean, nowMs: number): NetworkColdLogins | null {
+  network(keys: EventKeys, isCold: boolean, returns: boolean, nowMs: number): NetworkColdLogins | null {
     const { site, hostHigh, populationLow } = keys;
     const low = coldNetworkLow(site, populationLow);
     const high = coldNetworkHigh(site, populationLow);
@@ -108,9 +121,10 @@ export class LoginCrowds {
     if (record === 0) return null;
     this.#outcomes.read(record, nowMs, this.#table.restSeconds);
     const addresses1h = this.#countIn(record, hostHigh, isCold, nowMs);
-    const { good, bad } = this.#cold;
+    const { bad: cold1h } = this.#cold;
     const { good: succeeded1h, bad: failed1h } = this.#outcomes;
-    return { logins1h: good + bad, cold1h: bad, addresses1h, failed1h, succeeded1h, usualShare: this.#shares.cold };
+    const returning = this.#returning(this.#returning1h, low, high, SALT_NETWORK_PEOPLE, keys, returns, nowMs);
+    return { logins1h: returning + cold1h, cold1h, addresses1h, failed1h, succeeded1h, usualShare: this.#shares.cold };
   }
 
   /** Counts a login's outcome in its network, if the network has a record. */
@@ -143,12 +157,28 @@ export class LoginCrowds {
   #countIn(record: number, hostHigh: number, counts: boolean, nowMs: number): number {
     const { isNew, restSeconds } = this.#table;
     this.#cold.read(record, nowMs, restSeconds);
-    for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, counts, 1);
+    if (counts) for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, true, 1);
     const addresses = counts
       ? this.#hosts.see(record, memberOf(hostHigh), nowMs, restSeconds)
       : this.#hosts.count(record, nowMs, restSeconds);
     this.#cold.read(record, nowMs, 0);
     return addresses;
+  }
+
+  /** Counts the event's account among those that return to the subject, if it does, and returns their number. */
+  #returning(
+    set: SetRecords,
+    low: number,
+    high: number,
+    salt: number,
+    { entityHigh, account }: EventKeys,
+    returns: boolean,
+    nowMs: number,
+  ): number {
+    const [ownLow, ownHigh] = [mix(low, high, salt), mix(high, low, salt)];
+    return returns
+      ? set.see(ownLow, ownHigh, memberOf(entityHigh[account] ?? 0), nowMs)
+      : set.count(ownLow, ownHigh, nowMs);
   }
 
   #loginsOf(keys: EventKeys, n: number, isFresh: boolean, nowMs: number): number {

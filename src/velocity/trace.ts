@@ -10,9 +10,9 @@ import { positionOf } from './places.ts';
  * Stored beside the decision of a login, payment or checkout, so that the velocity store finds its subjects again when its outcome is
  * reported: keyed hashes, and what the event added. Words of 4 bytes, little-endian like all supported machines.
  *
- *   0 version << 28 | entities << 16 | agent << 8 | attributes << 2 | 2 has a location | 1 login   1-2 session   3-4 address, 5 site; 0
- *   without   6 device << 16 | like the account << 15 | accuracy << 10 | country; 0 without   7 position of the location
- *   8 location of the context << 16 | exact agent
+ *   0 version << 28 | index of the account << 24 | entities << 16 | agent << 8 | attributes << 2 | 2 has a location | 1 login
+ *   1-2 session   3-4 address, 5 site; 0 without   6 device << 16 | like the account << 15 | accuracy << 10 | country; 0 without
+ *   7 position of the location   8 location of the context << 16 | exact agent
  *   then two words an entity: its hash
  *   then two bytes an entity: what was added, and what was there
  *
@@ -22,6 +22,8 @@ import { positionOf } from './places.ts';
 const VERSION = 2;
 const LOGIN = 1;
 const HAS_PLACE = 2;
+const ACCOUNT_SHIFT = 24;
+const ACCOUNT_MASK = 7;
 const HEAD_WORDS = 9;
 const ENTITY_BYTES = 10;
 const ATTRIBUTES_SHIFT = 2;
@@ -84,6 +86,8 @@ export interface TracedEvent {
   /** 0 without. */
   readonly contextPlace: number;
   readonly entities: readonly TracedEntity[];
+  /** Index of the account among the entities. */
+  readonly account: number;
 }
 
 export interface TracedEntity {
@@ -105,7 +109,8 @@ export class TraceWriter implements Trace {
     const { entities, entityLow, entityHigh } = keys;
     const isLogin = stepOf(event.eventType) === 'login';
     const flags = (isLogin ? LOGIN : 0) | (place === null ? 0 : HAS_PLACE) | (context.attributes << ATTRIBUTES_SHIFT);
-    words[0] = (VERSION << 28) | (entities << 16) | (event.agentHash << 8) | flags;
+    const account = Math.max(0, keys.account) & ACCOUNT_MASK;
+    words[0] = (VERSION << 28) | (account << ACCOUNT_SHIFT) | (entities << 16) | (event.agentHash << 8) | flags;
     words[1] = keys.sessionLow;
     words[2] = keys.sessionHigh;
     const hasNetworks = event.networks !== null;
@@ -133,7 +138,7 @@ export class TraceWriter implements Trace {
 /** Returns null for bytes that were not written by a `TraceWriter` of this version or the one before. */
 export function readTrace(bytes: Uint8Array, occurredAtMs: number): TracedEvent | null {
   const head = bytes.length < 4 * HEAD_WORDS ? 0 : wordOf(bytes, 0);
-  const entities = (head >>> 16) & 0xfff;
+  const entities = (head >>> 16) & 0xff;
   const entityBytes = head >>> 28 === VERSION ? ENTITY_BYTES : ENTITY_BYTES - 1;
   const isKnown = head >>> 28 === VERSION || head >>> 28 === VERSION - 1;
   if (!isKnown || bytes.length !== 4 * HEAD_WORDS + entityBytes * entities) return null;
@@ -160,6 +165,7 @@ export function readTrace(bytes: Uint8Array, occurredAtMs: number): TracedEvent 
     },
     exactAgentHash: placeAndAgent & 0xffff,
     contextPlace: placeAndAgent >>> 16,
+    account: (head >>> ACCOUNT_SHIFT) & ACCOUNT_MASK,
     entities: Array.from({ length: entities }, (_none, n) => ({
       low: wordOf(bytes, HEAD_WORDS + 2 * n),
       high: wordOf(bytes, HEAD_WORDS + 2 * n + 1),

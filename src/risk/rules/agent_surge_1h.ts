@@ -10,7 +10,7 @@ const DAY_SECONDS = 86_400;
  *
  * The usual share is the agent's share among known accounts, so an attack cannot make itself usual, and a new version of a browser becomes
  * usual as people update. Quiet in a customer's first day, while known accounts have fewer than about 50 logins a day, and at an address
- * where over a tenth of the logins are by known accounts.
+ * where over a tenth of the accounts return.
  * Source of numbers and weight: the default rules.
  */
 export const agentSurge1h = withThresholds({
@@ -20,7 +20,7 @@ export const agentSurge1h = withThresholds({
   thresholds: { networks: 10, timesUsual: 8, strangerShare: 0.9 },
   hint: 'many unknown accounts on many networks have exactly the same browser',
   quietedBy:
-    "the customer's first day; under about 50 logins of known people a day; the agent is a usual one; an address where over a tenth of logins are of accounts seen before",
+    "the customer's first day; under about 50 logins of known people a day; the agent is a usual one; an address where over a tenth of the accounts return",
   evaluate({ eventType, history }, _policy, { networks, timesUsual, strangerShare }) {
     const crowd = history?.crowd ?? null;
     const agent = crowd?.agent ?? null;

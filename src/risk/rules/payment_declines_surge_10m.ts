@@ -16,8 +16,7 @@ export const paymentDeclinesSurge10m = withThresholds({
   weights: { default: 0.45 },
   thresholds: { networks: 6, deviations: 4, declineShare: 0.5 },
   hint: 'far more payments are declined than usual, on many networks at once',
-  quietedBy:
-    'the account was seen before, on that network or with that agent; an address where over a tenth of logins are of accounts seen before; no outcomes are reported; 60 % less weight: the session began over 20 s before',
+  quietedBy: 'the account was seen before, on that network or with that agent; no outcomes are reported',
   evaluate({ eventType, history }, _policy, { networks, deviations, declineShare }) {
     const surge = history?.surge ?? null;
     if (history === null || surge === null || !isPayingStep(eventType)) return null;

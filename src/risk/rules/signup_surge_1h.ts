@@ -9,7 +9,7 @@ const DAY_SECONDS = 86_400;
  * at this hour: a farm behind many addresses.
  *
  * Quiet in a customer's first day. Counts networks and not sign-ups, so that a class or an office that signs up together counts once.
- * Weighs 60 % less in a session that began over 20 s before, because a person reads or fills in a form (`surge.ts`).
+ * Weighs 60 % less in a session that began over 20 s before, unless most of the surge are such sessions (`surge.ts`).
  * Source of numbers, formula and weight: the default rules.
  */
 export const signupSurge1h = withThresholds({
@@ -19,7 +19,7 @@ export const signupSurge1h = withThresholds({
   thresholds: { networks: 14, deviations: 4.5 },
   hint: 'far more accounts are opened than usual, from many networks at once',
   quietedBy:
-    "the customer's first day; one address, however many sign up there; 60 % less weight: the session began over 20 s before",
+    "the customer's first day; one address, however many sign up there; 60 % less weight: the session began over 20 s before, unless most of the surge are such sessions",
   evaluate({ eventType, history }, _policy, { networks, deviations }) {
     const crowd = history?.crowd ?? null;
     const surge = crowd?.surge ?? null;
@@ -28,7 +28,7 @@ export const signupSurge1h = withThresholds({
     if (!(deviationsAbove(surge.networks, surge.usual) > deviations)) return null;
     return scaledHit(
       `sign-ups from ${surge.networks} networks in 1 h (${networks} or more; usually ${surge.usual.toFixed(1)})`,
-      scaleByPace(history),
+      scaleByPace(history, { networks, deviations }),
       describePace(history),
     );
   },

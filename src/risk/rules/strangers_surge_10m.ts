@@ -11,11 +11,11 @@ const DAY_SECONDS = 86_400;
  * 9 or more of the customer's networks in 10 min and more than 4.5 deviations above what is usual at this hour: credential stuffing spread
  * over many addresses. An account is unknown if it was never seen.
  *
- * Quiet for known accounts; at an address with two or more logins of unknown accounts in 24 h where these are under 90 % of the logins, as
+ * Quiet for known accounts; at an address with two or more logins of unknown accounts in 24 h where over a tenth of the accounts return, as
  * behind a carrier's gateway; in a customer's first day; and while at most half of the known login outcomes are failures. Counts networks
  * and not logins, so that an office, a class or a call centre behind one address counts once. Excludes checkouts, where visitors from a
  * mail campaign are unknown too.
- * Weighs 60 % less in a session that began over 20 s before, because a person reads or fills in a form (`surge.ts`).
+ * Weighs 60 % less in a session that began over 20 s before, unless most of the surge are such sessions (`surge.ts`).
  * Source of numbers, formula and weight: the default rules; both shares are our own.
  */
 export const strangersSurge10m = withThresholds({
@@ -25,7 +25,7 @@ export const strangersSurge10m = withThresholds({
   thresholds: { networks: 9, deviations: 4.5, badShare: 0.5, strangerShare: 0.9 },
   hint: 'far more unknown accounts log in than usual, from many networks at once',
   quietedBy:
-    "the account was seen before; the customer's first day; one address, however many log in there, and an address where over a tenth of logins are of accounts seen before; most logins with an outcome succeed; 60 % less weight: the session began over 20 s before",
+    "the account was seen before; the customer's first day; one address, however many log in there, and an address where over a tenth of the accounts return; most logins with an outcome succeed; 60 % less weight: the session began over 20 s before, unless most of the surge are such sessions",
   evaluate({ eventType, history }, _policy, { networks, deviations, badShare, strangerShare }) {
     const crowd = history?.crowd ?? null;
     const surge = crowd?.surge ?? null;
@@ -38,7 +38,7 @@ export const strangersSurge10m = withThresholds({
     if (!(deviationsAbove(surge.networks, surge.usual) > deviations)) return null;
     return scaledHit(
       `${eventType === 'login' ? 'logins' : `"${eventType}" events`} of unknown identities, from ${surge.networks} networks in 10 min (${networks} or more; usually ${surge.usual.toFixed(1)})`,
-      scaleByPace(history),
+      scaleByPace(history, { networks, deviations }),
       describePace(history),
     );
   },

@@ -1,4 +1,4 @@
-import { describeSuccesses, scaleBySuccesses } from './support/address-outcomes.ts';
+import { describeSuccesses, scaleByLogins } from './support/address-outcomes.ts';
 import { scaledHit, withThresholds } from './rule.ts';
 
 /** Source: the default rules. */
@@ -24,6 +24,6 @@ export const velocityIpEntities1h = withThresholds({
     if (ip === null || !ACCOUNT_STEPS.has(eventType)) return null;
     if (!(ip.coldEntities1h > entities) || !(ip.coldShare1h >= coldShare)) return null;
     const evidence = `${ip.coldEntities1h} cold entities from the address in 1 h (over ${entities})`;
-    return scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip));
+    return scaledHit(evidence, scaleByLogins(ip), describeSuccesses(ip));
   },
 });

@@ -1,4 +1,4 @@
-import { describeSuccesses, scaleBySuccesses } from './support/address-outcomes.ts';
+import { describeSuccesses, scaleByLogins } from './support/address-outcomes.ts';
 import { scaledHit, withThresholds } from './rule.ts';
 
 /**
@@ -22,6 +22,6 @@ export const velocityIpLogins10m = withThresholds({
     if (ip === null || eventType !== 'login') return null;
     if (!(ip.coldLogins10m > logins) || !(ip.coldShare10m >= coldShare)) return null;
     const evidence = `${ip.coldLogins10m} cold logins from the address in 10 min (over ${logins})`;
-    return scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip));
+    return scaledHit(evidence, scaleByLogins(ip), describeSuccesses(ip));
   },
 });

@@ -319,7 +319,7 @@ async function decide(velocity: VelocitySubject, fields: Partial<HistoryEvent> =
 const logins = (facts: HistoryFacts): readonly unknown[] => [
   entityOf(facts).loginsFailed1h,
   facts.ip?.loginsFailed24h,
-  facts.ip?.loginsSucceeded24h,
+  facts.ip?.accountsSucceeded24h,
 ];
 
 function testOutcomes(open: Open): void {

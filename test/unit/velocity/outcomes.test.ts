@@ -37,7 +37,7 @@ function entityOf({ entities }: HistoryFacts) {
 const failures = (facts: HistoryFacts): readonly unknown[] => [
   entityOf(facts).loginsFailed1h,
   facts.ip?.loginsFailed24h,
-  facts.ip?.loginsSucceeded24h,
+  facts.ip?.accountsSucceeded24h,
 ];
 
 describe('outcomes of logins', () => {

@@ -1,3 +1,4 @@
+import { SLOW_MS } from '../../crowds.ts';
 import type { HistoryFacts, SurgeHistory } from '../../history.ts';
 
 /** Returns how far a number is above the usual one, in standard deviations of the latter. Source: the default rules. */
@@ -23,13 +24,25 @@ export function describeSurge({ networks10m, usual, badShare10m }: SurgeHistory,
   return `${what} on ${networks10m} networks in 10 min (${from} or more; usually ${usual.toFixed(1)}), ${share} % of all`;
 }
 
-/** Choice: a person takes longer to read a page or fill in a form; tools that request a page first wait for under 10 s. */
-const BY_HAND_MS = 20_000;
 const BY_HAND_SCALE = 0.4;
 
-/** Returns the factor for the weights of rules about crowds of unknown accounts: 0.4 in a session that began over 20 s ago, else 1. */
-export function scaleByPace({ session }: HistoryFacts): number {
-  return session.ageMs > BY_HAND_MS ? BY_HAND_SCALE : 1;
+interface SurgeThresholds {
+  readonly networks: number;
+  readonly deviations: number;
+}
+
+/**
+ * Returns the factor for the weights of rules about crowds of unknown accounts: 0.4 in a session that began over 20 s ago, because a person
+ * reads a page or fills in a form, else 1. Waiting costs a program nothing, so this ends where most of the surge are such sessions and they
+ * alone are one.
+ */
+export function scaleByPace({ session, crowd }: HistoryFacts, { networks, deviations }: SurgeThresholds): number {
+  if (!(session.ageMs > SLOW_MS)) return 1;
+  const surge = crowd?.surge ?? null;
+  if (surge === null) return BY_HAND_SCALE;
+  const { slowNetworks, usual } = surge;
+  const isMost = 2 * slowNetworks > surge.networks;
+  return isMost && slowNetworks >= networks && deviationsAbove(slowNetworks, usual) > deviations ? 1 : BY_HAND_SCALE;
 }
 
 export function describePace({ session }: HistoryFacts): string {

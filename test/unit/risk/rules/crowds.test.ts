@@ -41,7 +41,7 @@ describe.each([
   ['signup_surge_1h', 'signup', 14, 'sign-ups from 14 networks in 1 h (14 or more; usually 0.0)'],
 ])('%s', (code, eventType, least, evidence) => {
   const seen = (networks: number, usual = 0, customerAgeSeconds = 8 * DAY) =>
-    find(code, eventType, crowd({ surge: { networks, usual }, customerAgeSeconds }));
+    find(code, eventType, crowd({ surge: { networks, slowNetworks: 0, usual }, customerAgeSeconds }));
 
   it('The surge rule fires from its number of networks on, and its evidence has the usual number', () => {
     expect(seen(least - 1)).toBeNull();
@@ -57,12 +57,15 @@ describe.each([
   it('The surge rule is quiet in the first day of a customer and on other events', () => {
     expect(seen(least, 0, DAY - 1)).toBeNull();
     expect(seen(least, 0, DAY)).not.toBeNull();
-    expect(typesOf(code, crowd({ surge: { networks: 50, usual: 0 } }))).toEqual([eventType]);
+    expect(typesOf(code, crowd({ surge: { networks: 50, slowNetworks: 0, usual: 0 } }))).toEqual([eventType]);
   });
 });
 
 describe('crowds of unknown accounts', () => {
-  const stuffing = { surge: { networks: 50, usual: 0 }, agent: { networks1h: 12, share: 0.9, usualShare: 0.01 } };
+  const stuffing = {
+    surge: { networks: 50, slowNetworks: 0, usual: 0 },
+    agent: { networks1h: 12, share: 0.9, usualShare: 0.01 },
+  };
   const at = (code: string, strangers24h: number) =>
     find(code, 'login', crowd({ ...stuffing, address: { logins24h: 100, strangers24h, usualShare: 0.1 } }));
 
@@ -111,12 +114,12 @@ describe('sign-ups of a network', () => {
 });
 
 describe('rules about crowds of unknown accounts', () => {
-  const seen = (code: string, eventType: string, ageMs: number) =>
+  const seen = (code: string, eventType: string, ageMs: number, slowNetworks = 0) =>
     find(
       code,
       eventType,
       crowd(
-        { surge: { networks: 50, usual: 0 } },
+        { surge: { networks: 50, slowNetworks, usual: 0 } },
         { session: { ageMs }, entities: [{ isNew: true }], surge: { networks10m: 50, usual: 0, badShare10m: 1 } },
       ),
     );
@@ -125,11 +128,16 @@ describe('rules about crowds of unknown accounts', () => {
     ['strangers_surge_10m', 'login'],
     ['login_failures_surge_10m', 'login'],
     ['signup_surge_1h', 'signup'],
-  ])('%s weighs 60 %% less in a session that began over 20 s before', (code, eventType) => {
-    expect(seen(code, eventType, 20_000)?.weight).toBe(0.5);
-    expect(seen(code, eventType, 20_001)?.weight).toBe(0.2);
-    expect(seen(code, eventType, 33_000)?.evidence).toContain('; its session began 33 s before');
-  });
+  ])(
+    '%s weighs 60 %% less in a session that began over 20 s before, unless most of the surge are such sessions',
+    (code, eventType) => {
+      expect(seen(code, eventType, 20_000)?.weight).toBe(0.5);
+      expect(seen(code, eventType, 20_001)?.weight).toBe(0.2);
+      expect(seen(code, eventType, 33_000)?.evidence).toContain('; its session began 33 s before');
+      expect(seen(code, eventType, 33_000, 25)?.weight).toBe(0.2);
+      expect(seen(code, eventType, 33_000, 26)?.weight).toBe(0.5);
+    },
+  );
 });
 
 describe('agent_surge_1h', () => {
@@ -224,23 +232,23 @@ describe('strangers_ip_24h', () => {
     more: Parameters<typeof history>[0] = { entities: [{ isNew: true }] },
   ) => find('strangers_ip_24h', 'login', crowd({ address: { strangers24h, logins24h, usualShare } }, more));
 
-  it('strangers_ip_24h fires over 15 logins of unknown accounts that are nine tenths of the logins', () => {
-    expect(seen(15, 15)).toBeNull();
-    expect(seen(16, 16)).toMatchObject({ weight: 0.5 });
-    expect(seen(18, 20)).not.toBeNull();
-    expect(seen(18, 21)).toBeNull();
+  it('strangers_ip_24h fires over 24 logins of unknown accounts that are nine tenths of the logins', () => {
+    expect(seen(24, 24)).toBeNull();
+    expect(seen(25, 25)).toMatchObject({ weight: 0.5 });
+    expect(seen(27, 30)).not.toBeNull();
+    expect(seen(27, 31)).toBeNull();
   });
 
   it("strangers_ip_24h compares with the customer's usual share of unknown accounts", () => {
-    // 16 of 16 are 3.0 deviations above a share of 0.47, 100 of 100 are 3.5 above 0.7; a share of 1 is that of the first day.
-    expect(seen(16, 16, 0.5)).toBeNull();
+    // 25 of 25 are 2.9 deviations above a share of 0.55, 100 of 100 are 3.5 above 0.7; a share of 1 is that of the first day.
+    expect(seen(25, 25, 0.55)).toBeNull();
     expect(seen(100, 100, 0.7)).not.toBeNull();
     expect(seen(1_000, 1_000, 1)).toBeNull();
   });
 
   it('strangers_ip_24h is quiet for accounts that were on the network before, and weighs less if logins succeed', () => {
     expect(seen(100, 100, 0.1, { entities: [{}] })).toBeNull();
-    const ip = { loginsSucceeded24h: 9 };
+    const ip = { accountsSucceeded24h: 9, knownAccountsSucceeded24h: 9 };
     expect(seen(100, 100, 0.1, { entities: [{ isNew: true }], ip })?.weight).toBe(0.2);
   });
 });

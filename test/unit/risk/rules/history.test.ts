@@ -93,7 +93,7 @@ const COUNTING: Readonly<Record<string, Counting>> = {
     on: ['login'],
     history: (loginsFailed24h) =>
       history({
-        ip: { loginsFailed24h },
+        ip: { loginsFailed24h, accountsFailing24h: 3 },
         entities: [{ networkIsNew: true }],
         crowd: { address: { logins24h: loginsFailed24h, strangers24h: 3, usualShare: 0.2 } },
       }),

@@ -86,6 +86,7 @@ describe('login_failures_elsewhere_1h', () => {
 });
 
 describe('login_failures_ip_24h', () => {
+  const failing = { loginsFailed24h: 12, accountsFailing24h: 3 };
   const at = (ip: Partial<IpHistory>, entity: Partial<EntityHistory> = { networkIsNew: true }, strangers24h = 3) =>
     weightOf(
       'login_failures_ip_24h',
@@ -93,21 +94,30 @@ describe('login_failures_ip_24h', () => {
       history({ ip, entities: [entity], crowd: { address: { logins24h: 12, strangers24h, usualShare: 0.2 } } }),
     );
 
-  it('login_failures_ip_24h requires over four failures for each success', () => {
-    expect(at({ loginsFailed24h: 12, loginsSucceeded24h: 2 })).toBe(0.55);
-    expect(at({ loginsFailed24h: 12, loginsSucceeded24h: 3 })).toBeNull();
+  it('login_failures_ip_24h requires over four failures for each account that succeeded, and one that did not', () => {
+    expect(at({ ...failing, accountsSucceeded24h: 2 })).toBe(0.55);
+    expect(at({ ...failing, accountsSucceeded24h: 3 })).toBeNull();
+    expect(at({ ...failing, accountsFailing24h: 1 })).toBe(0.55);
+    expect(at({ ...failing, accountsFailing24h: 0 })).toBeNull();
+  });
+
+  it('login_failures_ip_24h also fires if over 8 accounts fail, however often others succeed, until as many known ones do', () => {
+    const few = { loginsFailed24h: 9, accountsSucceeded24h: 20 };
+    expect(at({ ...few, accountsFailing24h: 8 })).toBeNull();
+    expect(at({ ...few, accountsFailing24h: 9 })).toBe(0.55);
+    expect(at({ ...few, accountsFailing24h: 9, knownAccountsSucceeded24h: 8 })).toBe(0.55);
+    expect(at({ ...few, accountsFailing24h: 9, knownAccountsSucceeded24h: 9 })).toBeNull();
+    expect(at({ ...few, accountsFailing24h: 9, accountsSucceeded24h: 35 })).toBe(0.55);
+    expect(at({ ...few, accountsFailing24h: 9, accountsSucceeded24h: 36 })).toBeNull();
   });
 
   it('login_failures_ip_24h is quiet for accounts that were on the network before', () => {
-    expect(at({ loginsFailed24h: 12 }, {})).toBeNull();
+    expect(at(failing, {})).toBeNull();
   });
 
   it('login_failures_ip_24h is quiet for a forgotten password: one account that fails again, and no unknown ones', () => {
-    const again = { isNew: true, networkIsNew: true, knownForSeconds: 3_601 };
-    expect(at({ loginsFailed24h: 12 }, again)).toBeNull();
-    expect(at({ loginsFailed24h: 12 }, { ...again, knownForSeconds: 3_600 })).toBe(0.55);
-    expect(at({ loginsFailed24h: 12 }, { networkIsNew: true }, 2)).toBeNull();
-    expect(at({ loginsFailed24h: 12 }, { networkIsNew: true, loginsFailed1h: 4 })).toBeNull();
+    expect(at(failing, { networkIsNew: true }, 2)).toBeNull();
+    expect(at(failing, { networkIsNew: true, loginsFailed1h: 4 })).toBeNull();
   });
 });
 
@@ -162,14 +172,17 @@ describe('payment_declines_actor_1h', () => {
 
 describe('rules that outcomes quiet', () => {
   it("velocity_ip_signups_24h weighs 60 % less at a shop's tablet, where customers log in", () => {
-    const at = (loginsSucceeded24h: number) =>
+    const at = (accountsSucceeded24h: number) =>
       weightOf(
         'velocity_ip_signups_24h',
         'signup',
-        history({ ip: { signups24h: 7, loginsSucceeded24h }, session: { ageMs: 0 } }),
+        history({
+          ip: { signups24h: 7, accountsSucceeded24h, knownAccountsSucceeded24h: 5 },
+          session: { ageMs: 0 },
+        }),
       );
-    expect(at(2)).toBe(0.6);
-    expect(at(3)).toBe(0.24);
+    expect(at(8)).toBe(0.6);
+    expect(at(9)).toBe(0.24);
   });
 
   const cold = { coldLogins10m: 20, coldEntities1h: 20, coldShare10m: 1, coldShare1h: 1 };
@@ -180,10 +193,12 @@ describe('rules that outcomes quiet', () => {
   ])('%s weighs 60 %% less if logins at the address succeed', (code, usual, quiet) => {
     const at = (ip: Partial<IpHistory>) => weightOf(code, 'login', history({ ip: { ...cold, ...ip } }));
     expect(at({})).toBe(usual);
-    expect(at({ loginsSucceeded24h: 2 })).toBe(usual);
-    expect(at({ loginsSucceeded24h: 3 })).toBe(quiet);
-    expect(at({ loginsSucceeded24h: 10, loginsFailed24h: 9 })).toBe(quiet);
-    expect(at({ loginsSucceeded24h: 10, loginsFailed24h: 10 })).toBe(usual);
+    expect(at({ knownAccountsSucceeded24h: 2 })).toBe(usual);
+    expect(at({ knownAccountsSucceeded24h: 3 })).toBe(quiet);
+    expect(at({ knownAccountsSucceeded24h: 10, accountsFailing24h: 9 })).toBe(quiet);
+    expect(at({ knownAccountsSucceeded24h: 10, accountsFailing24h: 10 })).toBe(usual);
+    expect(at({ accountsSucceeded24h: 12, accountsFailing24h: 3 })).toBe(quiet);
+    expect(at({ accountsSucceeded24h: 12, accountsFailing24h: 4 })).toBe(usual);
   });
 
   it('velocity_session_payments_1h weighs half if the payments succeeded', () => {
@@ -194,6 +209,27 @@ describe('rules that outcomes quiet', () => {
     expect(paid({ payments1h: 5, paid1h: 1 })).toBe(0.5);
     expect(paid({ payments1h: 5, paid1h: 3, declined1h: 1 })).toBe(0.25);
     expect(paid({ payments1h: 5, paid1h: 3, declined1h: 2 })).toBe(0.5);
+  });
+
+  it('A buyer of many gifts, with at most two cards of an account that has been known for a week, is not challenged up to 19 payments', () => {
+    const bought = (payments1h: number, entity: Partial<EntityHistory> = {}, ofActor24h = 1) => {
+      const given = history({
+        session: { payments1h },
+        entities: [{ payments1h, knownForSeconds: 7 * 86_400, ...entity }],
+        values: { name: 'card', actor: 'session', ofActor24h, ofBrowser24h: 0, ofAddress24h: 1 },
+      });
+      return ['velocity_session_payments_1h', 'velocity_entity_payments_1h'].map((code) =>
+        weightOf(code, 'payment', given),
+      );
+    };
+    expect(bought(10)).toEqual([0.25, null]);
+    expect(bought(19)).toEqual([0.25, null]);
+    expect(bought(20)).toEqual([0.5, 0.55]);
+    expect(bought(12, { knownForSeconds: 7 * 86_400 - 1 })).toEqual([0.5, 0.55]);
+    expect(bought(12, {}, 2)).toEqual([0.25, null]);
+    expect(bought(12, {}, 3)).toEqual([0.5, 0.55]);
+    // The session pays for other accounts as well.
+    expect(bought(12, { payments1h: 11 })).toEqual([0.5, 0.55]);
   });
 
   it('velocity_session_payments_1h weighs half with at most two cards, up to 9 payments', () => {
