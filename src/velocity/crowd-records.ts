@@ -12,7 +12,7 @@ import type { Table } from './table.ts';
 /** An event of a customer's crowd. */
 export interface CrowdMember {
   readonly isCold: boolean;
-  /** The account has been known for a day and comes from a network that it knows, and from few others. */
+  /** The account has been known for 12 h and comes from a network that it knows, and from few others. */
   readonly returns: boolean;
   /** Age of the session. */
   readonly ageMs: number;

@@ -9,12 +9,7 @@ import type {
 import type { OutcomeMemory, SettledEvent, Velocity } from '../ports/velocity.ts';
 import { isContextAsked } from '../risk/context-steps.ts';
 import { effectOf, type Outcome, type Step, stepOf, teachingOf, TEACHES_NOTHING } from '../risk/event-outcome.ts';
-import {
-  BROWSER_NETWORKS_24H_MAX,
-  VELOCITY_ENTITIES_MAX,
-  VELOCITY_FAMILIAR_SECONDS,
-  VELOCITY_SETTLED_SECONDS,
-} from '../kernel/limits.ts';
+import { BROWSER_NETWORKS_24H_MAX, VELOCITY_ENTITIES_MAX, VELOCITY_SETTLED_SECONDS } from '../kernel/limits.ts';
 import type { AccountChange } from './account-days.ts';
 import { AddressRecords } from './address-record.ts';
 import { ContextRecords, type TeachingChange } from './context-record.ts';
@@ -190,7 +185,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       if (n !== keys.account) continue;
       const { knewNetwork } = this.#entities;
       settled = isSettled(entity);
-      returns = knewNetwork && isBack(entity, VELOCITY_FAMILIAR_SECONDS);
+      returns = knewNetwork && isBack(entity, EARLIER_DAY_SECONDS);
       belongs = settled || (knewNetwork && isBack(entity, HOUR_SECONDS));
       if (outcome?.isLogin === true) counted = this.#countAccount(keys, n, outcome);
       if (!isContextAsked(event.eventType) && session?.leftItsOrigin !== true && isQuiet(entity)) continue;
@@ -288,6 +283,8 @@ function isBack({ isNew, knownForSeconds, networks1h }: EntityHistory, seconds: 
 }
 
 const HOUR_SECONDS = 3_600;
+/** Choice: who came in the evening and comes again in the morning came on an earlier day. */
+const EARLIER_DAY_SECONDS = 12 * HOUR_SECONDS;
 const NETWORKS_OF_ONE = 3;
 
 /** Names each field. Measured: a spread, and an object for the key of each device, took 1 of 7.3 µs an event. */
