@@ -80,7 +80,9 @@ type CreateOp = Extract<JobOp, { readonly kind: 'create' }>;
 type PackedOp = Exclude<JobOp, CreateOp> | (Omit<CreateOp, 'steps'> & { readonly steps: PackedSteps });
 
 /** Version of the entries. Raise it when the fields of an op or the kinds of ops change, or what nodes make of them. */
-export const JOB_LOG_FORMAT = 1;
+export const JOB_LOG_FORMAT = 2;
+/** Oldest version that this build reads: it differs in that no step is marked as a list. */
+const JOB_LOG_FORMAT_MIN = 1;
 
 export function encodeOp({ node, run, serial, nowMs }: OpOrigin, op: JobOp): Buffer {
   const packed = op.kind === 'create' ? { ...op, steps: packSteps(op.steps, wholeOf(op.steps.rowBytes)) } : op;
@@ -95,7 +97,8 @@ export type DecodedOp =
 /** Decodes bytes that `encodeOp` wrote, which the encryption of the log guarantees. */
 export function decodeOp(bytes: Buffer): DecodedOp {
   const [format, node, run, serial, nowMs, packed] = unpack(bytes);
-  if (format !== JOB_LOG_FORMAT) return { kind: 'unknown', format: Number(format) };
+  if (Number(format) < JOB_LOG_FORMAT_MIN || Number(format) > JOB_LOG_FORMAT)
+    return { kind: 'unknown', format: Number(format) };
   const origin = { node: String(node), run: String(run), serial: Number(serial), nowMs: Number(nowMs) };
   const op = packed as PackedOp;
   return { kind: 'op', origin, op: op.kind === 'create' ? { ...op, steps: unpackSteps(op.steps) } : op };

@@ -203,6 +203,7 @@ function replicatedJobs(parts: ReplicatedStoreParts): ExtractionJobs {
       return jobs.endedBytes;
     },
     recount: () => jobs.recount(),
+    boundEnded: (bytesMax) => jobs.boundEnded(bytesMax),
     boundRecords: (recordsMax) => jobs.boundRecords(recordsMax),
     recordsMaxOf: (job) => jobs.recordsMaxOf(job),
     find: (customer, id) => jobs.find(customer, id),

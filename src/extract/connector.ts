@@ -78,6 +78,12 @@ export interface Step {
   /** Steps of a job with the same key are duplicates. A crawl therefore uses the URL as the key, and a page chain its page. */
   readonly key: string;
   readonly state: JsonObject;
+  /**
+   * Set if the step reads a list of further pages or lists. Such a step runs when no page of the job waits, the last one found first, so
+   * that lists are read as their pages are needed, and a list within a list before the rest of the outer one. A step that finds several
+   * therefore returns them in reverse order.
+   */
+  readonly isList?: true;
 }
 
 /** How much the job still wants, so that a step requests no larger page than necessary. */
@@ -91,7 +97,7 @@ export interface Wanted {
 
 export interface StepResult {
   readonly records: readonly FoundRecord[];
-  /** Further steps, in the order in which to run them. */
+  /** Further steps, in the order in which to run them; lists in reverse order (`Step.isList`). */
   readonly next: readonly Step[];
   /** The total that the source announces; null if it announces none. */
   readonly total: number | null;

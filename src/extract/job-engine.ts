@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises';
 import { unreachable } from '../kernel/brand.ts';
 import type { Job } from '../state/extractions/job-row.ts';
 import type { JobNews, LiveNode, SharedJobs } from '../state/shared-jobs.ts';
@@ -12,6 +11,7 @@ import type { ListeningAddress } from '../egress/public-address.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import type { StoredJob } from '../state/extraction-table.ts';
 import { carriesRest, type Connector } from './connector.ts';
+import { DiskShare, diskRoomOf } from './disk-share.ts';
 import { JobControl } from './job-control.ts';
 import { JobReading } from './job-reading.ts';
 import type { DeliveryLog, ResultDeliveries } from './sinks/result-deliveries.ts';
@@ -81,8 +81,6 @@ const TICK_MS = 500;
 /** Choice: expired data is removed within seconds. */
 const JANITOR_MS = 2_000;
 const DISK_MS = 5_000;
-/** Choice: the same as for the log of decisions. With less free space, nothing is fetched. */
-const DISK_FREE_BYTES_MIN = 512 * 1_048_576;
 
 /** Jobs and their records use real time, even if the service runs on the virtual clock. */
 const nowMs = (): number => Date.now();
@@ -140,6 +138,7 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
   // This thread's own commits are visible to its next read.
   const reads = new JobReading({ store, encryptionKey, nowMs, waitingUntilMs, refresh: () => {} });
   const janitor = new Janitor({ store, nowMs, yieldToEventLoop, onStoreFault });
+  const disk = new DiskShare({ store, scheduler, log, measure: () => diskRoomOf(parts.dataDir) });
 
   /** Follows what other nodes do with the jobs of this one, and takes over theirs. */
   const hear = (news: JobNews): void => {
@@ -221,14 +220,14 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
           onStoreFault,
         });
       }
-      await lookAtDisk(parts, scheduler);
+      await disk.look();
       if (deliveries !== null) addPending(deliveries, store);
       scheduler.resume();
       shared?.onNews(hear);
       timers.push(
         setInterval(() => scheduler.tick(), TICK_MS),
         setInterval(() => void janitor.run(), JANITOR_MS),
-        setInterval(() => void lookAtDisk(parts, scheduler), DISK_MS),
+        setInterval(() => void disk.look(), DISK_MS),
       );
     },
     listens(addresses) {
@@ -248,18 +247,6 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
       await shared?.close();
     },
   };
-}
-
-async function lookAtDisk({ dataDir, log }: JobEngineParts, scheduler: Scheduler): Promise<void> {
-  const isFull = await statfs(dataDir).then(
-    ({ bavail, bsize }) => bavail * bsize < DISK_FREE_BYTES_MIN,
-    () => false,
-  );
-  if (isFull === scheduler.isPaused) return;
-  scheduler.isPaused = isFull;
-  if (isFull) log.error({ bytes_min: DISK_FREE_BYTES_MIN }, 'the disk is nearly full; extraction is paused');
-  else log.info({}, 'the disk has room again; extraction continues');
-  scheduler.pump();
 }
 
 /** Logs one line for each ended job. */

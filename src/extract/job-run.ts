@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { FairEntry } from '../kernel/fair-queue.ts';
 import { SlotMap } from '../kernel/slot-map.ts';
 import type { ExtractionState } from '../work/extraction-state.ts';
-import type { OpenStep } from '../state/extractions/step-table.ts';
+import type { ExtractionSteps, OpenStep } from '../state/extractions/step-table.ts';
 import type { Job } from '../state/extractions/job-row.ts';
 import { Postponed } from './postponed.ts';
 
@@ -27,6 +27,9 @@ const STEPS_READ = 32;
  * other jobs.
  */
 const WAITING_MAX = 2;
+
+/** Choice: maximum number of lists of one job that are read at once, as each may yield thousands of pages. A domain grants as many. */
+const LISTS_ACTIVE_MAX = 2;
 
 const NONE: readonly number[] = [];
 
@@ -54,7 +57,12 @@ export class JobRun {
   #later: { readonly atMs: number; readonly step: OpenStep }[] = [];
   #read: OpenStep[] = [];
   #nextStep = 0;
-  #isExhausted = false;
+  /** Whether the store may have pages that were not read. */
+  #hasPages = true;
+  /** Whether the store may have lists that are not in `#lists`. */
+  #hasLists = true;
+  /** Lists that were taken and whose results are not stored yet. */
+  readonly #lists = new Set<number>();
 
   constructor(job: Job, state: ExtractionState, recordsMax: number) {
     this.job = job;
@@ -67,10 +75,18 @@ export class JobRun {
     return this.job.collect.mode === 'all' ? Infinity : Math.max(1, this.#recordsMax - this.state.collected);
   }
 
+  /** Disk space of its records and steps. */
+  get bytes(): number {
+    return this.state.recordBytes + this.state.stepBytes;
+  }
+
   /** Sets the state after a commit. */
   update(state: ExtractionState): void {
+    if (state.nextStep > this.state.nextStep) {
+      this.#hasPages = true;
+      this.#hasLists = true;
+    }
     this.state = state;
-    if (state.nextStep > this.#nextStep) this.#isExhausted = false;
   }
 
   /** Returns whether another step may start. No more steps run at once than records are wanted, because each may well yield one. */
@@ -95,19 +111,32 @@ export class JobRun {
   }
 
   #hasSteps(): boolean {
-    return this.#again.length > 0 || this.#read.length > 0 || !this.#isExhausted;
+    const mayHaveList = this.#hasLists && this.#lists.size < LISTS_ACTIVE_MAX;
+    return this.#again.length > 0 || this.#read.length > 0 || this.#hasPages || mayHaveList;
   }
 
-  /** Returns the next unassigned step; null if there is none at the moment. */
-  takeStep(from: (step: number, limit: number) => readonly OpenStep[]): OpenStep | null {
+  /** Returns the next unassigned step, a list only if no page waits; null if there is none at the moment. */
+  takeStep(steps: ExtractionSteps): OpenStep | null {
     const again = this.#again.shift();
     if (again !== undefined) return again;
-    if (this.#read.length === 0) {
-      this.#read = [...from(this.#nextStep, STEPS_READ)];
+    const { number } = this.job;
+    if (this.#read.length === 0 && this.#hasPages) {
+      this.#read = [...steps.from(number, this.#nextStep, STEPS_READ)];
       this.#nextStep = (this.#read.at(-1)?.step ?? this.#nextStep - 1) + 1;
-      this.#isExhausted = this.#read.length < STEPS_READ;
+      this.#hasPages = this.#read.length === STEPS_READ;
     }
-    return this.#read.shift() ?? null;
+    const page = this.#read.shift();
+    if (page !== undefined) return page;
+    if (this.#lists.size >= LISTS_ACTIVE_MAX) return null;
+    const list = steps.lists(number, this.#lists.size + 1).find(({ step }) => !this.#lists.has(step));
+    this.#hasLists = list !== undefined;
+    if (list !== undefined) this.#lists.add(list.step);
+    return list ?? null;
+  }
+
+  /** Records that the store no longer has the step. */
+  done(step: number): void {
+    this.#lists.delete(step);
   }
 
   /** Returns a step to the job. Its worker has died or never received it. */

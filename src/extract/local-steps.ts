@@ -1,5 +1,5 @@
 import type { ExtractNext } from './extract-messages.ts';
-import { unpackSteps } from './pack-steps.ts';
+import { type UnpackedStep, unpackSteps } from './pack-steps.ts';
 
 export interface LocalStep {
   readonly key: string;
@@ -23,11 +23,13 @@ const BOUNDS: LocalStepBounds = {
 /** Bytes of a key's hash. */
 const HASH_BYTES = 16;
 
-/** In-memory queue of the steps of one job, in the order in which they were found. Each key is accepted once, and the size is limited. */
+/** In-memory queue of a job's steps, in the order in which the service runs them. Each key is accepted once, and the size is limited. */
 export class LocalSteps {
   readonly #bounds: LocalStepBounds;
   readonly #known = new Set<string>();
   #waiting: LocalStep[] = [];
+  /** Lists, of which the last one found is read first, when no page waits. */
+  readonly #lists: LocalStep[] = [];
   /** Index of the next step in `#waiting`. Earlier entries are done and are removed by the next compaction. */
   #at = 0;
   #characters = 0;
@@ -38,7 +40,7 @@ export class LocalSteps {
   }
 
   get waiting(): number {
-    return this.#waiting.length - this.#at;
+    return this.#waiting.length - this.#at + this.#lists.length;
   }
 
   /** Number of steps for which there was no room. */
@@ -57,10 +59,11 @@ export class LocalSteps {
   }
 
   take(): LocalStep | null {
-    const step = this.#waiting[this.#at];
+    const step = this.#waiting[this.#at] ?? this.#lists.pop();
     if (step === undefined) return null;
-    this.#at++;
     this.#characters -= charactersOf(step);
+    if (this.#at === this.#waiting.length) return step;
+    this.#at++;
     if (this.#at * 2 > this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#at);
       this.#at = 0;
@@ -68,7 +71,8 @@ export class LocalSteps {
     return step;
   }
 
-  #append(mark: string, step: LocalStep): void {
+  #append(mark: string, { key, stateJson, isList }: UnpackedStep): void {
+    const step = { key, stateJson };
     const characters = this.#characters + charactersOf(step);
     if (characters > this.#bounds.waitingCharactersMax || this.#known.size >= this.#bounds.knownMax) {
       this.#leftOut++;
@@ -76,7 +80,7 @@ export class LocalSteps {
     }
     this.#known.add(mark);
     this.#characters = characters;
-    this.#waiting.push(step);
+    (isList ? this.#lists : this.#waiting).push(step);
   }
 }
 

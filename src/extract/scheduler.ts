@@ -71,7 +71,7 @@ export interface SchedulerParts {
 }
 
 const SESSION_GONE: Failure = { reason: 'session_expired', retryable: false };
-const TOO_LONG: Failure = { reason: 'limit_reached', retryable: false };
+const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
 const REFUSED: Failure = { reason: 'internal_error', retryable: true };
 
 /**
@@ -234,10 +234,17 @@ export class Scheduler {
     const nowMs = this.#parts.nowMs();
     for (const run of this.#runs.values()) {
       if (nowMs - (run.state.startedAtMs ?? nowMs) >= this.#parts.bounds.jobMsMax && !run.isOver)
-        this.#keep(this.#end(run, TOO_LONG, 'the job reached its maximum duration'));
+        this.#keep(this.#end(run, LIMIT_REACHED, 'the job reached its maximum duration'));
     }
     for (const worker of this.#leases.stuckWorkers(this.#parts.monotonicMs())) this.#parts.restartWorker(worker);
     this.pump();
+  }
+
+  /** Ends the job that takes the most space on the disk, if there is one. Its records stay readable. */
+  endLargest(detail: string): void {
+    const runs = [...this.#runs.values()].filter(({ isOver }) => !isOver);
+    const largest = runs.reduce<JobRun | null>((max, run) => (run.bytes > (max?.bytes ?? 0) ? run : max), null);
+    if (largest !== null) this.#keep(this.#end(largest, LIMIT_REACHED, detail));
   }
 
   /** Starts everything that may start. */
@@ -325,7 +332,7 @@ export class Scheduler {
 
   /** Returns null if the job has no step to assign at the moment. */
   #leaseOf(run: JobRun, nowMs: number): Lease | null {
-    const step = run.takeStep((from, limit) => this.#parts.store.steps.from(run.job.number, from, limit));
+    const step = run.takeStep(this.#parts.store.steps);
     if (step === null) return null;
     const worker = this.#leases.chooseWorker(run, step);
     if (worker === null || !this.#introduce(run, worker, nowMs)) {
@@ -435,6 +442,7 @@ export class Scheduler {
     const run = this.#runs.get(result.job.number);
     if (run === undefined) return;
     const { connector } = run.job;
+    if (result.isLast) run.done(result.step);
     if (isTaken && state !== null) {
       this.counts.count('records', connector, state.collected - run.state.collected);
       this.counts.count('pages', connector, state.pages - run.state.pages);

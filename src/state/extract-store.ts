@@ -24,6 +24,8 @@ export interface ExtractStore {
   readonly idempotency: Idempotency;
   readonly owners: JobOwners;
   readonly counters: Counters;
+  /** Returns the bytes of the file's pages that hold rows. The file never shrinks: pages of removed rows are used again. */
+  usedBytes(): number;
   /** Returns whether there is nothing to run, to deliver or to remove. */
   isEmpty(): boolean;
 }
@@ -62,9 +64,15 @@ export function openExtractStore(dataDir: string): ExtractStore {
 
 export function createExtractStore(
   root: RootDatabase<Buffer, Buffer>,
-  open: (name: TableName) => Database<Buffer, Buffer>,
+  openTable: (name: TableName) => Database<Buffer, Buffer>,
   bounds: Partial<ExtractionBounds> = {},
 ): ExtractStore {
+  const tables: Database<Buffer, Buffer>[] = [];
+  const open = (name: TableName): Database<Buffer, Buffer> => {
+    const opened = openTable(name);
+    tables.push(opened);
+    return opened;
+  };
   const steps = new ExtractionSteps(open('steps'), open('step-keys'));
   const records = new ExtractionRecords(open('record-chunks'), open('record-keys'));
   const deliveries = new ExtractionDeliveries(open('jobs-deliveries'));
@@ -85,7 +93,22 @@ export function createExtractStore(
     { counters, steps, records, deliveries, failures, idempotency, sessions, owners },
     bounds,
   );
-  const kept = (['jobs', 'jobs-cleanup', 'sessions', 'idempotency'] as const).map(open);
+  const kept = (['jobs', 'jobs-cleanup', 'sessions', 'idempotency'] as const).map(openTable);
   const isEmpty = (): boolean => kept.every((rows) => rows.getKeysCount({ limit: 1 }) === 0);
-  return { root, extractions, steps, records, sessions, failures, idempotency, owners, counters, isEmpty };
+  const usedBytes = (): number => tables.reduce((sum, one) => sum + pagesOf(one), 0);
+  return { root, extractions, steps, records, sessions, failures, idempotency, owners, counters, usedBytes, isEmpty };
+}
+
+/** Returns the bytes of a table's pages. LMDB keeps their numbers, so nothing is read. */
+function pagesOf(table: Database<Buffer, Buffer>): number {
+  // The library's types leave the fields out.
+  const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = table.getStats() as TableStats;
+  return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
+}
+
+interface TableStats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
 }

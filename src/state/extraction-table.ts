@@ -20,6 +20,7 @@ import type { JobOwner, JobOwners } from './extractions/owner-table.ts';
 import type { JobNumber } from './extractions/row-keys.ts';
 import { type EndedJob, LOOKED_AT_MAX, Retention, type RetentionBounds } from './extractions/retention.ts';
 import { decodeState, encodeState } from './extractions/state-row.ts';
+import { StepRoom, type StepRoomBounds } from './extractions/step-room.ts';
 import type { ExtractionDeliveries, PendingDelivery } from './extractions/upload-table.ts';
 import type { ExtractionRecords } from './extractions/record-table.ts';
 import type { ExtractionSteps, FoundSteps } from './extractions/step-table.ts';
@@ -49,11 +50,9 @@ export interface ExtractionParts {
   readonly owners: JobOwners;
 }
 
-export interface ExtractionBounds extends CollectBounds, RetentionBounds {
+export interface ExtractionBounds extends CollectBounds, RetentionBounds, StepRoomBounds {
   /** How long an ended job is kept, with its records. */
   readonly keepMs: number;
-  /** Per job, including done steps. */
-  readonly stepsMax: number;
   readonly scanRowsMax: number;
 }
 
@@ -66,8 +65,12 @@ const BOUNDS: ExtractionBounds = {
   recordBytesMax: 2 * 2 ** 30,
   /** Choice: a week is enough time to fetch the results. */
   keepMs: 7 * 86_400_000,
-  /** Choice: a site with this many pages has more than a job may collect. */
-  stepsMax: 2_000_000,
+  /** Choice: some 110,000 waiting pages, or a crawl of 1,000,000 whose lists are read as their pages are needed. */
+  stepBytesPerJobMax: 60 * 2 ** 20,
+  stepBytesPerCustomerMax: 256 * 2 ** 20,
+  stepBytesMax: 2 ** 30,
+  /** Choice: some 7,000 waiting pages; 800 MiB for as many jobs as run at a time. */
+  stepBytesPerJobMin: 4 * 2 ** 20,
   /** Choice: 60 jobs an hour for a week. */
   jobsPerCustomerMax: 10_000,
   bytesPerCustomerMax: 8 * 2 ** 30,
@@ -147,6 +150,7 @@ export class Extractions {
   readonly #parts: ExtractionParts;
   #bounds: ExtractionBounds;
   readonly #retention: Retention;
+  readonly #stepRoom: StepRoom;
 
   constructor(
     root: RootDatabase<Buffer, Buffer>,
@@ -159,6 +163,7 @@ export class Extractions {
     this.#parts = parts;
     this.#bounds = { ...BOUNDS, ...bounds };
     this.#retention = new Retention(tables.ended, this.#bounds);
+    this.#stepRoom = new StepRoom(this.#bounds, () => this.open());
   }
 
   /** Bytes of the records of ended jobs. */
@@ -166,9 +171,15 @@ export class Extractions {
     return this.#retention.bytes;
   }
 
-  /** Counts the records of ended jobs again: call it after rows were written past this class. */
+  /** Counts the rows of jobs again: call it after rows were written past this class. */
   recount(): void {
     this.#retention.forget();
+    this.#stepRoom.forget();
+  }
+
+  /** Sets the maximum of the records of ended jobs, if it is below the usual one. */
+  boundEnded(bytesMax: number): void {
+    this.#retention.bound(Math.min(bytesMax, this.#bounds.bytesMax));
   }
 
   /** Sets an operator's own limit. Call it before any job runs: running jobs would be subject to two limits. */
@@ -197,8 +208,9 @@ export class Extractions {
       const place = u32Key(job.number);
       void this.#tables.open.put(place, withSum(place, key));
       const range = { from: 0, to: steps.rowBytes.length, at: 0 };
-      const { added: found } = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
-      const state = { ...queuedState(), nextStep: found, openSteps: found, isWide: found > 1 };
+      const { added: found, bytes } = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
+      const state = { ...queuedState(), nextStep: found, openSteps: found, stepBytes: bytes, isWide: found > 1 };
+      this.#stepRoom.count(job.customer, bytes);
       this.#putState(job.number, state);
       if (idempotency !== null) {
         const answer = idempotency.answer(extractionOf(job, state), idempotency.newSecret);
@@ -276,6 +288,7 @@ export class Extractions {
   discardOpen(): Promise<StoreWrite<readonly JobNumber[]>> {
     return this.#write(committed, () => {
       const open = [...this.open()];
+      this.#stepRoom.forget();
       for (const { job } of open) {
         const key = jobKey(job.customer, job.id);
         if (key !== null) void this.#tables.jobs.remove(key);
@@ -300,6 +313,8 @@ export class Extractions {
   /** Applies results of steps, in one transaction and in this order. */
   apply(results: readonly Result[], nowMs: number): Promise<StoreWrite<readonly Applied[]>> {
     return this.#write(committed, () => {
+      // Counted before any state changes in memory only.
+      this.#stepRoom.load();
       const states = new Map<JobNumber, ExtractionState>();
       try {
         return results.map((result) => this.#applyOne(states, result, nowMs));
@@ -378,11 +393,12 @@ export class Extractions {
     const { job } = result;
     const state = states.get(job.number) ?? this.stateOf(job.number);
     if (state === null) return { state, isTaken: false, isEnd: false };
-    const { keepMs, stepsMax } = this.#bounds;
-    const parts = { ...this.#parts, bounds: this.#bounds, keepMs, stepsMax };
-    const applied = applyPart(parts, state, result, nowMs);
+    const { keepMs } = this.#bounds;
+    const stepRoom = this.#stepRoom.left(job.customer, state.stepBytes);
+    const applied = applyPart({ ...this.#parts, bounds: this.#bounds, keepMs, stepRoom }, state, result, nowMs);
     if (applied === null) return { state, isTaken: false, isEnd: false };
     const next = withDeliveryAtEnd(applied.state, job.delivery);
+    this.#stepRoom.count(job.customer, next.stepBytes - state.stepBytes);
     states.set(job.number, next);
     this.#parts.failures.add({ ...job, jobId: job.id }, applied.entries);
     if (result.session !== null && job.session !== null)
@@ -400,6 +416,7 @@ export class Extractions {
   /** Does the bookkeeping of a job's end. */
   #close({ number, customer, id }: JobFacts, state: ExtractionState): void {
     void this.#tables.open.remove(u32Key(number));
+    this.#stepRoom.count(customer, -state.stepBytes);
     this.#retention.add({ number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes });
     this.#markForCleaning(number, CLEAN_WORK);
     if (state.delivery === 'pending') this.#parts.deliveries.add({ number, customer, id });
@@ -489,7 +506,7 @@ export class Extractions {
     change: () => T,
   ): Promise<StoreWrite<T>> {
     const written = await how(this.#root, change);
-    if (written.kind === 'fault') this.#retention.forget();
+    if (written.kind === 'fault') this.recount();
     return written;
   }
 }

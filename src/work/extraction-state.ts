@@ -29,6 +29,8 @@ export interface ExtractionState {
   /** The number that the next new step gets. */
   readonly nextStep: number;
   readonly openSteps: number;
+  /** Disk space of the open steps, and of the hashes of all steps' keys. */
+  readonly stepBytes: number;
   /** Whether there were ever two open steps: the job is a crawl and not a chain of pages. */
   readonly isWide: boolean;
   /** Whether the rest of a list, of unknown size, was lost. `firstFailure` is then the failure of the first such loss. */
@@ -78,6 +80,7 @@ export function queuedState(): ExtractionState {
     recordBytes: 0,
     nextStep: 0,
     openSteps: 0,
+    stepBytes: 0,
     isWide: false,
     hasLost: false,
     notes: [],

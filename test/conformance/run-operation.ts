@@ -16,8 +16,8 @@ export interface Run {
 const STEP_BYTES_MAX = 4_096;
 
 /**
- * Runs an operation like a job: steps in order, each key once, until no step is left, enough records were found, or `stepsMax` steps were
- * run.
+ * Runs an operation like a job: pages in order, then lists from the last one on, each key once, until no step is left, enough records were
+ * found, or `stepsMax` steps were run.
  */
 export async function runOperation(
   operation: Operation,
@@ -32,9 +32,9 @@ export async function runOperation(
   let stepCount = 0;
   let total: number | null = null;
   while (waiting.length > 0 && records.size < limit && stepCount < stepsMax) {
-    const [step, ...others] = waiting;
+    const step = waiting.find(({ isList }) => isList !== true) ?? waiting.at(-1);
     if (step === undefined) break;
-    waiting = others;
+    waiting = waiting.filter((other) => other !== step);
     if (keys.has(step.key)) continue;
     keys.add(step.key);
     stepCount += 1;

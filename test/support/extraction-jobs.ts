@@ -58,9 +58,9 @@ export function newStoredJob(overrides: Partial<NewExtraction> = {}, nowMs = 1_0
   };
 }
 
-/** Creates steps whose state is their key. */
+/** Creates steps whose state is their key. Those that begin with `list:` read lists. */
 export function stepsNamed(keys: readonly string[]): FoundSteps {
-  return packSteps(keys.map((key) => ({ key, state: { key } })));
+  return packSteps(keys.map((key) => ({ key, state: { key }, ...(key.startsWith('list:') && { isList: true }) })));
 }
 
 export function found(ids: readonly string[]): FoundRecords {

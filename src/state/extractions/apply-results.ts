@@ -65,8 +65,8 @@ export interface ApplyParts {
   readonly records: ExtractionRecords;
   readonly bounds: CollectBounds;
   readonly keepMs: number;
-  /** Per job, including done steps. */
-  readonly stepsMax: number;
+  /** Disk space that the job's steps may still take. */
+  readonly stepRoom: number;
 }
 
 export interface PartApplied {
@@ -83,13 +83,14 @@ const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
  * step was done before.
  */
 export function applyPart(
-  { steps, records, bounds, keepMs, stepsMax }: ApplyParts,
+  { steps, records, bounds, keepMs, stepRoom }: ApplyParts,
   state: ExtractionState,
   part: StepPart,
   nowMs: number,
 ): PartApplied | null {
   const { job, outcome } = part;
-  if (hasEnded(state) || !steps.has(job.number, part.step)) return null;
+  const ownBytes = hasEnded(state) ? null : steps.bytesOf(job.number, part.step);
+  if (ownBytes === null) return null;
   const max = recordsMaxOf(job, bounds);
   const kept = keepRecords(records, state, part, max);
   let next = kept.state;
@@ -98,16 +99,18 @@ export function applyPart(
   // The verdict on the job: undefined while it runs, null for success.
   let verdict = isFull ? null : limit === null ? undefined : LIMIT_REACHED;
   if (!isFull) {
-    const added = addSteps(steps, next, part, stepsMax);
+    const added = addSteps(steps, next, part, stepRoom);
     next = added.state;
     if (added.isCut) {
-      limit ??= `there was no room for more than ${counted(stepsMax)} pages`;
+      limit ??= `there was no room for more waiting pages: they take ${counted(next.stepBytes)} bytes`;
       verdict ??= verdictOfFailure(next, STEPS_LOST, job.collect) ?? undefined;
     }
   }
   if (part.isLast || verdict !== undefined) next = withNotes(withUsage(next, outcome), outcome.notes);
   if (part.isLast) {
     steps.remove(job.number, part.step);
+    // A job of an older build has steps that were not counted.
+    next = { ...next, stepBytes: Math.max(0, next.stepBytes - ownBytes) };
     next = stepDone(next, next.openSteps - 1, outcome.failure, outcome.pausedUntilMs);
     if (verdict === undefined && outcome.failure !== null)
       verdict = verdictOfFailure(next, outcome.failure, job.collect) ?? undefined;
@@ -178,11 +181,16 @@ function addSteps(
   steps: ExtractionSteps,
   state: ExtractionState,
   { job, next }: StepPart,
-  stepsMax: number,
+  stepRoom: number,
 ): { readonly state: ExtractionState; readonly isCut: boolean } {
   if (next === null) return { state, isCut: false };
-  const { nextStep, openSteps } = state;
-  const { added, isCut } = steps.add(job.number, next.found, next.range, nextStep, stepsMax);
-  const all = { ...state, nextStep: nextStep + added, openSteps: openSteps + added };
+  const { nextStep, openSteps, stepBytes } = state;
+  const { added, bytes, isCut } = steps.add(job.number, next.found, next.range, nextStep, stepRoom);
+  const all = {
+    ...state,
+    nextStep: nextStep + added,
+    openSteps: openSteps + added,
+    stepBytes: stepBytes + bytes,
+  };
   return { state: isCut ? withLoss(all, STEPS_LOST) : all, isCut };
 }

@@ -41,10 +41,17 @@ export class Retention {
   readonly #bounds: RetentionBounds;
   #usage: Map<CustomerNumber, Usage> | null = null;
   #bytes = 0;
+  #bytesMax: number;
 
   constructor(ended: Database<Buffer, Buffer>, bounds: RetentionBounds) {
     this.#ended = ended;
     this.#bounds = bounds;
+    this.#bytesMax = bounds.bytesMax;
+  }
+
+  /** Sets the limit for all customers together. */
+  bound(bytesMax: number): void {
+    this.#bytesMax = bytesMax;
   }
 
   /** Bytes of the records of all ended jobs. */
@@ -79,7 +86,7 @@ export class Retention {
 
   /** Returns the job to remove if all jobs together exceed the limit: the oldest without a pending delivery, otherwise the oldest. */
   tooMuch(owes: (job: JobNumber) => boolean): EndedJob | null {
-    if (this.bytes <= this.#bounds.bytesMax) return null;
+    if (this.bytes <= this.#bytesMax) return null;
     const oldest = this.#oldest(keyOf(2 ** 48 - 1, 0), LOOKED_AT_MAX);
     return oldest.find(({ number }) => !owes(number)) ?? oldest[0] ?? null;
   }

@@ -7,7 +7,7 @@ import type { ExtractionState, Failure } from '../../work/extraction-state.ts';
  *   status, tier, delivery u8 each; failure and first failure: reason u8 (0 = none, else index in the list plus one), retryable u8;
  *   marks u8 (1: wide, 2: incomplete, from 4 on: one bit for each of JOB_NOTES); 9 numbers, f64 each: collected, announced (NaN = none),
  *   pages, errors, duplicates, credits, record bytes, next step, open steps; 4 times, Unix ms, f64 each: paused until, started, finished,
- *   expires (NaN = none)
+ *   expires (NaN = none); step bytes f64, absent in rows of older builds
  */
 const FAILURE_AT = 3;
 const FIRST_FAILURE_AT = 5;
@@ -17,7 +17,8 @@ const HAS_LOST = 2;
 const FIRST_NOTE = 4;
 const NUMBERS_AT = 8;
 const TIMES_AT = NUMBERS_AT + 9 * 8;
-const ROW_BYTES = TIMES_AT + 4 * 8;
+const STEP_BYTES_AT = TIMES_AT + 4 * 8;
+const ROW_BYTES = STEP_BYTES_AT + 8;
 
 const TIERS = ['basic', 'standard', 'rendered'] as const;
 const DELIVERIES = ['pending', 'delivered', 'failed'] as const;
@@ -36,6 +37,7 @@ export function encodeState(state: ExtractionState): Buffer {
   const times = [state.pausedUntilMs, state.startedAtMs, state.finishedAtMs, state.expiresAtMs];
   for (const [i, number] of [...numbers, ...times].entries())
     row.writeDoubleBE(number ?? Number.NaN, NUMBERS_AT + 8 * i);
+  row.writeDoubleBE(state.stepBytes, STEP_BYTES_AT);
   return row;
 }
 
@@ -61,6 +63,7 @@ export function decodeState(stored: Buffer): ExtractionState {
     recordBytes: numberAt(6),
     nextStep: numberAt(7),
     openSteps: numberAt(8),
+    stepBytes: stored.length < ROW_BYTES ? 0 : stored.readDoubleBE(STEP_BYTES_AT),
     pausedUntilMs: numberAt(9),
     startedAtMs: maybeAt(10),
     finishedAtMs: maybeAt(11),

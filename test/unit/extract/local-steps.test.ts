@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { LocalSteps } from '../../../src/extract/local-steps.ts';
-import { packSteps } from '../../../src/extract/pack-steps.ts';
+import { stepsNamed } from '../../support/extraction-jobs.ts';
 
-function found(...keys: readonly string[]): Parameters<LocalSteps['add']>[0] {
-  return packSteps(keys.map((key) => ({ key, state: { key } })));
-}
+const found = (...keys: readonly string[]): ReturnType<typeof stepsNamed> => stepsNamed(keys);
 
 function drain(steps: LocalSteps): string[] {
   const keys: string[] = [];
@@ -32,6 +30,16 @@ describe('LocalSteps', () => {
       taken.push(steps.take()?.key ?? '');
     }
     expect([...taken, ...drain(steps)]).toEqual(Array.from({ length: 1_000 }, (_, i) => `x${i}`));
+  });
+
+  test('lists come after all pages, the last one found first', () => {
+    const steps = new LocalSteps();
+    steps.add(found('list:2', 'list:1', 'a'));
+    expect([steps.take()?.key, steps.take()?.key]).toEqual(['a', 'list:1']);
+    steps.add(found('list:1.2', 'list:1.1', 'b'));
+    expect(steps.waiting).toBe(4);
+    expect(drain(steps)).toEqual(['b', 'list:1.1', 'list:1.2', 'list:2']);
+    expect(steps.waiting).toBe(0);
   });
 
   test('waiting steps are limited by size, and rejected ones are counted and may be added later', () => {

@@ -96,6 +96,49 @@ describe('Scheduler', () => {
     expect(few.bench.keys).toHaveLength(3);
   });
 
+  test('lists are read when no page waits, two at a time, and a list within a list before the rest of the outer one', async () => {
+    const at = await begin({ stepsPerJobMax: 3 });
+    await add(at, { collect: { mode: 'all' }, steps: stepsOf('list:3', 'list:2', 'list:1', 'a') });
+    expect(at.bench.keys).toEqual(['a', 'list:1', 'list:2']);
+    await at.bench.answer(at.bench.take('list:1'), { next: ['list:1.2', 'list:1.1', 'b', 'c'] });
+    expect(at.bench.keys).toEqual(['a', 'list:2', 'b']);
+    await at.bench.answer(at.bench.take('a'));
+    await at.bench.answer(at.bench.take('b'));
+    expect(at.bench.keys).toEqual(['list:2', 'c', 'list:1.1']);
+    await at.bench.answer(at.bench.take('list:1.1'));
+    await at.bench.answer(at.bench.take('list:2'));
+    expect(at.bench.keys).toEqual(['c', 'list:1.2', 'list:3']);
+    for (const key of ['c', 'list:1.2', 'list:3']) await at.bench.answer(at.bench.take(key), { ids: [key] });
+    expect(at.bench.ended.map(({ state }) => [state.status, state.collected, state.pages])).toEqual([
+      ['succeeded', 3, 8],
+    ]);
+  });
+
+  test('a list whose worker died is read again, once', async () => {
+    const at = await begin({}, 2);
+    await add(at, { collect: { mode: 'all' }, steps: stepsOf('list:1') });
+    const [first] = at.bench.leased;
+    at.bench.scheduler.workerEnded(first?.worker ?? 0);
+    await at.bench.settle();
+    expect(at.bench.keys).toEqual(['list:1', 'list:1']);
+    await at.bench.answer(at.bench.leased.pop() ?? at.bench.take('list:1'), { ids: ['1'] });
+    expect(at.bench.ended.map(({ state }) => [state.status, state.pages])).toEqual([['succeeded', 1]]);
+  });
+
+  test('the largest job can be ended, and its records stay', async () => {
+    const at = await begin();
+    const small = await add(at, { collect: { mode: 'all' }, steps: stepsOf('s') });
+    const large = await add(at, { collect: { mode: 'all' }, steps: stepsOf('l') });
+    await at.bench.answer(at.bench.take('l'), { ids: ['1', '2', '3'], next: ['m'] });
+    at.bench.scheduler.endLargest('the disk is needed');
+    await at.bench.settle();
+    const { failure, status, collected } = at.store.extractions.stateOf(large.number) ?? {};
+    expect([status, failure, collected]).toEqual(['failed', { reason: 'limit_reached', retryable: false }, 3]);
+    expect(at.store.failures.find(large.requestId)?.entries).toMatchObject([{ detail: 'the disk is needed' }]);
+    expect([...at.store.records.from(large.number, 0)]).toHaveLength(1);
+    expect(at.store.extractions.stateOf(small.number)?.status).toBe('running');
+  });
+
   test('customers take turns, however many jobs and steps one of them has', async () => {
     const at = await begin({ stepsActiveMax: 4, stepsPerJobMax: 4 });
     const keys = (name: string): NewExtraction['steps'] =>

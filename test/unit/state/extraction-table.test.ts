@@ -353,6 +353,9 @@ describe('the maximum number of pages per requested record', () => {
   });
 });
 
+/** What a step takes of the disk whose key and state are as short as those of these tests: 52 bytes stay when it is done. */
+const STEP_BYTES = 108;
+
 describe('limits of a job', () => {
   const withBounds = (bounds: object): ExtractStore => {
     const usual = extract();
@@ -367,7 +370,11 @@ describe('limits of a job', () => {
   test.each([
     [{ recordsMax: 1 }, { ids: ['1', '2'] }, 'limit_reached: record 2 exceeds the limit'],
     [{ recordBytesMax: 10 }, { ids: ['1'] }, 'limit_reached: its records have more than 10 bytes'],
-    [{ stepsMax: 3 }, { next: ['c', 'd'] }, 'limit_reached: there was no room for more than 3 pages'],
+    [
+      { stepBytesPerJobMax: 3 * STEP_BYTES },
+      { next: ['c', 'd'] },
+      'limit_reached: there was no room for more waiting pages: they take 324 bytes',
+    ],
   ] as const)('A job that exceeds a limit fails, and the operator sees which one: %j', async (bounds, given, told) => {
     const store = withBounds(bounds);
     const job = await running(store, { collect: { mode: 'all' }, steps });
@@ -386,13 +393,69 @@ describe('limits of a job', () => {
   });
 
   test('The step limit does not affect a job with exactly as many steps, or one that reached its record limit', async () => {
-    const exact = withBounds({ stepsMax: 3 });
+    const exact = withBounds({ stepBytesPerJobMax: 3 * STEP_BYTES });
     const job = await running(exact, { collect: { mode: 'all' }, steps });
     await apply(exact, result(job, 0, { next: ['b', 'c', 'c'] }), result(job, 1), result(job, 2));
     expect(state(exact, job).status).toBe('succeeded');
     const limited = await running(exact, { collect: { mode: 'limit', limit: 2 }, steps });
     expect(await apply(exact, result(limited, 0, { ids: ['1'], next: ['c', 'd'] }))).toEqual(['taken']);
     expect(await apply(exact, result(limited, 1, { ids: ['2'] }))).toEqual(['succeeded']);
+  });
+
+  test('The steps of a customer’s jobs, and of all jobs, share room, of which each job has a part for itself', async () => {
+    const bounds = { stepBytesPerJobMin: STEP_BYTES, stepBytesPerCustomerMax: 4 * STEP_BYTES };
+    const store = withBounds({ ...bounds, stepBytesMax: 6 * STEP_BYTES });
+    const all = { collect: { mode: 'all' }, steps: [{ key: 'a', state: {} }] } as const;
+    const first = await running(store, all);
+    const second = await running(store, all);
+    expect(await apply(store, result(first, 0, { next: ['b', 'c'], isLast: false }))).toEqual(['taken']);
+    // The customer's room is used up: the first job, the second job and two further steps.
+    expect(await apply(store, result(second, 0, { next: ['b'], isLast: false }))).toEqual(['failed']);
+    // An ended job no longer counts.
+    expect(await apply(store, result(first, 0, { next: ['d'], isLast: false }))).toEqual(['taken']);
+    const other = await running(store, { ...all, customer: customer(2) });
+    expect(await apply(store, result(other, 0, { next: ['b'], isLast: false }))).toEqual(['taken']);
+    const [third, fourth] = [
+      await running(store, { ...all, customer: customer(3) }),
+      await running(store, { ...all, customer: customer(4) }),
+    ];
+    expect(await apply(store, result(third, 0, { next: ['b'] }), result(fourth, 0, {}))).toEqual([
+      'failed',
+      'succeeded',
+    ]);
+  });
+
+  test('A chain of any length fits, because a step that is done leaves only the hash of its key', async () => {
+    const store = withBounds({ stepBytesPerJobMax: 52 * 20 + 2 * STEP_BYTES + 8 });
+    const job = await running(store, { collect: { mode: 'all' }, steps: [{ key: '0', state: {} }] });
+    for (let i = 0; i < 20; i++)
+      expect(await apply(store, result(job, i, { next: [String(i + 1)] }))).toEqual(['taken']);
+    expect(await apply(store, result(job, 20, { next: ['x', 'y'] }))).toEqual(['failed']);
+  });
+
+  test('After a restart the steps of open jobs take room as before', async () => {
+    const first = withBounds({ stepBytesPerCustomerMax: 3 * STEP_BYTES, stepBytesPerJobMin: 0 });
+    const job = await running(first, { collect: { mode: 'all' }, steps: [{ key: 'a', state: {} }] });
+    await apply(first, result(job, 0, { next: ['b', 'c'], isLast: false }));
+    const openTable = (name: string): ReturnType<typeof first.root.openDB<Buffer, Buffer>> =>
+      first.root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' });
+    const again = createExtractStore(first.root, openTable, {
+      stepBytesPerCustomerMax: 3 * STEP_BYTES,
+      stepBytesPerJobMin: 0,
+    });
+    expect(await apply(again, result(job, 0, { next: ['d'], isLast: false }))).toEqual(['failed']);
+  });
+});
+
+describe('the order of steps', () => {
+  test('Lists are apart from pages, and the newest comes first', async () => {
+    const store = extract();
+    const job = await running(store, { steps: ['a'].map((key) => ({ key, state: {} })) });
+    await apply(store, result(job, 0, { next: ['list:2', 'b', 'list:1'], isLast: false }));
+    await apply(store, result(job, 0, { next: ['c', 'list:0'] }));
+    expect(store.steps.from(job.number, 0, 10).map(({ key }) => key)).toEqual(['b', 'c']);
+    expect(store.steps.lists(job.number, 10).map(({ key }) => key)).toEqual(['list:0', 'list:1', 'list:2']);
+    expect(store.steps.lists(job.number, 1)).toMatchObject([{ key: 'list:0', stateJson: '{"key":"list:0"}' }]);
   });
 });
 

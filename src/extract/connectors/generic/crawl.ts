@@ -98,7 +98,7 @@ export interface ListState extends Common {
 export type WalkState = BeginState | PageState | SitemapsState | SitemapState | ListState;
 
 export function toStep(state: WalkState): Step {
-  return { key: keyOf(state), state };
+  return { key: keyOf(state), state, ...(state.does === 'sitemap' && { isList: true }) };
 }
 
 /** Returns the step to a page whose normalised URL is already known. */
@@ -128,8 +128,10 @@ function keyOf(state: WalkState): string {
   }
 }
 
-/** Choice: maximum number of pages or further lists that one step adds. A list with more is read again from there. */
-const STEPS_MAX = 2_000;
+/** Choice: maximum number of pages that one step adds. A list with more is read again from there. */
+const PAGES_MAX = 2_000;
+/** Choice: the same for further lists. Lists are nested at most three times, so few of them wait. */
+const LISTS_MAX = 500;
 /** Choice: maximum number of records that one step creates from URLs in a list. */
 const NAMED_MAX = 10_000;
 
@@ -144,13 +146,13 @@ export function partOf(
   onTooLong: () => void,
 ): ListPart<SitemapKind> {
   // A page may yield no record, so twice as many are queued as are wanted.
-  const urls = named === null ? Math.min(STEPS_MAX, 2 * recordsLeft + 20) : Math.min(NAMED_MAX, recordsLeft);
+  const urls = named === null ? Math.min(PAGES_MAX, 2 * recordsLeft + 20) : Math.min(NAMED_MAX, recordsLeft);
   const keeps = (url: string, kind: SitemapKind): boolean => {
     if (url.length > PAGE_URL_CHARACTERS_MAX) onTooLong();
     else return kind === 'index' || isWanted(url, scope);
     return false;
   };
-  return { from, max: { urls, index: STEPS_MAX }, keeps };
+  return { from, max: { urls, index: LISTS_MAX }, keeps };
 }
 
 /** Turns wanted entries into records, or into steps to their pages, whose links are followed to depth `depthLeft`. */

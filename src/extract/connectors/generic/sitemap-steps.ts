@@ -45,9 +45,12 @@ export async function bySitemaps(walk: Walk, state: SitemapsState, source: Sourc
     }
     if (read.kind !== 'list' || isNothing(read.found)) continue;
     if (unread !== null) throw unread;
-    const others = states.slice(at + 1, places.length).map(toStep);
+    const others = states
+      .slice(at + 1, places.length)
+      .map(toStep)
+      .reverse();
     const leftOut = read.found.leftOut ?? robotsLeftOut(named.length, distinct.length - places.length);
-    return { ...read.found, next: [...read.found.next, ...others], notes, unreadable, ...leftOutOf(leftOut) };
+    return { ...read.found, next: [...others, ...read.found.next], notes, unreadable, ...leftOutOf(leftOut) };
   }
   return { ...NOTHING, notes, unreadable };
 }
@@ -181,7 +184,8 @@ function fromIndex(
     entries.map((entry) => entry.url),
     walk,
   );
-  const next = [...urls.map((one) => toStep(sitemap(one, { scope, nested: nested + 1, depthLeft }))), ...more];
+  const lists = urls.map((one) => toStep(sitemap(one, { scope, nested: nested + 1, depthLeft })));
+  const next = [...more, ...lists.reverse()];
   return { ...NOTHING, next, ...(tooLong > 0 && { leftOut: tooLongSitemaps(tooLong) }) };
 }
 
