@@ -22,7 +22,7 @@ bench:extract [pages] [records] [options]
   --node-flags "..."  Node.js flags for the server, for example --cpu-prof
   --alone             without Crawlee
   --crawlee FOLDER    folder that Crawlee is installed in (a subfolder of the system's temporary folder)
-  --smoke             small functional test of everything, without Crawlee`);
+  --smoke             small functional test of everything, without Crawlee unless its folder is given`);
 
 const BENCHES = { pages: benchPages, records: benchRecords };
 
@@ -33,7 +33,7 @@ await runNamed(BENCHES, async (chosen, words, folder, children) => {
     concurrency: words.number('concurrency', 16, 4),
     paragraphs: words.number('paragraphs', 8, 2),
     records: words.number('records', 1_000_000, 2_500),
-    isAlone: words.isSmoke || words.has('alone'),
+    isAlone: words.has('alone') || (words.isSmoke && words.text('crawlee') === null),
     crawleeFolder: words.text('crawlee') ?? join(tmpdir(), 'gatehouse-bench-crawlee'),
     nodeFlags: words.nodeFlags,
     folder,

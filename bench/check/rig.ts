@@ -90,7 +90,11 @@ export class Rig {
   }
 
   async #startSite(): Promise<string> {
-    const site = this.#children.spawn('../extract/site.js', String(SITE_PAGES), String(SITE_PARAGRAPHS));
+    const site = this.#children.spawn(
+      new URL('../extract/site.js', import.meta.url),
+      String(SITE_PAGES),
+      String(SITE_PARAGRAPHS),
+    );
     return `http://127.0.0.1:${await lineOf(site, () => true)}`;
   }
 }

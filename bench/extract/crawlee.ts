@@ -42,7 +42,13 @@ export async function runCrawlee(
   storage: string,
   { url, concurrency }: { readonly url: string; readonly concurrency: number },
 ): Promise<CrawleeRun> {
-  const child = children.spawn('./crawlee-child.js', join(place, 'index.mjs'), storage, url, String(concurrency));
+  const child = children.spawn(
+    new URL('./crawlee-child.js', import.meta.url),
+    join(place, 'index.mjs'),
+    storage,
+    url,
+    String(concurrency),
+  );
   const line = await lineOf(child, (text) => text.startsWith('{"crawled"'));
   const usage = usageOf(child.pid);
   child.disconnect();

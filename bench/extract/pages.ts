@@ -21,7 +21,7 @@ const EXTRACTION_ALONE = { GATEHOUSE_VELOCITY_MB: '16', GATEHOUSE_GEOIP_PACKAGES
 export async function benchPages(options: BenchOptions, children: Children): Promise<void> {
   const { pages, rounds, concurrency, paragraphs, folder } = options;
   const crawlee = options.isAlone ? null : await findCrawlee(options.crawleeFolder);
-  const site = children.spawn('../extract/site.js', String(pages), String(paragraphs));
+  const site = children.spawn(new URL('./site.js', import.meta.url), String(pages), String(paragraphs));
   const url = `http://127.0.0.1:${Number(await lineOf(site, () => true))}/site/`;
   const dataDir = join(folder, 'pages');
   const { secretKey } = await seed(dataDir);

@@ -43,7 +43,7 @@ export async function benchFlood(options: IsolationOptions, children: Children):
       const order = { key: flooded.busyKey, calls: callsOf(flooded), kind, atOnce, perSecond };
       writeFileSync(file, JSON.stringify(order));
       const words = [flooded.port, file, seconds].map(String);
-      const flooder = children.spawn(new URL('./flooder.js', import.meta.url).href, ...words);
+      const flooder = children.spawn(new URL('./flooder.js', import.meta.url), ...words);
       const counts = lineOf(flooder, () => true);
       const before = sides.map(mainThreadMs);
       const phases = await Promise.all(sides.map(decide));
@@ -62,7 +62,7 @@ export async function benchFlood(options: IsolationOptions, children: Children):
 
 /** Gives the busy customer of each side endpoints at one hostile host, which get an event of every flagged decision of theirs. */
 async function subscribeHostile(sides: readonly Side[], children: Children): Promise<void> {
-  const hostile = children.spawn(new URL('./hostile.js', import.meta.url).href);
+  const hostile = children.spawn(new URL('./hostile.js', import.meta.url));
   const port = await lineOf(hostile, () => true);
   for (const side of sides)
     for (let n = 0; n < HOSTILE_WEBHOOKS; n++) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { START_FLAGS } from '../start-flags.ts';
 
 /** The child processes of a bench: each is started here and terminated by its own process id. */
@@ -23,9 +24,9 @@ export class Children {
     });
   }
 
-  /** Starts one of the files in this folder. */
-  spawn(file: string, ...words: readonly string[]): ChildProcess {
-    return this.#spawn([new URL(file, import.meta.url).pathname, ...words], {});
+  /** Starts a built file. A caller names it relative to itself: `new URL('./site.js', import.meta.url)`. */
+  spawn(file: URL, ...words: readonly string[]): ChildProcess {
+    return this.#spawn([fileURLToPath(file), ...words], {});
   }
 
   /** Starts the built server, or that of another build, on a free port with the flags of `npm start`. It may deliver to this machine. */

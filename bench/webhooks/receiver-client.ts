@@ -40,7 +40,7 @@ export class Receiver {
   }
 
   static async start(children: Children): Promise<Receiver> {
-    const child = children.spawn('receiver.js');
+    const child = children.spawn(new URL('./receiver.js', import.meta.url));
     return new Receiver(child, Number(await lineOf(child, () => true)));
   }
 

@@ -97,7 +97,7 @@ async function runBare(
   const warmUp = Math.floor(count * WARM_UP_SHARE);
   receiver.order({ kind: 'reset', markAt: warmUp });
   const words = [receiver.port, count, paths, CONNECTIONS, warmUp].map(String);
-  const sender = children.spawn('bare-sender.js', mode, ...words);
+  const sender = children.spawn(new URL('./bare-sender.js', import.meta.url), mode, ...words);
   const printed = lineOf(sender, () => true);
   const [code] = (await once(sender, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`the bare sender exited with code ${code}`);

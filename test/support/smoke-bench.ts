@@ -8,9 +8,9 @@ import { promisify } from 'node:util';
  *
  * @throws {Error} when the bench fails.
  */
-export async function smokeBench(bench: string, name: string): Promise<readonly string[]> {
+export async function smokeBench(bench: string, name: string, ...words: readonly string[]): Promise<readonly string[]> {
   const program = fileURLToPath(new URL(`../../dist/bench/${bench}.js`, import.meta.url));
   const env = { ...process.env, GATEHOUSE_WARM_UP: '0' };
-  const { stdout } = await promisify(execFile)(process.execPath, [program, '--smoke', name], { env });
+  const { stdout } = await promisify(execFile)(process.execPath, [program, '--smoke', ...words, name], { env });
   return stdout.trimEnd().split('\n');
 }
