@@ -1,5 +1,5 @@
 import type { Readability } from '@mozilla/readability';
-import { isTag, isText, type ChildNode, type ParentNode } from 'domhandler';
+import { isTag, isText, type ChildNode, type Element, type ParentNode } from 'domhandler';
 import { getOuterHTML } from 'domutils';
 import type { parseHTML } from 'linkedom';
 import { loadCommonJs } from '../../kernel/load-package.ts';
@@ -7,6 +7,7 @@ import type { JsonObject } from '../connector.ts';
 import { readByline } from './byline.ts';
 import { isoDate } from './dates.ts';
 import { headlineLines } from './headline-lines.ts';
+import { isWithin, type Unread, unreadOf, withoutUnread } from './hidden.ts';
 import { elementsNamed, findElements, linesOf, plainText, readHtml, type HtmlPage } from './html.ts';
 import { readMeta, type PageMeta } from './meta.ts';
 import { publishedByMeta, publishedByPage } from './published.ts';
@@ -53,28 +54,54 @@ const EXCERPT_CHARACTERS = 300;
 
 /** Choice: a marked main part with less text than this is a placeholder that a script fills. */
 const MARKED_CHARACTERS_MIN = 200;
+/** Choice: a page that shows less than this is looked at as a browser without scripts shows it. */
+const SHOWN_CHARACTERS_MIN = 100;
 /** Choice: maximum share of link text in the marked main part; above it the part is a list of teasers and the page is searched. */
 const MARKED_LINKS_MAX = 0.3;
 
 /**
- * Returns null if there is nothing to read. `headers` are those of the response. The text is that of the marked main part if the page has
- * one, else what the search finds; it is the same for both values of `searches`. `unmarked` skips the search for pages with a marked part,
- * which then lack bylines and dates that only the search finds.
- * Measured: a crawled page costs 1.1 ms instead of 3.3 ms (bench/extract).
+ * Returns null if there is nothing to read. `headers` are those of the response. The text is what the search finds, unless that is less
+ * than half of the part that the page marks as its main one: `main` also has comments, cards and related stories on many sites, while the
+ * search misses much of some pages. What the page hides, and notices about cookies, are never part of it.
+ * Measured: F1 of 460 pages 0.79 instead of 0.78 for the marked part where there is one, of 200 articles among them 0.96 instead of 0.92.
  */
-export function readArticle(
-  page: HtmlPage,
-  headers: Readonly<Record<string, string>> = {},
-  searches: 'all' | 'unmarked' = 'all',
-): Article | null {
+export function readArticle(page: HtmlPage, headers: Readonly<Record<string, string>> = {}): Article | null {
   const data = readStructured(page);
   const said = saidOf(data);
-  const marked = markedText(page);
-  const found = marked === null || searches === 'all' ? searched(page) : null;
-  const text =
-    readWikiText(page) ?? marked ?? found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
+  const shown = readShown(page, unreadOf(page));
+  // Software that builds its pages by scripts has the whole page for others: for us.
+  const isEmpty = (shown.text ?? shown.body ?? '').length < SHOWN_CHARACTERS_MIN;
+  const plain = isEmpty && elementsNamed(page, 'noscript').length > 0 ? readShown(page, unreadOf(page, false)) : shown;
+  const { found, text: own, body } = isLonger(plain.text, shown.text) ? plain : shown;
+  const text = own ?? orNull(plainLines(said?.['articleBody'])) ?? body;
   if (text === null) return null;
   return described(page, text, found, data, said ?? {}, readMeta(page, headers));
+}
+
+interface Shown {
+  readonly found: Found | null;
+  readonly text: string | null;
+  /** Only if there is no text. */
+  readonly body: string | null;
+}
+
+function readShown(page: HtmlPage, unread: Unread): Shown {
+  return withoutUnread(unread, () => {
+    const wiki = readWikiText(page);
+    const marked = markedText(page, unread);
+    const found = searched(page);
+    const text = wiki ?? (isMuchLess(found?.text, marked) ? marked : (found?.text ?? null));
+    return { found, text, body: text === null ? plainBody(page, unread) : null };
+  });
+}
+
+function isLonger(text: string | null, other: string | null): boolean {
+  return (text?.length ?? 0) > (other?.length ?? 0);
+}
+
+/** Returns whether the search found less than half of the marked part, or nothing. */
+function isMuchLess(found: string | undefined, marked: string | null): boolean {
+  return found === undefined || (marked !== null && found.length < marked.length / 2);
 }
 
 /** Prefers data intended for machines: JSON-LD first, then Open Graph, then what the search guesses. */
@@ -239,13 +266,20 @@ function plainLines(markup: JsonObject[string] | undefined): string | null {
 const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'button', 'select', 'dialog', 'menu']);
 
 /** Returns the text of the single element that is the page's main part. Several articles are a list, so none of them is. */
-function markedText(page: HtmlPage): string | null {
-  const [main] = findElements(page.root, ({ name, attribs }) => name === 'main' || attribs['role'] === 'main', 1);
-  const articles = main === undefined ? findElements(page.root, ({ name }) => name === 'article', 2) : [];
+function markedText(page: HtmlPage, unread: Unread): string | null {
+  const [main] = findElements(page.root, (element) => isMain(element) && !isWithin(element, unread), 1);
+  const articles =
+    main === undefined
+      ? findElements(page.root, (element) => element.name === 'article' && !isWithin(element, unread), 2)
+      : [];
   const part = main ?? (articles.length === 1 ? articles[0] : undefined);
   const text = part === undefined ? null : orNull(linesOf(part, ({ name }) => AROUND.has(name)));
   if (part === undefined || text === null || text.length < MARKED_CHARACTERS_MIN) return null;
   return linkCharacters(part) > MARKED_LINKS_MAX * text.length ? null : text;
+}
+
+function isMain({ name, attribs }: Element): boolean {
+  return name === 'main' || attribs['role'] === 'main';
 }
 
 /** Counts the characters inside links, without navigation and the like. */
@@ -260,11 +294,16 @@ function linkCharacters(node: ParentNode, isLinked = false): number {
 }
 
 /** Returns the page's text without the surrounding parts, only for pages that mark their main part. */
-function plainBody(page: HtmlPage): string | null {
-  const main = findElements(
+function plainBody(page: HtmlPage, unread: Unread): string | null {
+  const [main] = findElements(
     page.root,
-    ({ name, attribs }) => name === 'main' || name === 'article' || attribs['role'] === 'main',
+    (element) => (isMain(element) || element.name === 'article') && !isWithin(element, unread),
     1,
-  )[0];
+  );
   return main === undefined ? null : orNull(linesOf(main, ({ name }) => AROUND.has(name)));
+}
+
+/** Returns the text of a whole page, without what it hides. */
+export function wholeText(page: HtmlPage): string | null {
+  return withoutUnread(unreadOf(page), () => orNull(linesOf(page.root)));
 }

@@ -1,10 +1,10 @@
 import type { FoundRecord, JsonObject, Page } from '../../connector.ts';
-import { readArticle } from '../../read/article.ts';
-import { linesOf, type HtmlPage } from '../../read/html.ts';
+import { readArticle, wholeText } from '../../read/article.ts';
+import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import { readProducts, type Product } from '../../read/products.ts';
 import { readStructured } from '../../read/structured.ts';
-import { orNull, wordCount } from '../../read/page-text.ts';
+import { wordCount } from '../../read/page-text.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
 import type { Entry } from './crawl.ts';
@@ -33,8 +33,8 @@ export interface PageFields extends JsonObject {
 
 /** Reads the whole page if it has no article: in a crawl, a list of products or a contact page is wanted too. */
 export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRecord {
-  const article = readArticle(html, page.headers, 'unmarked');
-  const text = article?.text ?? orNull(linesOf(html.root));
+  const article = readArticle(html, page.headers);
+  const text = article?.text ?? wholeText(html);
   const fields: PageFields = {
     url: page.url,
     title: article?.title ?? meta.title,
