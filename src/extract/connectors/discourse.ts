@@ -1,4 +1,12 @@
-import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import {
+  SourceFailure,
+  type Connector,
+  type FoundRecord,
+  type JsonAnswer,
+  type JsonObject,
+  type JsonValue,
+  type Source,
+} from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/api-address.ts';
@@ -66,10 +74,18 @@ const HIT = schema.recordSchema({
 const FORUM = schema.siteInput('Host name or URL of the forum, for example `forum.example.com`.');
 const topicInput = schema.numberInput('Number of the topic: the last number of its address `/t/<name>/<number>`.');
 
+/** Reads an address of the forum's interface. Forums that show topics only to members answer 403 with a word of their own. */
+async function readForum(source: Source, url: string): Promise<JsonAnswer> {
+  const answer = await source.json(url, { allowStatuses: [403] });
+  if (answer.status !== 403) return answer;
+  const isLogin = textOf(at(answer.body, 'error_type')) === 'not_logged_in';
+  throw new SourceFailure(isLogin ? 'login_required' : 'access_denied', `403 from ${answer.url}`, false);
+}
+
 async function readTopics({ args, at: page }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 0);
   const path = args.what === null ? ['latest.json'] : ['tag', `${args.what}.json`];
-  const { body } = await source.json(address(args.site, path, { page: number }));
+  const { body } = await readForum(source, address(args.site, path, { page: number }));
   const items = listIn(at(body, 'topic_list', 'topics'), 'topic_list.topics');
   const users = itemsOf(at(body, 'users'));
   return {
@@ -82,7 +98,7 @@ async function readTopics({ args, at: page }: Turn<Args>, source: Source): Promi
 
 async function readPosts({ args, at: page }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
-  const { body } = await source.json(address(args.site, ['t', `${args.what}.json`], { page: number }));
+  const { body } = await readForum(source, address(args.site, ['t', `${args.what}.json`], { page: number }));
   const items = listIn(at(body, 'post_stream', 'posts'), 'post_stream.posts');
   const stream = itemsOf(at(body, 'post_stream', 'stream'));
   // Topics with more than 10,000 posts omit the stream.
@@ -99,7 +115,7 @@ async function readPosts({ args, at: page }: Turn<Args>, source: Source): Promis
 
 async function readSearch({ args, at: page }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
-  const { body } = await source.json(address(args.site, ['search.json'], { q: args.what, page: number }));
+  const { body } = await readForum(source, address(args.site, ['search.json'], { q: args.what, page: number }));
   const items = listIn(at(body, 'posts'), 'posts');
   const topics = new Map(itemsOf(at(body, 'topics')).map((topic) => [idOf(at(topic, 'id')), topic]));
   return {

@@ -75,7 +75,18 @@ async function readPage(path: readonly string[], turn: Turn<Args>, source: Sourc
   if (answer.status === 422) throw new SourceFailure('login_required', `422 from ${answer.url}`, false);
   const items = listIn(answer.body, 'the timeline');
   const next = nextQuery(answer.headers['link'])?.get('max_id') ?? null;
-  return { kind: 'page', records: readEach(items, readPost), next: items.length > 0 ? next : null, total: null, args };
+  const records = readEach(items, readPost);
+  // The last page of a timeline has a header too, which names only the page before. Servers of other software, and some proxies, send none.
+  const isCut = items.length >= size && answer.headers['link'] === undefined;
+  const mayGoOn = `${answer.url} is a full page without a Link header`;
+  return {
+    kind: 'page',
+    records,
+    next: items.length > 0 ? next : null,
+    total: null,
+    args,
+    ...(isCut && { mayGoOn }),
+  };
 }
 
 function readPost(item: JsonObject): FoundRecord | null {

@@ -1,13 +1,14 @@
-import type { JsonAnswer, JsonRequest, LongText, Page, Source, TextRequest } from '../connector.ts';
+import type { JsonAnswer, JsonRequest, JsonValue, LongText, Page, Source, TextRequest } from '../connector.ts';
 import { decodeText, textDecoder } from '../read/charset.ts';
+import { refreshTarget } from '../read/refresh.ts';
 import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
 import { mayFetchAgain, type Patience } from './attempt.ts';
 import { decompressInPieces } from './decompress.ts';
-import { FetchFailure } from './source-failure.ts';
+import { FetchFailure, statusFault } from './source-failure.ts';
 import { follow, undecodable, type Followed, type FollowRequest } from './follow.ts';
 import type { FetchParts, SourceUsage } from './fetch-parts.ts';
 import { withHead, type Pieces } from './pieces.ts';
-import { readFetchUrl } from './redirects.ts';
+import { isLoginPage, readFetchUrl } from './redirects.ts';
 import { findRobots, holdToRobots } from './robots.ts';
 import { type JobSession, SessionJar } from './fetch-session.ts';
 import type { CookieChange } from './session-cookies.ts';
@@ -19,6 +20,8 @@ const LONG_TEXT_BYTES_MAX = 50 * 1_048_576;
 /** Choice: enough to detect a text's encoding if it is not declared. */
 const HEAD_BYTES = 65_536;
 const BEGINNING_CHARACTERS = 4_096;
+/** Choice: pages of this kind one after the other; usual ones lead to their target at once. */
+const REFRESHES_MAX = 3;
 
 export interface SourceParts extends FetchParts {
   /** null: not logged in. */
@@ -90,17 +93,37 @@ export function createSource(parts: SourceParts): CountedSource {
     throw new FetchFailure('refused', `${followed.url}: status ${followed.status}`);
   }
 
-  return {
-    page: (url) =>
-      fetched(url, PAGE, (answer) => {
+  /** Follows pages that only lead to another one, which are free as redirects are. Each address is checked like any other. */
+  async function page(url: string): Promise<Page> {
+    let at = url;
+    for (let hops = 0; ; hops++) {
+      const found = await fetched(at, PAGE, (answer) => {
         requirePage(answer.url, answer.contentType, answer.body);
         return toPage(answer);
-      }),
+      });
+      const next = refreshTarget(found);
+      if (next === null) return found;
+      usage.pages--;
+      usage.credits--;
+      if (hops >= REFRESHES_MAX) {
+        usage.errors++;
+        throw new FetchFailure('refused', `${url}: more than ${REFRESHES_MAX} pages that lead to another one`);
+      }
+      if (isLoginPage(next) && !isLoginPage(url)) {
+        usage.errors++;
+        throw new FetchFailure(session === null ? 'login' : 'session', `${at} leads to ${next}`);
+      }
+      at = next;
+    }
+  }
+
+  return {
+    page,
     json: (url, options = {}) =>
       fetched(url, jsonAsk(options), ({ body, contentType, ...answer }): JsonAnswer => ({
         url: answer.url,
         status: answer.status,
-        body: parseJsonBody(answer.url, contentType, body),
+        body: jsonOf(answer, contentType, body, session !== null),
         headers: answer.headers,
       })),
     text: (url, options = {}) =>
@@ -175,6 +198,20 @@ const LONG_TEXT: Ask = {
 
 function textAsk({ accept = ACCEPT_TEXT, allowStatuses = [], robots = true }: TextRequest): Ask {
   return { ...PAGE, accept, opensGzip: true, robots, allowStatuses, tier: 'basic' };
+}
+
+/** An accepted error status whose body is no JSON, such as a firewall's page, is the failure that its status says. */
+function jsonOf(
+  { url, status }: Pick<Answered, 'url' | 'status'>,
+  type: string,
+  body: Buffer,
+  hasSession: boolean,
+): JsonValue {
+  try {
+    return parseJsonBody(url, type, body);
+  } catch (error) {
+    throw status < 400 ? error : new FetchFailure(statusFault(status, hasSession), `${url}: status ${status}`);
+  }
 }
 
 function toPage({ url, status, headers, contentType, body }: Answered): Page {

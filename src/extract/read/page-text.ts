@@ -17,10 +17,18 @@ export function singleSpaced(text: string): string {
   return text.replaceAll(OTHER_SPACES, ' ');
 }
 
-/** Returns the text, truncated to the maximum; null if nothing is left of it. */
+const HAS_CONTROL = /[^\P{Cc}\t\n\r]/u;
+const CONTROLS = /[^\P{Cc}\t\n\r]/gu;
+
+/** Removes control characters, such as a backspace that was copied into a title; keeps tabs and line breaks. */
+export function withoutControls(text: string): string {
+  return HAS_CONTROL.test(text) ? text.replaceAll(CONTROLS, '') : text;
+}
+
+/** Returns the text without control characters, truncated to the maximum; null if nothing is left of it. */
 export function orNull(text: string | null | undefined, charactersMax = TEXT_CHARACTERS_MAX): string | null {
-  const cut = text?.slice(0, charactersMax).trim();
-  return cut === undefined || cut === '' ? null : cut;
+  const cut = text === null || text === undefined ? '' : withoutControls(text.slice(0, charactersMax)).trim();
+  return cut === '' ? null : cut;
 }
 
 /** Counts the words of languages that separate them by spaces. In scripts without spaces, each character counts as a word. */

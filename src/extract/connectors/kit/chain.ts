@@ -42,6 +42,8 @@ export type PageResult<Args extends JsonObject> =
       readonly args?: Args;
       /** Pause that the source asks for before the next page. */
       readonly pauseSeconds?: number;
+      /** Why the list may go on although nothing says where, for the operator. The job then has the note `list_incomplete`. */
+      readonly mayGoOn?: string;
     }
   /** The source postpones this page. It is requested again, up to a maximum number of times. */
   | { readonly kind: 'later'; readonly pauseSeconds: number; readonly detail: string };
@@ -88,11 +90,23 @@ export function chained<Args extends JsonObject>(chain: Chain<Args>): Operation 
       const state = step as unknown as ChainState<Args>;
       const size = state.size ?? Math.max(1, Math.min(pageSizeMax, Math.trunc(want.recordsLeft)));
       const page = await read({ args: state.args, at: state.at, size }, source);
-      return advance({ ...state, size: sizing === 'fixed' ? size : null }, page);
+      const found = advance({ ...state, size: sizing === 'fixed' ? size : null }, page);
+      return { ...found, ...unreadableRest(page, found, want) };
     },
     // A job that reads the first page has nothing that could be incomplete.
     carriesRest: (step) => (step as unknown as ChainState<Args>).at !== null,
   };
+}
+
+/** Returns the remainder of a list that ends without saying so; nothing if the job wants no more. */
+function unreadableRest<Args extends JsonObject>(
+  page: PageResult<Args>,
+  { next, records }: StepResult,
+  { recordsLeft }: Wanted,
+): Pick<StepResult, 'unreadable'> {
+  if (page.kind === 'later' || page.mayGoOn === undefined || next.length > 0 || records.length >= recordsLeft)
+    return {};
+  return { unreadable: [{ reason: 'parse_failed', detail: page.mayGoOn, isFetched: true }] };
 }
 
 /** Returns what the step found and the next step. */

@@ -1,5 +1,6 @@
 import { parseUrl } from '../../../kernel/parse-url.ts';
 import { SourceFailure, type JsonObject, type JsonValue } from '../../connector.ts';
+import { withoutControls } from '../../read/page-text.ts';
 
 /** Readers for JSON from other parties. Each accepts any value and returns null, or an empty result, if it is not what was expected. */
 type Unknown = JsonValue | undefined;
@@ -18,9 +19,10 @@ export function at(value: Unknown, ...path: readonly string[]): Unknown {
   return here;
 }
 
-/** Returns a text that is not blank. */
+/** Returns a text that is not blank, without control characters. */
 export function textOf(value: Unknown): string | null {
-  return typeof value === 'string' && value.trim() !== '' ? value : null;
+  const text = typeof value === 'string' ? withoutControls(value) : '';
+  return text.trim() === '' ? null : text;
 }
 
 /** Returns a source's id, a string or a number, as text. */

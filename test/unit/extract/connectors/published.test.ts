@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, Operation } from '../../../../src/extract/connector.ts';
+import type { JsonObject, JsonValue, Operation } from '../../../../src/extract/connector.ts';
 import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
 import { runOperation } from '../../../conformance/run-operation.ts';
 import { crossrefWorld } from '../../../sources/crossref.ts';
@@ -227,6 +227,49 @@ describe('mastodon', () => {
       author: { name: 'mira', url: 'https://social.example/@mira' },
       reposted_url: null,
     });
+  });
+
+  it('mastodon reports a full page without a Link header, as other software sends it, as a list that may go on', async () => {
+    const posts = operation('mastodon tag.posts');
+    const begun = posts.start({ site: 'social.example', tag: 'tea' });
+    const state = begun.kind === 'steps' ? (begun.steps[0]?.state ?? {}) : {};
+    const world = mastodonWorld(90);
+    const without = (keep: (at: number) => boolean) =>
+      fakeSource((request) => {
+        const reply = world(request) as { readonly body: readonly JsonValue[] };
+        return { body: reply.body.filter((_, at) => keep(at)) };
+      });
+    const want = { recordsLeft: Infinity };
+    expect(
+      (
+        await posts.run(
+          state,
+          without(() => true),
+          want,
+        )
+      ).unreadable,
+    ).toMatchObject([{ reason: 'parse_failed' }]);
+    expect(
+      (
+        await posts.run(
+          state,
+          without((at) => at < 39),
+          want,
+        )
+      ).unreadable,
+    ).toBeUndefined();
+    expect((await posts.run(state, fakeSource(world), want)).unreadable).toBeUndefined();
+  });
+
+  it('discourse reports a forum for members as login_required, and any other 403 as access_denied', async () => {
+    for (const [error_type, reason] of [
+      ['not_logged_in', 'login_required'],
+      ['invalid_access', 'access_denied'],
+    ] as const) {
+      const source = fakeSource(() => ({ status: 403, body: { errors: ['No.'], error_type } }));
+      const run = runOperation(operation('discourse site.topics'), { site: 'forum.example' }, source);
+      await expect(run).rejects.toMatchObject({ reason });
+    }
   });
 
   it('mastodon reports 422, the response of closed servers, as login_required', async () => {

@@ -141,6 +141,58 @@ describe('Source.page', () => {
   );
 });
 
+describe('pages that only lead to another one', () => {
+  const to = (target: string, content = `0; url=${target}`): string =>
+    `<html><head><meta http-equiv="refresh" content="${content}"></head><body>One moment, please.</body></html>`;
+
+  test.each(['0; url=/b', '0;URL="/b"', "3, url='/b'", '1;/b'])(
+    'the page that a refresh of %j names is read, and only that one is charged',
+    async (content) => {
+      const { source, url } = await serve({ '/a': to('', content.replaceAll('"', '&quot;')), '/b': '<p>There</p>' });
+      expect(await source.page(`${url}/a`)).toMatchObject({ url: `${url}/b`, text: '<p>There</p>' });
+      expect(source.usage()).toMatchObject({ pages: 1, credits: 1, errors: 0 });
+    },
+  );
+
+  test.each([
+    ['reloads itself', to('/a')],
+    ['leads on after minutes', to('', '300; url=/b')],
+    ['has a text of its own', `${to('/b')}<p>${'A long text. '.repeat(40)}</p>`],
+    ['leads those without scripts elsewhere', `<noscript>${to('/b')}</noscript><p>Text</p>`],
+    ['names no web address', to('javascript:alert(1)')],
+  ])('a page that %s is the page', async (_what, body) => {
+    const { source, url, site } = await serve({ '/a': body, '/b': 'There' });
+    expect((await source.page(`${url}/a`)).text).toBe(body);
+    expect(site.paths()).toEqual(['/robots.txt', '/a']);
+  });
+
+  test('such pages that go on and on, and one that leads to a login page, fail with a reason and cost nothing', async () => {
+    const { source, url, site } = await serve({
+      '/0': to('/1'),
+      '/1': to('/2'),
+      '/2': to('/3'),
+      '/3': to('/0'),
+      '/members': to('/login'),
+    });
+    expect(await failureOf(source.page(`${url}/0`))).toEqual(['source_unavailable', false]);
+    expect(site.paths()).toEqual(['/robots.txt', '/0', '/1', '/2', '/3']);
+    expect(await failureOf(source.page(`${url}/members`))).toEqual(['login_required', false]);
+    expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 2 });
+  });
+
+  test('a refresh does not get past the guard or robots.txt', async () => {
+    const rules = 'User-agent: *\nDisallow: /private';
+    const { source, url } = await serve({
+      '/robots.txt': rules,
+      '/a': to('http://10.0.0.1/'),
+      '/b': to('/private'),
+      '/private': 'secret',
+    });
+    expect(await failureOf(source.page(`${url}/a`))).toEqual(['access_denied', false]);
+    expect(await failureOf(source.page(`${url}/b`))).toEqual(['robots_disallowed', false]);
+  });
+});
+
 describe('response statuses', () => {
   test.each([
     [400, 'source_unavailable', false],
@@ -366,6 +418,12 @@ describe('Source.json', () => {
   ])('a JSON response that is %s is rejected', async (_what, body, type, reason) => {
     const { source, url } = await serve({ '/': { headers: { 'content-type': type }, body } });
     expect(await failureOf(source.json(url))).toEqual([reason, false]);
+    expect(source.usage()).toMatchObject({ credits: 0, errors: 1 });
+  });
+
+  test('an accepted error status with a page as its body is the failure that its status says', async () => {
+    const { source, url } = await serve({ '/': { status: 403, body: '<!doctype html>Blocked' } });
+    expect(await failureOf(source.json(url, { allowStatuses: [403] }))).toEqual(['access_denied', false]);
     expect(source.usage()).toMatchObject({ credits: 0, errors: 1 });
   });
 

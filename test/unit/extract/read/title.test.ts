@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSiteNames } from '../../../../src/extract/read/site-names.ts';
+import { readMeta } from '../../../../src/extract/read/meta.ts';
 import { chooseTitle } from '../../../../src/extract/read/title.ts';
 import { markup } from '../../../support/pages.ts';
 
@@ -91,4 +92,9 @@ describe('chooseTitle', () => {
     ['the first if another one only begins alike', ['Fog', 'Fog over the bay'], 'Fog'],
     ['null without any title', [null, ' '], null],
   ])('chooseTitle returns %s', (_what, titles, title) => expect(chooseTitle(page, titles, names)).toBe(title));
+});
+
+test('A title has no control characters', () => {
+  const page = markup('<title>Fo\u0008g over\u0007 the har\u0085bour\u001b[31m</title><body><h1>Fog</h1>');
+  expect(readMeta(page, {}).title).toBe('Fog over the harbour[31m');
 });

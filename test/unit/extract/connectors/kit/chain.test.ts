@@ -32,6 +32,16 @@ function page(ids: readonly (string | number)[], next: Cursor): PageResult<JsonO
 }
 
 describe('chained', () => {
+  it('a list that ends without saying so is reported as unreadable, unless the job wants no more of it', async () => {
+    const operation = chainOf(() => ({ ...page([1, 2], null), mayGoOn: 'a full page' }) as PageResult<JsonObject>);
+    const begun = operation.start({});
+    const state = begun.kind === 'steps' ? (begun.steps[0]?.state ?? {}) : {};
+    expect((await operation.run(state, SOURCE, { recordsLeft: 3 })).unreadable).toEqual([
+      { reason: 'parse_failed', detail: 'a full page', isFetched: true },
+    ]);
+    expect((await operation.run(state, SOURCE, { recordsLeft: 2 })).unreadable).toBeUndefined();
+  });
+
   it('a chain requests page sizes that fit what is wanted, a different one for each page if allowed', async () => {
     const sizes: number[] = [];
     const read = ({ at, size }: Turn<JsonObject>) => {
