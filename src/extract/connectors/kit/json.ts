@@ -1,6 +1,5 @@
 import { parseUrl } from '../../../kernel/parse-url.ts';
 import { SourceFailure, type JsonObject, type JsonValue } from '../../connector.ts';
-import { withoutControls } from '../../read/page-text.ts';
 
 /** Readers for JSON from other parties. Each accepts any value and returns null, or an empty result, if it is not what was expected. */
 type Unknown = JsonValue | undefined;
@@ -19,10 +18,9 @@ export function at(value: Unknown, ...path: readonly string[]): Unknown {
   return here;
 }
 
-/** Returns a text that is not blank, without control characters. */
+/** Returns a text that is not blank. */
 export function textOf(value: Unknown): string | null {
-  const text = typeof value === 'string' ? withoutControls(value) : '';
-  return text.trim() === '' ? null : text;
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
 /** Returns a source's id, a string or a number, as text. */

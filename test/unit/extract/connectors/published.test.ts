@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue, Operation } from '../../../../src/extract/connector.ts';
 import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
+import { recordOf as newRecord } from '../../../../src/extract/connectors/kit/record.ts';
 import { runOperation } from '../../../conformance/run-operation.ts';
 import { crossrefWorld } from '../../../sources/crossref.ts';
 import { githubWorld } from '../../../sources/github.ts';
@@ -404,5 +405,22 @@ describe('jobboards', () => {
     expect(await recordOf('jobboards company.jobs', { board, company: 'exampletea' }, jobboardsWorld(1))).toMatchObject(
       expected,
     );
+  });
+});
+
+describe('texts of records', () => {
+  it('The texts of an interface lose their control characters, in lists and objects too', () => {
+    const found = newRecord('7\b', 'https://x.example/', {
+      title: 'Fo\bg',
+      tags: ['a\u0000'],
+      author: { name: 'M\u007f' },
+    });
+    expect(found?.fields).toEqual({
+      id: '7\b',
+      url: 'https://x.example/',
+      title: 'Fog',
+      tags: ['a'],
+      author: { name: 'M' },
+    });
   });
 });
