@@ -195,6 +195,25 @@ describe.runIf(HAS_REDIS)('whoever writes to the shared store without the master
     60_000,
   );
 
+  test('makes nodes go on without changes that only a node had that is down, and it takes their data when it is back', async () => {
+    const { nodes } = await twoNodes();
+    const [one, other] = nodes;
+    await other.close();
+    for (let n = 10; n < 15; n++) await value(one.feed.commit(putOf(n), ORIGIN));
+    await one.close();
+    await redis.command('XDEL', CHANGES_KEY, `${other.feed.position + 1}-0`);
+    const left = await openNode(redis.url, { dataDir: other.dataDir, node: other.id, ...QUICK });
+    await until(() => isWell(left));
+    await value(left.feed.commit(putOf(20), ORIGIN));
+    const back = await openNode(redis.url, { dataDir: one.dataDir, node: one.id, ...QUICK });
+    await until(() => isWell(back));
+    expect([back, left].map((node) => [isListed(node, 10), isListed(node, 20)])).toEqual([
+      [false, true],
+      [false, true],
+    ]);
+    await replicate([back, left]);
+  });
+
   test('is noticed: entries that no node wrote are counted, each once', async () => {
     const { nodes } = await twoNodes();
     for (let n = 0; n < 3; n++) await add('*', 'a', 'b');
