@@ -103,7 +103,10 @@ function handlerOf(all: DecisionStats): EndpointHandler {
     handlers.push(handler);
     return () => {};
   };
-  statsHandlers(endpoint as unknown as EndpointFactory, { stats: all });
+  statsHandlers(endpoint as unknown as EndpointFactory, {
+    stats: all,
+    addressWarning: () => null,
+  });
   const [handler] = handlers;
   if (handler === undefined) throw new Error('there is no handler for the statistics');
   return handler;

@@ -23,7 +23,7 @@ import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
-import { statsHandlers } from './stats-handlers.ts';
+import { statsHandlers, type StatsParts } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
 import { type WebhookParts, webhookHandlers } from './webhook-handlers.ts';
@@ -38,6 +38,7 @@ export interface ManagementParts {
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
+  readonly addressWarning: StatsParts['addressWarning'];
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
   readonly keyUse: KeyUseReader;
@@ -102,7 +103,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...topHandlers(endpoint, { decisions }),
-    ...statsHandlers(endpoint, { stats }),
+    ...statsHandlers(endpoint, { stats, addressWarning: parts.addressWarning }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, decisions, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...auditHandlers(endpoint, { store, cursors }),

@@ -1,3 +1,4 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
 import { STATS_POINTS_MAX } from '../kernel/limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
@@ -12,10 +13,16 @@ import { badQuery, readQuery } from './query.ts';
 /** Periods by default, by the length of one. */
 const PERIODS: Readonly<Record<number, number>> = { 60: 60, 3_600: 24, 86_400: 30 };
 
+export interface StatsParts {
+  readonly stats: Pick<HistoryStats<Slices>, 'read'>;
+  /** Returns a member of the response's schema; null without one. */
+  readonly addressWarning: (customer: CustomerNumber) => string | null;
+}
+
 /** The endpoint for the statistics of a customer's own requests. */
 export function statsHandlers(
   endpoint: EndpointFactory,
-  { stats }: { readonly stats: Pick<HistoryStats<Slices>, 'read'> },
+  { stats, addressWarning }: StatsParts,
 ): SecretHandlers<'readStats'> {
   const readStats: EndpointHandler = async (request) => {
     const read = readQuery(request.query, QUERIES.readStats);
@@ -29,7 +36,9 @@ export function statsHandlers(
     const out = new JsonBytes();
     const names = new ShownNames();
     let points = 0;
-    out.ascii(`${JSON.stringify({ from, to, step }).slice(0, -1)},"points":[`);
+    const warning = addressWarning(request.caller.customer);
+    const head = { from, to, step, ...(warning === null ? {} : { address_warning: warning }) };
+    out.ascii(`${JSON.stringify(head).slice(0, -1)},"points":[`);
     const show = (point: HistoryStatsPoint): void => {
       if (points++ > 0) out.put(COMMA);
       writePoint(out, point, names);

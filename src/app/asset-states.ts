@@ -33,6 +33,13 @@ export function velocityStatus({ marks }: VelocityMemory): AssetStatus {
   return isBroken ? broken(detail) : { state: 'ok', version: null, detail };
 }
 
+/** The addresses that customers send. They are theirs to mend, so they never make the service degraded. */
+export function addressStatus(warnings: number): AssetStatus {
+  const who = warnings === 1 ? '1 customer sends' : `${warnings} customers send`;
+  const detail = `${who} over 80 % of an hour's decisions with one address, or with no public one`;
+  return { state: 'ok', version: null, detail: warnings === 0 ? '' : detail };
+}
+
 /** Returns the public text about what the start lost; the log has the details, with paths. */
 function describeRepairs(repairs: readonly StoreNotice[]): string {
   if (repairs.length === 0) return '';

@@ -46,6 +46,7 @@ import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
 import type { Slices } from '../state/turns.ts';
+import { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { ChangeKind } from '../state/changes.ts';
 import type { StoreFault } from '../state/durable.ts';
@@ -221,6 +222,7 @@ interface Recovered {
   readonly velocity: OpenVelocity | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  readonly addresses: AddressShares;
   /** The decisions and the statistics of all nodes. */
   readonly history: DecisionReader;
   readonly historyStats: HistoryStats<Slices>;
@@ -267,6 +269,7 @@ async function recover(
     velocity,
     decisions,
     stats,
+    addresses: new AddressShares(),
     history: cluster?.nodes.history(decisions) ?? decisions,
     historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,

@@ -12,6 +12,7 @@ import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
 import type { Slices } from '../state/turns.ts';
+import type { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
@@ -77,6 +78,7 @@ export interface ServiceParts {
   /** This node's own. */
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
+  readonly addresses: AddressShares;
   /** Those of all nodes, for the API. */
   readonly history: DecisionReader;
   readonly historyStats: HistoryStats<Slices>;

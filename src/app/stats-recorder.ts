@@ -3,6 +3,7 @@ import type { DecideObserver, ObservedKey } from '../decide/observer.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { PeriodCounts } from '../history/stats/period-counts.ts';
+import type { AddressShares } from '../observe/address-shares.ts';
 import { eventTypeOf, hasSession } from '../risk/decision-record.ts';
 
 /** Passes every event of the decide path on, and counts it for its customer and its key. Runs after the response was sent. */
@@ -10,6 +11,7 @@ export function recordingStats(
   observer: DecideObserver,
   stats: DecisionStats,
   keyUsage: KeyUsage,
+  addresses: AddressShares,
   nowMs: () => number,
 ): DecideObserver {
   const refuse = (code: string, { customer, number }: ObservedKey): void => {
@@ -26,11 +28,13 @@ export function recordingStats(
     batchFailed: (error) => observer.batchFailed(error),
     decided(pending, answers, at, latencyMs) {
       observer.decided(pending, answers, at, latencyMs);
-      const { customer, number } = pending.request.key;
+      const { customer, number, kind } = pending.request.key;
       const atMs = nowMs();
       keyUsage.accepted(number, Math.floor(atMs / 1000));
       const counts = stats.countsOf(customer, atMs);
       if (counts !== null) count(counts, answers, at, latencyMs);
+      const record = answers.record(at);
+      if (kind === 'secret' && record.length > 0) addresses.count(customer, record, atMs);
     },
     scoreRefused(code, internalDetail, key) {
       observer.scoreRefused(code, internalDetail, key);

@@ -32,7 +32,7 @@ export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, fa
     pool,
     decisionSink,
     due: dispatcher,
-    observer: recordingStats(recorder, parts.stats, parts.keyUsage, () => clock.nowMs()),
+    observer: recordingStats(recorder, parts.stats, parts.keyUsage, parts.addresses, () => clock.nowMs()),
   });
   return {
     decide,

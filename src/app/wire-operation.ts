@@ -5,7 +5,7 @@ import { createMetrics, type DecisionCounts, type Metrics } from '../observe/met
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { StreamMarks } from '../velocity/stream-marks.ts';
-import { type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
+import { addressStatus, type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
 import { forRoles } from './roles.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 import { machineReadings } from './machine-metrics.ts';
@@ -39,6 +39,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     ...forRoles(roles, ['deliver'], () => ({ webhooks: parts.dispatcher.status })),
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
     ...(deciding && { policy: deciding.policyFile.status() }),
+    ...(deciding && { addresses: addressStatus(parts.addresses.warnings(parts.clock.nowMs())) }),
     backups: parts.backups.status(),
     ...(parts.installation.feed && { feed: parts.installation.feed.status() }),
     ...(cluster && { cluster: cluster.status() }),

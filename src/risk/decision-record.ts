@@ -225,6 +225,8 @@ const BINARY_8 = 0xc4;
 /** First byte of a text of fewer than 32 bytes, to which its length is added. */
 const FIXED_TEXT = 0xa0;
 const FINGERPRINT_BYTES = 32;
+const TEXT_8 = 0xd9;
+const NIL = 0xc0;
 
 /** Returns only the record's fingerprint; null without one. Measured: 0.05 µs, 0.55 µs for the whole record. */
 export function fingerprintOf(record: Buffer): string | null {
@@ -246,6 +248,26 @@ export function eventTypeOf(record: Buffer): string {
   const head = record[at] ?? 0;
   if (head >= FIXED_TEXT && head < FIXED_TEXT + 32) return record.utf8Slice(at + 1, at + 1 + head - FIXED_TEXT);
   return decodeRecord(record).eventType;
+}
+
+/** Returns only the record's address; null unless a valid one was given. */
+export function addressOf(record: Buffer): string | null {
+  const at = endOfText(record, fingerprintAtEnd(record) + 1);
+  const end = at === null ? null : endOfText(record, at);
+  if (at === null || end === null) return record[at ?? 0] === NIL ? null : decodeRecord(record).ip;
+  return record.latin1Slice(end - textBytes(record, at), end);
+}
+
+/** Returns where the text that begins at `at` ends; null for anything but a text of fewer than 256 bytes. */
+function endOfText(record: Buffer, at: number): number | null {
+  const bytes = textBytes(record, at);
+  return bytes < 0 ? null : at + bytes + (record[at] === TEXT_8 ? 2 : 1);
+}
+
+function textBytes(record: Buffer, at: number): number {
+  const head = record[at] ?? 0;
+  if (head === TEXT_8) return record[at + 1] ?? 0;
+  return head >= FIXED_TEXT && head < FIXED_TEXT + 32 ? head - FIXED_TEXT : -1;
 }
 
 function fingerprintAtEnd(record: Buffer): number {

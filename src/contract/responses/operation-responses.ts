@@ -39,6 +39,7 @@ export const READINESS = z
         webhooks: LAYER.optional(),
         extraction: LAYER.optional(),
         policy: LAYER.optional(),
+        addresses: LAYER.optional(),
         backups: LAYER,
         feed: LAYER.optional(),
         cluster: LAYER.optional(),

@@ -9,6 +9,10 @@ export const STATS = z
     from: unixSeconds,
     to: unixSeconds,
     step: z.int().meta({ description: 'Seconds' }),
+    address_warning: z.enum(['one_address', 'no_public_address']).optional().meta({
+      description:
+        'Over 80 % of the decisions of this hour or the last one carry one address, or no public one; absent otherwise',
+    }),
     points: z
       .array(
         z.object({

@@ -60,10 +60,11 @@ describe('the response of GET /v1/stats', () => {
       })),
     });
     expect(await bodyOf([])).toEqual({ from: 0, to: 720_000, step: 3_600, points: [] });
+    expect(await bodyOf([], 'one_address')).toMatchObject({ address_warning: 'one_address', points: [] });
   });
 });
 
-async function bodyOf(points: readonly HistoryStatsPoint[]): Promise<unknown> {
+async function bodyOf(points: readonly HistoryStatsPoint[], warning: string | null = null): Promise<unknown> {
   const handlers: EndpointHandler[] = [];
   const endpoint = (_options: unknown, handler: EndpointHandler) => handlers.push(handler);
   statsHandlers(endpoint as unknown as EndpointFactory, {
@@ -73,6 +74,7 @@ async function bodyOf(points: readonly HistoryStatsPoint[]): Promise<unknown> {
         return Promise.resolve();
       },
     },
+    addressWarning: () => warning,
   });
   const request = {
     caller: { customer: customer(1) },

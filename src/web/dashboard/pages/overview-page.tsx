@@ -14,6 +14,13 @@ import { TopTens } from './overview/top-tens.tsx';
 
 const STATS_MS = 5_000;
 
+const ADDRESS_WARNINGS: Readonly<Record<NonNullable<StatsBody['address_warning']>, string>> = {
+  one_address:
+    'Over 80 % of the decisions of the last hour carry the same address. Unless this is one visitor, your backend sends the address of its proxy: set the proxy as trusted in your framework.',
+  no_public_address:
+    'Over 80 % of the decisions of the last hour carry no public address, so rules about addresses do not work. Your backend may send the address of its proxy: set the proxy as trusted in your framework.',
+};
+
 /** Is it working, is it healthy, is it too hard, and what changed? */
 export default function OverviewPage(): JSX.Element {
   const { range, zoom } = useRange();
@@ -27,6 +34,9 @@ export default function OverviewPage(): JSX.Element {
   return (
     <div class="stack">
       <HealthStrip />
+      {data?.address_warning !== undefined && (
+        <p class="health health-warn">{ADDRESS_WARNINGS[data.address_warning]}</p>
+      )}
       <OverviewTiles stats={stats} range={range} />
       <StateView of={stats} skeleton="chart">
         {() => {

@@ -23,6 +23,7 @@ const LAYER_WORDS: Readonly<Record<string, LayerWords>> = {
   webhooks: { title: 'Webhooks', without: 'Deliveries wait until it works again.' },
   extraction: { title: 'Extractions', without: 'Jobs wait until it works again.' },
   policy: { title: 'Policy', without: 'The defaults apply.' },
+  addresses: { title: 'Addresses of visitors', without: '' },
   backups: { title: 'Backups', without: 'If the disk is lost, keys, lists, labels and webhooks are lost.' },
 };
 
