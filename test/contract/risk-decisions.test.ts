@@ -372,6 +372,7 @@ describe('what an operator sees', () => {
     expect(status).toBe(200);
     expect(Object.keys(json['layers'] as object).sort()).toEqual(
       [
+        'addresses',
         'anonymiser',
         'backups',
         'extraction',

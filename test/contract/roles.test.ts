@@ -17,7 +17,16 @@ import { eventually, NOBODYS_WEBHOOK, startReceiver, webhookClient, type Receive
 
 const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 const LAYERS: Readonly<Record<NodeRole, readonly string[]>> = {
-  decide: ['anonymiser', 'geoip_asn', 'geoip_city', 'geoip_country', 'hosting_networks', 'model', 'policy'],
+  decide: [
+    'addresses',
+    'anonymiser',
+    'geoip_asn',
+    'geoip_city',
+    'geoip_country',
+    'hosting_networks',
+    'model',
+    'policy',
+  ],
   api: [],
   deliver: ['webhooks'],
   extract: ['extraction'],
