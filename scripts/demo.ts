@@ -5,7 +5,7 @@ import { PERSONAS } from './demo/personas.ts';
 import { play, type PlayedSession } from './demo/play.ts';
 import { catchesOf, decisionsOf, readingOf } from './demo/print.ts';
 import { makeReport } from './demo/report.ts';
-import { startServer, type DemoServer } from './demo/server.ts';
+import { keptSettings, startServer, type DemoServer } from './demo/server.ts';
 import { helpIfAsked } from './usage.ts';
 
 /** Plays three simulated days of a shop, with shoppers and attackers, against a temporary server, and prints its decisions. */
@@ -13,7 +13,8 @@ helpIfAsked(`
 demo [--json] [--keep] [--until <time>]
 
   --json  prints one JSON object
-  --keep  plays the last three days, prints a link to the dashboard, and keeps the server running until Ctrl-C
+  --keep  plays the last three days, prints a link to the dashboard, and keeps the server running until Ctrl-C, on a free port or
+          at GATEHOUSE_HOST, GATEHOUSE_PORT, GATEHOUSE_DASHBOARD_PORT and GATEHOUSE_PUBLIC_URL
   --until <time>  end of the three days, for example 2026-11-21T00:00:00Z`);
 
 /** Fixed, so that every run prints the same table. The user agents in browsers.ts are current at this time. */
@@ -44,7 +45,7 @@ function say(text: string): void {
 
 async function main(): Promise<void> {
   const startedAtMs = performance.now();
-  const server = await startServer();
+  const server = await (keep ? startServer(keptSettings()) : startServer());
   try {
     await playAll(server, startedAtMs);
   } finally {

@@ -30,10 +30,23 @@ const MASTER_KEY = '64656d6f'.repeat(8);
 /** Settings of a demo that plays days in seconds. */
 const VIRTUAL_CLOCK = { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_MASTER_KEY: MASTER_KEY } as const;
 
+/** Where people may want a server that is kept running. */
+const ADDRESSES = ['GATEHOUSE_HOST', 'GATEHOUSE_PORT', 'GATEHOUSE_DASHBOARD_PORT', 'GATEHOUSE_PUBLIC_URL'] as const;
+
+/** Returns the settings of the terminal that say where the server can be reached. */
+export function addressSettings(): Readonly<Record<string, string>> {
+  return Object.fromEntries(ADDRESSES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+/** Settings of a demo that plays days in seconds, at the address that the terminal sets. */
+export function keptSettings(): Readonly<Record<string, string>> {
+  return { ...VIRTUAL_CLOCK, ...addressSettings() };
+}
+
 /** Starts the built server as a child process, on a free port and a temporary folder, by default with a virtual clock. */
 export async function startServer(settings: Readonly<Record<string, string>> = VIRTUAL_CLOCK): Promise<DemoServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-demo-'));
-  // Environment variables of the terminal must not influence the demo.
+  // Other environment variables of the terminal must not influence the demo.
   const rest = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
   const env = {
     ...Object.fromEntries(rest),

@@ -67,6 +67,9 @@ export function readFilter(
     reason: values.reason ?? null,
     scoreMin: values.score_min ?? null,
     scoreMax: values.score_max ?? null,
+    asn: values.asn ?? null,
+    path: values.path ?? null,
+    emailDomain: values.email_domain?.toLowerCase() ?? null,
     links,
     loggedAfter: null,
   };

@@ -1,3 +1,4 @@
+import { reasonTitle } from '../contract/reason-titles.ts';
 import { POLICY_DIFFERENCES_MAX } from '../kernel/limits.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import {
@@ -99,6 +100,7 @@ function showDifference({ eventType, kind, name, before, after }: Difference): F
 function showRule(rule: RuleView): Fields {
   return {
     reason: rule.reason,
+    title: reasonTitle(rule.reason),
     family: rule.family,
     ...showSettings(rule),
     is_changed: rule.isChanged,

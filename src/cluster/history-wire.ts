@@ -34,10 +34,14 @@ export function customerIn(value: unknown): CustomerNumber | null {
 export function writeSearch(customer: CustomerNumber, query: SearchQuery): Body {
   const { sinceMs = null, untilMs = null, eventType = null, reason = null } = query.filter ?? {};
   const { scoreMin = null, scoreMax = null, links = [], loggedAfter = null } = query.filter ?? {};
+  const { asn = null, path = null, emailDomain = null } = query.filter ?? {};
   const fields = [sinceMs, untilMs, eventType, reason, scoreMin, scoreMax];
   const hashes = links.map(({ hash }) => hash);
   const places = [writePlace(query.after), writePlace(loggedAfter)];
-  return [customer, query.decision, query.text, query.limit, query.nowMs, fields, hashes, ...places];
+  // A node that does not know these criteria would leave them out: it refuses a list here, and the result is marked as partial.
+  const isDetailed = asn !== null || path !== null || emailDomain !== null;
+  const decision = isDetailed ? [query.decision, asn, path, emailDomain] : query.decision;
+  return [customer, decision, query.text, query.limit, query.nowMs, fields, hashes, ...places];
 }
 
 /** The query of another node, whose positions are still those of all nodes. */
@@ -47,7 +51,9 @@ export interface AskedSearch {
 }
 
 export function readSearch(body: Body): AskedSearch | null {
-  const [who, decision, text, limit, nowMs, fields, hashes, after, loggedAfter] = body;
+  const [who, first, text, limit, nowMs, fields, hashes, after, loggedAfter] = body;
+  const [decision, asn = null, path = null, emailDomain = null] = Array.isArray(first) ? (first as Body) : [first];
+  if (!isNumberOrNull(asn) || !isTextOrNull(path) || !isTextOrNull(emailDomain)) return null;
   const customer = customerIn(who);
   if (customer === null || !isDecisionOrNull(decision) || !isTextOrNull(text) || !isNumber(nowMs)) return null;
   if (!Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > PAGE_ROWS_MAX) return null;
@@ -65,6 +71,9 @@ export function readSearch(body: Body): AskedSearch | null {
     reason,
     scoreMin,
     scoreMax,
+    asn,
+    path,
+    emailDomain,
     // Records of builds before the hashes are found on their own node only.
     links: links.map((hash) => ({ hash: hash as Buffer, isIn: () => false })),
     loggedAfter: readPlace(loggedAfter),

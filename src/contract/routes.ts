@@ -224,6 +224,23 @@ export const QUERIES = {
     reason: name('the code of a reason').optional().meta({ description: 'Only decisions with this reason' }),
     score_min: wholeScore.optional().meta({ description: 'Only decisions with at least this score' }),
     score_max: wholeScore.optional().meta({ description: 'Only decisions with at most this score' }),
+    asn: wholeNumber(1, 4_294_967_295, 'This must be the number of a network, such as 64496.')
+      .optional()
+      .meta({ description: 'Only decisions whose address belongs to this network (ASN)' }),
+    path: z
+      .string()
+      .regex(/^\/.{0,99}$/u, 'This must begin with a slash and have at most 100 characters.')
+      .optional()
+      .meta({ description: 'Only decisions whose path begins with this; case-sensitive' }),
+    email_domain: z
+      .string()
+      .regex(/^[^\s@]{1,253}$/u, 'This must be a domain, without @.')
+      .optional()
+      .meta({
+        description:
+          'Only decisions with an e-mail address of this domain. Finds nothing unless the policy keeps identities (`log_identities`: ' +
+          '`masked` or `plain`)',
+      }),
     fingerprint_hash: z
       .string()
       .regex(HASH, 'This must be 64 hex digits.')

@@ -67,6 +67,12 @@ export interface HistoryFilter {
   readonly reason: string | null;
   readonly scoreMin: number | null;
   readonly scoreMax: number | null;
+  /** Number of the address's network (ASN). */
+  readonly asn: number | null;
+  /** Beginning of the path. */
+  readonly path: string | null;
+  /** Domain of an e-mail address among the identities, lower case; found only where the policy keeps masked or plain ones. */
+  readonly emailDomain: string | null;
   /** The decision has all of these links. */
   readonly links: readonly SoughtLink[];
   /** Decisions that were logged after this one; those of other sources by their time, and of the second before. */

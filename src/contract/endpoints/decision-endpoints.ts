@@ -33,7 +33,7 @@ export const DECISION_ENDPOINTS = {
       'follow the log, ask again with the newest request_id. While too many searches are running, the response is 429 with the code overloaded.',
     guide:
       '200 with a page, newest first. Filters, all of which apply together: `?decision=`, `?q=` (part of an address, a country or ' +
-      'a reason), `?since=`, `?until=` (Unix seconds), `?event_type=`, `?reason=`, `?score_min=`, `?score_max=`, ' +
+      'a reason), `?since=`, `?until=` (Unix seconds), `?event_type=`, `?reason=`, `?score_min=`, `?score_max=`, `?asn=`, `?path=` (its beginning), `?email_domain=`, ' +
       '`?fingerprint_hash=`, `?link=<kind>:<value>`, `?after=<request_id>` (logged after that decision, or 404)',
     query: QUERIES.searchDecisions,
     responses: { 200: json(LOGGED_DECISION_PAGE, 'A page of decisions', ['X-SVC-Partial']) },

@@ -44,6 +44,7 @@ const RULE_SETTINGS = {
 
 const POLICY_RULE = z.object({
   reason: z.string(),
+  title: z.string().meta({ description: 'For people, at most 32 characters' }),
   family: z.string(),
   ...RULE_SETTINGS,
   is_changed: z.boolean().meta({ description: "Differs from the rule's own settings" }),

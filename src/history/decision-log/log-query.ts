@@ -89,10 +89,11 @@ export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrival
 
 function matchOf({ text, filter = {} }: SearchQuery): RecordMatch | null {
   const { eventType = null, reason = null, scoreMin = null, scoreMax = null } = filter;
+  const { asn = null, path = null, emailDomain = null } = filter;
   const all: RecordMatch[] = [];
   if (text !== null && text !== '') all.push(new TextMatch(text));
-  if ([eventType, reason, scoreMin, scoreMax].some((wanted) => wanted !== null))
-    all.push(new FieldMatch({ eventType, reason, scoreMin, scoreMax }));
+  const fields = { eventType, reason, scoreMin, scoreMax, asn, path, emailDomain };
+  if (Object.values(fields).some((wanted) => wanted !== null)) all.push(new FieldMatch(fields));
   const [only] = all;
   return all.length > 1 ? new AllMatch(all) : (only ?? null);
 }

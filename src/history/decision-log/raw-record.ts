@@ -74,6 +74,12 @@ export class RawRecord {
     return textAt(this.#bytes, this.#skip(this.#flagsAt + 1, 2));
   }
 
+  /** Number of the address's network; null without one. */
+  get asn(): number | null {
+    const at = this.#skip(this.#flagsAt + 1, 3);
+    return this.#bytes[at] === FLOAT_64 ? this.#bytes.readDoubleBE(at + 1) : null;
+  }
+
   /** Passes the code and the weight of each reason, in their order. */
   contributions(visit: (code: string, weight: number) => void): void {
     const bytes = this.#bytes;

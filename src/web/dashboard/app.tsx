@@ -11,7 +11,7 @@ import { withStyle } from './page-style.ts';
 import { pageTitle } from './page-title.ts';
 import { Rail } from './rail.tsx';
 import { session } from './session.ts';
-import { loadSession, SignIn } from './sign-in.tsx';
+import { loadSession, SignIn, takeCode } from './sign-in.tsx';
 import { endSession, TopBar } from './top-bar.tsx';
 import { setTheme } from './theme.ts';
 import { useLink } from './url-state.ts';
@@ -37,7 +37,8 @@ function isDecodable(path: string): boolean {
   }
 }
 
-export function App({ code }: { readonly code: string | null }): JSX.Element {
+export function App({ code: first }: { readonly code: string | null }): JSX.Element {
+  const [code, setCode] = useState(first);
   const [fault, setFault] = useState<ApiFault | null>(null);
   const load = (): void => {
     setFault(null);
@@ -47,6 +48,12 @@ export function App({ code }: { readonly code: string | null }): JSX.Element {
   useEffect(() => {
     if (code === null) load();
     else session.value = { kind: 'signed_out', why: null };
+  }, [code]);
+  // A link that is opened in a tab that shows the dashboard changes the hash only.
+  useEffect(() => {
+    const onHash = (): void => setCode((known) => takeCode() ?? known);
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
   }, []);
   const state = session.value;
   if (state.kind === 'signed_out') return <SignIn code={code} why={state.why} />;

@@ -10,6 +10,9 @@ export interface DecisionFilters {
   readonly reason?: string;
   readonly score_min?: number;
   readonly score_max?: number;
+  readonly asn?: number;
+  readonly path?: string;
+  readonly email_domain?: string;
   readonly fingerprint_hash?: string;
   readonly link?: string;
 }
@@ -56,6 +59,47 @@ const DECISIONS: Readonly<Record<string, string>> = {
   review: 'REVIEW',
   block: 'BLOCK',
 };
+
+/** Every name that a search knows, for the sentence about one that it does not. */
+const FIELDS = [
+  ...Object.keys(LINKS),
+  'reason',
+  'event',
+  'decision',
+  'score',
+  'country',
+  'asn',
+  'path',
+  'domain',
+  'fingerprint',
+] as const;
+const FIELD = /^[a-z][\w.-]*$/;
+const NOT_A_FIELD = /^(?:[0-9a-f]{0,4}:[0-9a-f:.]*|\w+:\/\/.*)$/i;
+
+function unknownField(name: string): string {
+  const near = FIELDS.map((field) => [field, editsBetween(name.toLowerCase(), field)] as const).sort(
+    (a, b) => a[1] - b[1],
+  )[0];
+  const hint =
+    near !== undefined && near[1] <= 2
+      ? ` Did you mean ${near[0]}:?`
+      : ` There are ${FIELDS.join(', ')}, and entity.<name>.`;
+  return `There is no field ${name}.${hint}`;
+}
+
+/** Levenshtein's distance. */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
 
 export function readSearch(text: string): DecisionSearch {
   const terms: SearchTerm[] = [];
@@ -106,8 +150,17 @@ export function readSearch(text: string): DecisionSearch {
       if (decision === undefined) faults.push('A decision is allow, watch, challenge, review or block.');
       else set({ decision }, 'decision');
     } else if (name === 'country') country = value.toUpperCase();
+    else if (name === 'asn' || name === 'as') {
+      const number = /^(?:as)?(\d{1,10})$/i.exec(value)?.[1];
+      if (number === undefined) faults.push('A network number is written as asn:64496.');
+      else set({ asn: Number(number) }, 'network number');
+    } else if (name === 'path') {
+      if (value.startsWith('/')) set({ path: value.slice(0, 100) }, 'path');
+      else faults.push('A path begins with a slash: path:/login.');
+    } else if (name === 'domain') set({ email_domain: value.replace(/^@/, '').toLowerCase() }, 'domain');
     else {
-      // IPv6 addresses have colons too.
+      // Addresses of IPv6, times and URLs have colons too.
+      if (FIELD.test(name) && !NOT_A_FIELD.test(typed)) faults.push(unknownField(typed.slice(0, colon)));
       free.push(typed);
       terms.push({ text: typed, name: 'text', value: typed });
       continue;

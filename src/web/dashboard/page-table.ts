@@ -58,7 +58,7 @@ export const PAGES: readonly PageSpec[] = [
   },
   {
     id: 'links',
-    path: '/dashboard/links/:kind/:value',
+    path: '/dashboard/links/:kind?/:value?',
     title: 'Links',
     hasRange: false,
     load: () => withStyle([linksStyle], import('./pages/links-page.tsx')),

@@ -5,6 +5,16 @@ const WIDE = matchMedia('(min-width: 1000px)');
 const isWide = signal(WIDE.matches);
 WIDE.addEventListener('change', ({ matches }) => (isWide.value = matches));
 
+/** Source: the styles, where rows of tables become cards. */
+const PHONE = matchMedia('(max-width: 600px)');
+const isPhone = signal(PHONE.matches);
+PHONE.addEventListener('change', ({ matches }) => (isPhone.value = matches));
+
+/** Whether rows of tables are cards. */
+export function usePhone(): boolean {
+  return isPhone.value;
+}
+
 /** Whether the window has room for two columns. For parts that are loaded only then; everything else is up to the styles. */
 export function useWide(): boolean {
   return isWide.value;

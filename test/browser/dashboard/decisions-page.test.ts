@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
 import {
   expectAccessible,
   expectClean,
@@ -61,6 +62,30 @@ describe('The page of decisions', () => {
     const page = await harness.open('/dashboard/decisions?q=fp:abc');
     await page.getByRole('alert').getByText('64 hex digits').waitFor();
     expectClean(page);
+  });
+
+  test('shows a part of the cards on a phone, and more on request; each with the title of its first reason', async () => {
+    const { json } = await bearer(
+      harness.api.url,
+      harness.api.secretKey,
+      'GET',
+      '/v1/decisions?decision=SOFT_CHALLENGE',
+    );
+    const [row] = json['data'] as readonly object[];
+    const data = Array.from({ length: 60 }, (_, n) => ({ ...row, request_id: `req_${String(n).padStart(26, '0')}` }));
+    const page = await harness.open('/dashboard/decisions', {
+      width: 390,
+      override: (path) => (path === '/v1/decisions' ? { body: { data, has_more: false, next_cursor: null } } : null),
+    });
+    const cards = page.locator('[data-row]');
+    await expect.poll(() => cards.count()).toBe(20);
+    await page.getByText('Headless browser').first().waitFor();
+    const filter = await page.getByLabel('Filter decisions').boundingBox();
+    expect(filter?.y).toBeLessThan((await cards.first().boundingBox())?.y ?? 0);
+    await page.getByRole('button', { name: 'Show more rows' }).click();
+    await expect.poll(() => cards.count()).toBe(40);
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    await expect.poll(() => cards.count()).toBe(60);
   });
 
   test('adds new decisions by itself, and not when live is off', async () => {

@@ -89,6 +89,13 @@ describe('The page of keys and health', () => {
     expectClean(page);
   });
 
+  test('shows code whole, without scrolling to the side, on a phone too', async () => {
+    const page = await harness.open('/dashboard/keys', { width: 390 });
+    const code = page.getByRole('region', { name: 'Collector' }).locator('pre');
+    await code.waitFor();
+    expect(await code.evaluate((pre) => pre.scrollWidth - pre.clientWidth)).toBe(0);
+  });
+
   test('names the link of the location data', async () => {
     const page = await harness.open(PATH);
     expect(await page.getByRole('link', { name: 'IP Geolocation by DB-IP' }).getAttribute('href')).toBe(

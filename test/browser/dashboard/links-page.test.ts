@@ -122,6 +122,17 @@ describe('The page of one identity, device, address, network or session', () => 
     await expectAccessible(page);
   });
 
+  test('asks for a value where the URL has none', async () => {
+    const page = await harness.open('/dashboard/links');
+    await page.getByLabel('Kind').selectOption('ip');
+    await page.getByRole('textbox', { name: 'Value' }).fill('89.160.20.112');
+    await expectReadable(page);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Address 89.160.20.112' }).waitFor();
+    await page.getByRole('region', { name: 'Time line' }).waitFor();
+    expectClean(page);
+  });
+
   test('says what links a decision when there is none, and why an unknown kind is refused', async () => {
     const page = await harness.open('/dashboard/links/entity.email/nobody%40shop.example');
     await page.getByText('No decision with this email').waitFor();

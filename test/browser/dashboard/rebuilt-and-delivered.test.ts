@@ -38,7 +38,7 @@ describe('What a decision keeps, and where records go', () => {
     const signals = page.getByRole('region', { name: 'Token and server' });
     await signals.getByRole('row', { name: 'Automation – a headless browser' }).waitFor();
     await signals.getByRole('row', { name: /^Token – a text that is not the collector/ }).waitFor();
-    await signals.getByText(/^device_headless: /).waitFor();
+    await signals.getByText(/^Headless browser: /).waitFor();
     await expectAccessible(page);
     await expectWholeWords(signals);
     await page.setViewportSize({ width: 390, height: 844 });

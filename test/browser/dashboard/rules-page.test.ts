@@ -126,6 +126,14 @@ describe('The page of rules', () => {
     await page.reload();
     const table = page.getByRole('table', { name: /^Changes of version/ });
     await table.waitFor();
+    // A virtual clock that was not set has the time 0, which is no time.
+    const { data } = (await policy()) as { readonly data: readonly object[] };
+    const unset = await harness.open('/dashboard/rules?view=history', {
+      override: (path) =>
+        path === '/v1/policy/history' ? { body: { data: data.map((one) => ({ ...one, at: 0 })) } } : null,
+    });
+    await unset.getByText('applies now').waitFor();
+    expect(await unset.getByText('1970').count()).toBe(0);
     expect(await table.getByRole('cell').allInnerTexts()).toEqual(['ip_vpn', 'weight', 'all others', '0.2', '0.4']);
     writeFileSync(file, '{');
     await page.goto(`${harness.api.url}/dashboard/rules`);

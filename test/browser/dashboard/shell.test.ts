@@ -40,6 +40,11 @@ describe('The shell of the dashboard', () => {
     const again = await harness.open(`/dashboard/audit${code}`, { isSignedIn: false });
     await again.getByText('This link was used already').waitFor();
     expectClean(again);
+    // A link that is opened in a tab with the sign-in page changes the hash only.
+    const sent = again.waitForRequest((request) => request.url().endsWith('/dashboard/session'));
+    await again.evaluate(() => (location.hash = '#code=another'));
+    expect((await sent).postDataJSON()).toEqual({ code: 'another' });
+    expect(again.url()).not.toContain('code');
   });
 
   test('is readable on a path without a page, and with the table of keys', async () => {

@@ -81,6 +81,11 @@ export function historyConformance(open: () => History): void {
       expect(await found({ scoreMin: 60 })).toEqual([ids[2], ids[1]]);
       expect(await found({ eventType: 'login', reason: 'ip_vpn' })).toEqual([ids[2]]);
       expect(await found({ sinceMs: NOW - 2_000, untilMs: NOW - 1_000 })).toEqual([ids[1]]);
+      expect(await found({ asn: 64_500, scoreMin: 60 })).toEqual([ids[2], ids[1]]);
+      expect(await found({ asn: 64_496 })).toEqual([]);
+      // These records have no path and no identities.
+      expect(await found({ path: '/login' })).toEqual([]);
+      expect(await found({ emailDomain: 'mail.example' })).toEqual([]);
       expect(await idsOf(history, ONE, { decision: 'ALLOW', filter: { scoreMax: 60 } })).toEqual([ids[0]]);
     });
 

@@ -86,6 +86,18 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     expect(listed?.['without']).toMatchObject({ decision: 'ALLOW' });
   });
 
+  test('decisions are found by the beginning of their path, and by no domain while identities are hashed', async () => {
+    const url = `https://shop.example/path-${transport}/pay?card=1`;
+    const body = { ...CALM, url, entity_keys: { email: 'anna@domain.example' } };
+    const { request_id: id } = await decided(server.url, server.secretKey, body);
+    const found = async (query: string): Promise<unknown[]> =>
+      rowsOf(await call(server.url, server.secretKey, 'GET', `/v1/decisions?${query}`)).map((row) => row['request_id']);
+    expect(await found(`path=/path-${transport}`)).toEqual([id]);
+    expect(await found(`path=/path-${transport}/pay&asn=64496`)).toEqual([]);
+    expect(await found('path=/pay')).toEqual([]);
+    expect(await found('email_domain=domain.example')).toEqual([]);
+  });
+
   test('a page of decisions does not explain them', async () => {
     await decided(server.url, server.secretKey, CURL);
     const [row] = rowsOf(await call(server.url, server.secretKey, 'GET', '/v1/decisions?limit=1'));

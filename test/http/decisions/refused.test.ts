@@ -29,6 +29,15 @@ describe.each(TRANSPORTS)('decisions over %s', (transport) => {
     }
   });
 
+  test.each(['asn=0', 'asn=AS64496', 'path=login', 'path=', 'email_domain=a@b.example', 'email_domain='])(
+    'the filter ?%s is 400',
+    async (query) => {
+      const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions?${query}`);
+      const errors = [{ pointer: `?${query.split('=')[0]}` }];
+      expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors });
+    },
+  );
+
   test('a cursor of another customer or of another list is 400', async () => {
     await decide(server.url, server.secretKey);
     const page = await bearer(server.url, server.secretKey, 'GET', '/v1/decisions?limit=1');

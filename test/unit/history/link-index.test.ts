@@ -148,6 +148,24 @@ describe('the index of links', () => {
     expect(await found({ eventType: 'login', reason: 'ip_vpn' })).toEqual([first]);
   });
 
+  test('Decisions are found by their network number, the beginning of their path, and a domain that is kept', async () => {
+    const { log } = tempLog();
+    const kept = { bytes: null, identities: ['7', 'a***@Mail.Example'] };
+    const rows = [
+      { occurredAtMs: NOW - 3_000, url: 'https://shop.example/login?x=1', links: kept },
+      { occurredAtMs: NOW - 2_000, url: 'https://shop.example/log', country: null },
+      { occurredAtMs: NOW - 1_000, links: { bytes: null, identities: ['a@other-mail.example'] } },
+    ];
+    const [first, second, third] = rows.map((row) => decide(log, ONE, row));
+    const found = (filter: Partial<SearchFilter>): Promise<string[]> => idsOf(log, ONE, { nowMs: NOW, filter });
+    expect(await found({ asn: 64_500 })).toEqual([third, first]);
+    expect(await found({ asn: 64_501 })).toEqual([]);
+    expect(await found({ path: '/log' })).toEqual([second, first]);
+    expect(await found({ path: '/login' })).toEqual([first]);
+    expect(await found({ emailDomain: 'mail.example' })).toEqual([first]);
+    expect(await found({ emailDomain: 'other-mail.example', asn: 64_500 })).toEqual([third]);
+  });
+
   test('A damaged or missing segment hides no decision', async () => {
     const { log, links } = tempLog();
     const ids = await fill(log, ROWS);

@@ -17,6 +17,7 @@ export interface RowParts {
   readonly reasons?: readonly string[];
   readonly eventType?: string;
   readonly score?: number;
+  readonly url?: string;
   /** Links of the decision; its record is one of the present build in any case. */
   readonly links?: LinkTail;
 }
@@ -31,7 +32,7 @@ export function recordOf(parts: RowParts): { readonly requestId: string; readonl
     ip: ip === null ? null : { kind: 'valid', text: ip },
     geo: country === null ? null : { country, asn: 64_500, latitude: null, longitude: null },
     agent: null,
-    url: null,
+    url: parts.url ?? null,
   } as unknown as Facts;
   const bytes = encodeRecord({
     requestId,

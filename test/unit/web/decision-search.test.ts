@@ -22,6 +22,10 @@ describe('The search text of decisions', () => {
     ['score > 70', { score_min: 70 }],
     ['score<=30', { score_max: 30 }],
     ['score:50', { score_min: 50, score_max: 50 }],
+    ['asn:AS64496 path:/login', { asn: 64_496, path: '/login' }],
+    ['domain:@Mail.example', { email_domain: 'mail.example' }],
+    ['fe80::1', { q: 'fe80::1' }],
+    ['https://shop.example', { q: 'https://shop.example' }],
     ['203.0.113', { q: '203.0.113' }],
     ['2001:db8', { q: '2001:db8' }],
     ['country:de', { q: 'DE' }],
@@ -38,8 +42,21 @@ describe('The search text of decisions', () => {
     'decision:maybe',
     'reason:a reason:b',
     'score>1 score>2',
+    'asn:telekom',
+    'path:login',
+    'contry:DE',
   ])('%s is refused with a sentence', (text) => {
     expect(readSearch(text).faults).toHaveLength(1);
+  });
+
+  test.each([
+    ['contry:DE', 'There is no field contry. Did you mean country:?'],
+    ['Reasons:ip_tor', 'There is no field Reasons. Did you mean reason:?'],
+    ['browser:chrome', /^There is no field browser\. There are ip, .*, and entity\.<name>\.$/],
+  ])('%s names the unknown field and what was meant', (text, sentence) => {
+    expect(readSearch(text).faults).toEqual([
+      typeof sentence === 'string' ? sentence : (expect.stringMatching(sentence) as string),
+    ]);
   });
 
   test('leaves out rows that the API cannot: the bound of > and <, and other countries', () => {

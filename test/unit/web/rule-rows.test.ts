@@ -10,7 +10,16 @@ import {
 function rule(reason: string, fields: Partial<PolicyBody['rules'][number]> = {}): PolicyBody['rules'][number] {
   const settings = { enabled: true, weight: 0.5, levels: { default: 0.5 }, thresholds: {} };
   const texts = { sentence: `found ${reason}`, what_quiets_it: '' };
-  return { reason, family: 'client', is_changed: false, event_types: [], ...settings, ...texts, ...fields };
+  return {
+    reason,
+    title: `Title ${reason}`,
+    family: 'client',
+    is_changed: false,
+    event_types: [],
+    ...settings,
+    ...texts,
+    ...fields,
+  };
 }
 
 function counts(rules: readonly Partial<RuleCountsBody['rules'][number]>[]): RuleCountsBody {

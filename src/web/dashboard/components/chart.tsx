@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { formatCompact, formatCount, formatTime } from '../format.ts';
+import { formatCount, formatTime } from '../format.ts';
 import { now } from '../now.ts';
 import type { ChartSeries } from './chart-series.ts';
 import { Button } from './fields.tsx';
@@ -19,9 +19,7 @@ export function Chart({
   times,
   seconds,
   series,
-  isStacked = false,
   height = 200,
-  format = formatCount,
   onZoom,
   hideTitle = false,
 }: {
@@ -33,9 +31,7 @@ export function Chart({
   /** Length of a period. */
   readonly seconds: number;
   readonly series: readonly ChartSeries[];
-  readonly isStacked?: boolean;
   readonly height?: number;
-  readonly format?: (value: number) => string;
   readonly onZoom?: (from: number, to: number) => void;
   readonly hideTitle?: boolean;
 }): JSX.Element {
@@ -44,8 +40,6 @@ export function Chart({
   const id = useId();
   const at = cursor ?? times.length - 1;
   const time = times[at];
-  const valueText = (value: number | null | undefined): string =>
-    value === null || value === undefined ? '–' : format(value);
   const read = series.map(({ name, values }) => `${name} ${valueText(values[at])}`).join(', ');
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
@@ -91,12 +85,10 @@ export function Chart({
           times={times}
           seconds={seconds}
           series={series}
-          isStacked={isStacked}
           height={height}
           cursor={cursor}
           onCursor={setCursor}
           onZoom={onZoom}
-          format={format === formatCount ? formatCompact : format}
         />
       </div>
       <ul class="legend" aria-hidden="true">
@@ -152,4 +144,8 @@ export function Chart({
       </div>
     </figure>
   );
+}
+
+function valueText(value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : formatCount(value);
 }

@@ -14,7 +14,7 @@ export function CodeBlock({
   readonly text: string;
   /** What it is, for the button and for those who hear the page. */
   readonly label: string;
-  /** Breaks long lines instead of scrolling: for data. */
+  /** Scrolls where it is long: for data. */
   readonly wrap?: boolean;
 }): JSX.Element {
   const lines = cutText(text, CHARACTERS_MAX).split('\n');

@@ -1,7 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLocation } from 'preact-iso/router';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useKeys } from '../keyboard.ts';
+import { usePhone } from '../use-wide.ts';
+import { Button } from './fields.tsx';
+
+/** Choice: cards of a phone before "more"; a hundred of them were 24,000 pixels. */
+const CARDS = 20;
 
 export interface Column<Row> {
   readonly id: string;
@@ -42,6 +47,8 @@ export function Table<Row>({
   readonly rowClass?: (row: Row) => string;
 }): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
+  const [cardsMax, setCardsMax] = useState(CARDS);
+  const shown = usePhone() ? rows.slice(0, cardsMax) : rows;
   const { route } = useLocation();
   const move = (by: number): boolean => {
     const links = [...(body.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
@@ -84,7 +91,7 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody ref={body}>
-          {rows.map((row) => {
+          {shown.map((row) => {
             const key = keyOf(row);
             const isOpen = selected === key;
             const href = hrefOf?.(row);
@@ -106,6 +113,11 @@ export function Table<Row>({
           })}
         </tbody>
       </table>
+      {shown.length < rows.length && (
+        <p class="end-of-rows">
+          <Button onClick={() => setCardsMax(cardsMax + CARDS)}>Show more rows</Button>
+        </p>
+      )}
     </div>
   );
 }

@@ -13,20 +13,17 @@ export interface PlotProps {
   /** Length of a period: the last one ends this long after its time. */
   readonly seconds: number;
   readonly series: readonly ChartSeries[];
-  readonly isStacked: boolean;
   readonly height: number;
   /** Index of the period under the cursor; null: none. */
   readonly cursor: number | null;
   readonly onCursor: (index: number | null) => void;
   readonly onZoom: ((from: number, to: number) => void) | undefined;
-  readonly format: (value: number) => string;
 }
 
 const MINIMUM_DRAG_PX = 8;
 
-/** Returns the series as uPlot draws them: stacked ones as sums from the bottom, the highest first, so that lower ones cover it. */
-function toData(times: readonly number[], series: readonly ChartSeries[], isStacked: boolean): uPlot.AlignedData {
-  if (!isStacked) return [[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
+/** Returns the series as uPlot draws them: sums from the bottom, the highest first, so that lower ones cover it. */
+function toData(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
   const sums = times.map(() => 0);
   const stacked = series.map(({ values }) => values.map((value, n) => (sums[n] = (sums[n] ?? 0) + (value ?? 0))));
   return [[...times], ...stacked.map((values) => [...values]).reverse()] as uPlot.AlignedData;
@@ -47,7 +44,7 @@ export function PlotCanvas(props: PlotProps): JSX.Element {
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const { times, series, isStacked, height, cursor } = props;
+  const { times, series, height, cursor } = props;
   const names = series.map(({ name, class: className }) => `${name}/${className}`).join(',');
   const themeNow = theme.value;
 
@@ -58,10 +55,10 @@ export function PlotCanvas(props: PlotProps): JSX.Element {
       plot.current?.destroy();
       const { width } = place.getBoundingClientRect();
       if (width === 0) return;
-      const { times, series, isStacked, height, format } = latest.current;
+      const { times, series, height } = latest.current;
       plot.current = new uPlot(
-        optionsOf(place, latest, { width: Math.floor(width), height, series, isStacked, format }),
-        toData(times, series, isStacked),
+        optionsOf(place, latest, { width: Math.floor(width), height, series }),
+        toData(times, series),
         place,
       );
     };
@@ -81,28 +78,27 @@ export function PlotCanvas(props: PlotProps): JSX.Element {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [names, isStacked, height, themeNow]);
+  }, [names, height, themeNow]);
 
   useEffect(() => {
-    plot.current?.setData(toData(times, series, isStacked));
-  }, [times, series, isStacked]);
+    plot.current?.setData(toData(times, series));
+  }, [times, series]);
 
   useEffect(() => {
     const current = plot.current;
     if (current === null || periodAtCursor(current, latest.current) === cursor) return;
     const time = cursor === null ? undefined : times[cursor];
-    const middle = isStacked ? latest.current.seconds / 2 : 0;
+    const middle = latest.current.seconds / 2;
     current.setCursor({ left: time === undefined ? -10 : current.valToPos(time + middle, 'x'), top: 0 }, false);
   }, [cursor]);
 
   return <div class="plot" ref={host} aria-hidden="true" />;
 }
 
-/** Returns the index of the period under the cursor: a column covers its period, a point of a line is the nearest one. */
-function periodAtCursor(plot: uPlot, { times, seconds, isStacked }: PlotProps): number | null {
-  const { left = -1, idx } = plot.cursor;
+/** Returns the index of the period under the cursor; uPlot's own is that of the nearest beginning. */
+function periodAtCursor(plot: uPlot, { times, seconds }: PlotProps): number | null {
+  const { left = -1 } = plot.cursor;
   if (left < 0) return null;
-  if (!isStacked) return idx ?? null;
   const at = Math.floor((plot.posToVal(left, 'x') - (times[0] ?? 0)) / seconds);
   return Math.min(times.length - 1, Math.max(0, at));
 }
@@ -110,13 +106,13 @@ function periodAtCursor(plot: uPlot, { times, seconds, isStacked }: PlotProps): 
 function optionsOf(
   place: Element,
   latest: { readonly current: PlotProps },
-  look: Pick<PlotProps, 'series' | 'isStacked' | 'height' | 'format'> & { readonly width: number },
+  look: Pick<PlotProps, 'series' | 'height'> & { readonly width: number },
 ): uPlot.Options {
-  const { width, height, isStacked, format } = look;
+  const { width, height } = look;
   const muted = colourOf(place, 'c-muted');
   const line = colourOf(place, 'c-line');
   const bars = uPlot.paths.bars?.({ size: [0.82, 28], align: 1 });
-  const ordered = isStacked ? [...look.series].reverse() : look.series;
+  const ordered = [...look.series].reverse();
   const font = `11px ${getComputedStyle(place).fontFamily}`;
   const days = (latest.current.times.at(-1) ?? 0) - (latest.current.times[0] ?? 0) > 2 * 86_400;
   return {
@@ -126,15 +122,15 @@ function optionsOf(
     legend: { show: false },
     cursor: {
       y: false,
-      points: { show: !isStacked, size: 6 },
+      points: { show: false },
       drag: { x: latest.current.onZoom !== undefined, y: false, dist: MINIMUM_DRAG_PX, setScale: false },
     },
     scales: {
       // The columns of a period begin at its time: without the period's length the newest one would lie outside.
       x: {
-        range: (_plot, low, high) => {
+        range: () => {
           const { times, seconds } = latest.current;
-          return isStacked ? [times[0] ?? 0, (times.at(-1) ?? 0) + seconds] : [low, high];
+          return [times[0] ?? 0, (times.at(-1) ?? 0) + seconds];
         },
       },
       y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.06 : 1] },
@@ -143,9 +139,7 @@ function optionsOf(
       {},
       ...ordered.map(({ class: className }): uPlot.Series => {
         const colour = colourOf(place, className);
-        const base: uPlot.Series = { points: { show: false } };
-        if (isStacked && bars !== undefined) return { ...base, fill: colour, width: 0, paths: bars };
-        return { ...base, stroke: colour, width: 1.5, spanGaps: false };
+        return { points: { show: false }, fill: colour, width: 0, ...(bars !== undefined && { paths: bars }) };
       }),
     ],
     axes: [
@@ -169,7 +163,8 @@ function optionsOf(
         size: 46,
         grid: { stroke: line, width: 1 },
         ticks: { show: false },
-        values: (_plot, splits) => splits.map((value) => (format === undefined ? formatCompact(value) : format(value))),
+        // Counts have no parts of one.
+        values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? formatCompact(value) : '')),
       },
     ],
     hooks: {

@@ -1,27 +1,22 @@
 import type { JSX } from 'preact';
-import { cutText, visibleText } from '../visible-text.ts';
+import { visibleText } from '../visible-text.ts';
+import { ReasonName } from './reason-name.tsx';
 
-const SHOWN = 3;
+const SHOWN = 1;
 
-/** The first three reasons, and how many more there are. */
-export function Reasons({
-  reasons,
-  shown = SHOWN,
-}: {
-  readonly reasons: readonly string[];
-  readonly shown?: number;
-}): JSX.Element {
+/** The first reason by its title, and how many more there are: the beginnings of titles tell nothing. */
+export function Reasons({ reasons }: { readonly reasons: readonly string[] }): JSX.Element {
   if (reasons.length === 0) return <span class="faint">–</span>;
-  const rest = reasons.length - shown;
+  const rest = reasons.length - SHOWN;
   return (
     <span class="reasons">
-      {reasons.slice(0, shown).map((reason) => (
+      {reasons.slice(0, SHOWN).map((reason) => (
         <span key={reason} class="reason">
-          {cutText(visibleText(reason), 40)}
+          <ReasonName code={reason} />
         </span>
       ))}
       {rest > 0 && (
-        <span class="reason" title={visibleText(reasons.slice(shown).join(', '))}>
+        <span class="reason reason-rest" title={visibleText(reasons.slice(SHOWN).join(', '))}>
           +{rest}
         </span>
       )}

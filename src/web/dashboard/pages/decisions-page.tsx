@@ -99,6 +99,8 @@ export default function DecisionsPage(): JSX.Element {
                   : 'Remove a filter, or choose a longer range at the top.'}
                 {search.terms.some(({ name }) => name === 'text') &&
                   ' Text finds parts of addresses, countries and reasons; an identity needs its name, as in user:7.'}
+                {search.filters.email_domain !== undefined &&
+                  ' Domains are found only where the policy keeps identities: "log_identities": "masked".'}
               </Empty>
             }
           >
@@ -170,7 +172,7 @@ function SearchField({
         class="search-input"
         type="text"
         aria-label="Filter decisions"
-        placeholder="ip:203.0.113.7  country:DE  reason:ip_tor  email:anna@example.com  session:…  score>70"
+        placeholder="ip:203.0.113.7  country:DE  asn:64496  path:/login  reason:ip_tor  email:anna@example.com  score>70"
         value={value}
         maxLength={500}
         autoComplete="off"

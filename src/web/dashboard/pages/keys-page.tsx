@@ -13,7 +13,8 @@ import { now } from '../now.ts';
 import { type Live, useLive } from '../use-live.ts';
 import { CollectorSnippet } from './keys/collector-snippet.tsx';
 import { KeyTable } from './keys/key-table.tsx';
-import { layerState, layerWords, statusWords } from './keys/layer-words.ts';
+import { layerState, statusWords } from './keys/layer-state.ts';
+import { layerWords } from './keys/layer-words.ts';
 
 /** What calls the service, and whether all of it works: keys, layers, versions, the collector, licences. */
 export default function KeysPage(): JSX.Element {

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
-import { useRoute } from 'preact-iso/router';
-import { useMemo } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso/router';
+import { useMemo, useState } from 'preact/hooks';
 import type { FingerprintBody, LinkSummaryBody, LoggedDecisionRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
 import { Copy } from '../components/copy.tsx';
 import { type Column, Table } from '../components/data-table.tsx';
 import { DecisionBadge } from '../components/decision-badge.tsx';
 import { DECISION_COLUMNS_SHORT } from '../components/decision-columns.tsx';
+import { Button, Field, Select } from '../components/fields.tsx';
 import { Segments, ValueSegments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { Empty, EndOfRows, Skeleton, StateView } from '../components/state-view.tsx';
@@ -57,8 +58,52 @@ const COLUMNS = DECISION_COLUMNS_SHORT.map((column) =>
 
 /** One identity, device, address, network or session: who else is this? */
 export default function LinksPage(): JSX.Element {
-  const { params } = useRoute();
-  const { kind = '', value = '' } = params;
+  const { kind = '', value = '' } = useRoute().params;
+  return value === '' ? <LinkSearch kind={kind} /> : <LinkPage kind={kind} value={value} />;
+}
+
+const KINDS = [
+  ['entity.email', 'E-mail'],
+  ['entity.user_id', 'User id'],
+  ['ip', 'Address'],
+  ['network', 'Network'],
+  ['fingerprint', 'Fingerprint'],
+  ['session', 'Session'],
+] as const;
+
+/** Without a value: a form for one. */
+function LinkSearch({ kind: given }: { readonly kind: string }): JSX.Element {
+  const { route } = useLocation();
+  const [kind, setKind] = useState<string>(KINDS.find(([name]) => name === given)?.[0] ?? KINDS[0][0]);
+  const [value, setValue] = useState('');
+  return (
+    <Empty icon="links" title="Whose decisions?">
+      <p>Everything about one person, device, address or session: enter a value as you send it to decide.</p>
+      <form
+        class="row link-search"
+        role="search"
+        aria-label="Links of a value"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (value.trim() !== '') route(linkPath(kind, value.trim()));
+        }}
+      >
+        <Select
+          label="Kind"
+          value={kind}
+          onValue={setKind}
+          choices={KINDS.map(([name, title]) => ({ value: name, title }))}
+        />
+        <Field label="Value" value={value} onValue={setValue} maxLength={4_096} autoFocus />
+        <Button type="submit" kind="primary">
+          Show
+        </Button>
+      </form>
+    </Empty>
+  );
+}
+
+function LinkPage({ kind, value }: { readonly kind: string; readonly value: string }): JSX.Element {
   const key = `${kind}:${value}`;
   const summary = useLive<LinkSummaryBody>(v1('/links', { kind, value }), { everyMs: POLL_MS });
   const decisions = usePages<LoggedDecisionRow>(v1('/decisions', { link: key, limit: ROWS }), {

@@ -1,16 +1,17 @@
 import type { JSX } from 'preact';
 import type { StatsBody } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
-import { StateView } from '../components/state-view.tsx';
+import { Skeleton, StateView } from '../components/state-view.tsx';
 import { toPeriods } from '../stats-sums.ts';
 import { useLive } from '../use-live.ts';
+import { useModule } from '../use-module.ts';
 import { useRange } from '../use-range.ts';
 import { DecisionsChart, ReasonsTable, RefusalsTable, ScoresFigure } from './overview/figures.tsx';
 import { HealthStrip } from './overview/health-strip.tsx';
 import { NewestFlagged } from './overview/newest-flagged.tsx';
-import { QuickStart, useSteps } from './overview/quick-start.tsx';
 import { OverviewTiles } from './overview/overview-tiles.tsx';
 import { TopTens } from './overview/top-tens.tsx';
+import { useSteps } from './overview/use-steps.ts';
 
 const STATS_MS = 5_000;
 
@@ -28,9 +29,10 @@ export default function OverviewPage(): JSX.Element {
   const stats = useLive<StatsBody>(v1('/stats', { from, to, step }), { everyMs: STATS_MS });
   const before = useLive<StatsBody>(v1('/stats', { from: Math.max(0, from - range.seconds), to: from, step: 3_600 }));
   const steps = useSteps();
+  const quickStart = useModule(steps.isNew, () => import('./overview/quick-start.tsx'));
   const { data } = stats;
   // Without any decision the page is a quick start.
-  if (steps.isNew) return <QuickStart steps={steps} />;
+  if (steps.isNew) return quickStart === null ? <Skeleton form="text" /> : <quickStart.QuickStart steps={steps} />;
   return (
     <div class="stack">
       <HealthStrip />

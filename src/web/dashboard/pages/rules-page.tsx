@@ -6,6 +6,7 @@ import { type Column, Table } from '../components/data-table.tsx';
 import { Field, Select } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Icon } from '../components/icon.tsx';
+import { ReasonName } from '../components/reason-name.tsx';
 import { Section } from '../components/pane.tsx';
 import { Empty, Fault, Stale, StateView } from '../components/state-view.tsx';
 import { Tile, Tiles } from '../components/tile.tsx';
@@ -186,7 +187,7 @@ function RuleTable({
       grows: true,
       render: ({ rule }) => (
         <>
-          <code>{visibleText(rule.reason)}</code>
+          <ReasonName code={rule.reason} withCode />
           {!rule.enabled && <span class="tag rule-tag">off</span>}
           {rule.is_changed && <span class="tag rule-tag">changed</span>}
         </>

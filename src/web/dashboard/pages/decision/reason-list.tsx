@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { ExplainedDecisionBody, PolicyBody } from '../../../../contract/wire-types.ts';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
+import { ReasonName } from '../../components/reason-name.tsx';
 import { Text } from '../../components/text.tsx';
 import { formatScore, words } from '../../format.ts';
 import { useLink } from '../../url-state.ts';
@@ -25,8 +26,8 @@ export function ReasonList({
         return (
           <li key={reason} class={counts ? 'reason-item' : 'reason-item reason-quiet'}>
             <p class="reason-head">
-              <a class="mono" href={link('/dashboard/rules', { rule: reason })}>
-                {visibleText(reason)}
+              <a href={link('/dashboard/rules', { rule: reason })}>
+                <ReasonName code={reason} withCode />
               </a>
               <span class="muted num">
                 weight {weight.toFixed(2)} · {visibleText(words(family))}

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { Section } from '../../components/pane.tsx';
+import { ReasonName } from '../../components/reason-name.tsx';
 import { Text } from '../../components/text.tsx';
-import { visibleText } from '../../visible-text.ts';
 import { signalRows, tokenEvidence } from './signal-rows.ts';
 
 /** What the token said, decoded, beside what the server saw of the same request. */
@@ -41,7 +41,7 @@ export function TokenSignals({ decision }: { readonly decision: ExplainedDecisio
             <ul class="stack">
               {evidence.map(({ reason, evidence: found }) => (
                 <li key={reason}>
-                  {visibleText(reason)}: <Text value={found} charactersMax={300} />
+                  <ReasonName code={reason} />: <Text value={found} charactersMax={300} />
                 </li>
               ))}
             </ul>

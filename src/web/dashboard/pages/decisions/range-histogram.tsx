@@ -4,7 +4,7 @@ import { v1 } from '../../api.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateView } from '../../components/state-view.tsx';
-import { DECISION_CLASSES, DECISION_ORDER, DECISION_WORDS, formatCount, formatSeconds } from '../../format.ts';
+import { DECISION_CLASSES, DECISION_ORDER, DECISION_WORDS, countOf, formatCount, formatSeconds } from '../../format.ts';
 import type { DecisionSearch } from '../../decision-search.ts';
 import { sumStats, toPeriods } from '../../stats-sums.ts';
 import { useLive } from '../../use-live.ts';
@@ -46,7 +46,6 @@ export function RangeHistogram({
               <Chart
                 title={`Decisions with ${name}`}
                 height={120}
-                isStacked
                 summary={`${formatCount(total)} with ${name}; ${columns}; other filters are not applied here`}
                 times={times}
                 seconds={seconds}
@@ -63,8 +62,7 @@ export function RangeHistogram({
             <Chart
               title="Decisions over time"
               height={120}
-              isStacked
-              summary={`${formatCount(total)} decisions; ${columns}${others}`}
+              summary={`${countOf(total, 'decision')}; ${columns}${others}`}
               times={times}
               seconds={seconds}
               series={shown.map((name) => ({

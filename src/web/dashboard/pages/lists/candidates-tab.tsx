@@ -66,7 +66,7 @@ export function CandidatesTab(): JSX.Element {
     },
     { id: 'score', title: 'Score', align: 'right', render: ({ score }) => formatScore(score) },
     { id: 'hits', title: 'Seen in 24 h', render: (row) => <Radius row={row} /> },
-    { id: 'reasons', title: 'Reasons', grows: true, render: ({ reasons }) => <Reasons reasons={reasons} shown={2} /> },
+    { id: 'reasons', title: 'Reasons', grows: true, render: ({ reasons }) => <Reasons reasons={reasons} /> },
     { id: 'at', title: 'Last', optional: true, render: ({ occurred_at: at }) => <Time at={at} ago /> },
     {
       id: 'list',

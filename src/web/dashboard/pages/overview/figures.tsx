@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { StatsPointBody } from '../../../../contract/wire-types.ts';
 import { Chart } from '../../components/chart.tsx';
+import { ReasonName } from '../../components/reason-name.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Bars } from '../../components/sparkline.tsx';
 import { Empty } from '../../components/state-view.tsx';
@@ -8,6 +9,7 @@ import {
   DECISION_CLASSES,
   DECISION_ORDER,
   DECISION_WORDS,
+  countOf,
   formatCount,
   formatSeconds,
   formatShare,
@@ -31,7 +33,7 @@ export function DecisionsChart({
   const sums = sumStats(periods.flatMap(({ points }) => points));
   const each = periods.map(({ points }) => sumStats(points).decisions);
   const summary =
-    `${formatCount(sums.total)} decisions, ${formatShare(sums.decisions.BLOCK, sums.total)} blocked, ` +
+    `${countOf(sums.total, 'decision')}, ${formatShare(sums.decisions.BLOCK, sums.total)} blocked, ` +
     `${formatShare(sums.decisions.SOFT_CHALLENGE, sums.total)} challenged; columns of ${formatSeconds(seconds)}`;
   return (
     <Section title="Decisions" headless>
@@ -45,7 +47,6 @@ export function DecisionsChart({
           class: DECISION_CLASSES[name],
           values: each.map((counts) => counts[name]),
         }))}
-        isStacked
         height={220}
         onZoom={onZoom}
       />
@@ -85,7 +86,7 @@ export function ReasonsTable({
               <tr key={reason}>
                 <th scope="row" class="grows">
                   <a href={link('/dashboard/decisions', { q: `reason:${reason}` })}>
-                    <code>{visibleText(reason)}</code>
+                    <ReasonName code={reason} />
                   </a>
                   <Meter share={count / most} />
                 </th>

@@ -22,6 +22,12 @@ const MEANINGS: Readonly<Record<string, string>> = {
   backups: 'the last automatic backup failed',
 };
 
+/** Names of layers that their words do not tell. */
+const TITLES: Readonly<Record<string, string>> = {
+  geoip_asn: 'owners of networks',
+  anonymiser: 'VPN, proxy and Tor lists',
+};
+
 const STATUS_WORDS: Readonly<Record<ReadinessBody['status'], string>> = {
   ok: 'Everything works',
   degraded: 'Works, with less evidence',
@@ -40,18 +46,26 @@ export function HealthStrip(): JSX.Element | null {
   const broken = Object.entries(data.layers ?? {}).filter(
     ([, layer]) => layer?.state === 'broken' || layer?.refused === true,
   );
+  const absent = Object.entries(data.layers ?? {}).filter(([, layer]) => layer?.state === 'absent');
   const tone = data.status === 'ok' && broken.length === 0 ? 'good' : data.status === 'unavailable' ? 'bad' : 'warn';
   return (
     <div class={`health health-${tone}`}>
       <p class="health-status">
         <Icon name={tone === 'good' ? 'check' : tone === 'bad' ? 'error' : 'warning'} />
-        <strong>{STATUS_WORDS[data.status]}</strong>
+        <strong>
+          {absent.length > 0 && data.status === 'ok' ? 'Everything that is set up works' : STATUS_WORDS[data.status]}
+        </strong>
         <span class="muted">
           version {visibleText(data.version)} · Node.js {visibleText(data.node)}
         </span>
         <a href="/dashboard/keys">Health of each part</a>
       </p>
       {fault !== null && <Stale of={ready} />}
+      {absent.length > 0 && (
+        <p class="health-absent muted">
+          Not set up: {absent.map(([name]) => visibleText(TITLES[name] ?? words(name))).join(', ')}
+        </p>
+      )}
       {broken.length > 0 && (
         <ul class="health-list">
           {broken.map(([name, layer]) => (

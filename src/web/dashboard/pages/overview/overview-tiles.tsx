@@ -59,7 +59,11 @@ export function OverviewTiles({
       <Tile
         title="Decisions"
         value={formatCompact(sums.total)}
-        note={`${perMinute < 10 ? perMinute.toFixed(1) : formatCount(Math.round(perMinute))} a minute`}
+        note={
+          perMinute < 0.1
+            ? `${(perMinute * 60).toFixed(1)} an hour`
+            : `${perMinute < 10 ? perMinute.toFixed(1) : formatCount(Math.round(perMinute))} a minute`
+        }
         href={link('/dashboard/decisions')}
       >
         <Sparkline values={each.map(({ total }) => total)} label="Decisions" />

@@ -3,12 +3,12 @@ import type { ReviewVerdict } from '../../../../contract/vocabulary.ts';
 import type { ShadowReviewRow, WirePage } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
 import { type Column, Table } from '../../components/data-table.tsx';
+import { ReasonName } from '../../components/reason-name.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Empty, StateView } from '../../components/state-view.tsx';
 import { formatCount, formatShare } from '../../format.ts';
 import { useLink } from '../../url-state.ts';
 import { type Live, useLive } from '../../use-live.ts';
-import { visibleText } from '../../visible-text.ts';
 import { type ReasonPrecision, toPrecision } from './precision-counts.ts';
 import type { Given } from './verdict-queue.ts';
 
@@ -16,7 +16,7 @@ import type { Given } from './verdict-queue.ts';
 const ROWS_MAX = 1_000;
 
 const COLUMNS: readonly Column<ReasonPrecision>[] = [
-  { id: 'reason', title: 'Reason', render: ({ reason }) => <code>{visibleText(reason)}</code> },
+  { id: 'reason', title: 'Reason', render: ({ reason }) => <ReasonName code={reason} withCode /> },
   {
     id: 'precision',
     title: 'Precision',

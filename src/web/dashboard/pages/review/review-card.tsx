@@ -3,12 +3,12 @@ import type { PolicyBody, ShadowReviewRow } from '../../../../contract/wire-type
 import { Copy } from '../../components/copy.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
 import { Fault, Skeleton } from '../../components/state-view.tsx';
+import { ReasonName } from '../../components/reason-name.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatScore, shortId } from '../../format.ts';
 import { decisionPath } from '../../link-path.ts';
 import { useLink } from '../../url-state.ts';
-import { visibleText } from '../../visible-text.ts';
 import { DecisionFacts } from '../decision/decision-facts.tsx';
 import { LinkList } from '../decision/link-list.tsx';
 import { ReasonList } from '../decision/reason-list.tsx';
@@ -113,7 +113,7 @@ function Gone({
         <ul class="row" aria-label="Reasons">
           {row.reasons.map((reason) => (
             <li key={reason} class="reason">
-              {visibleText(reason)}
+              <ReasonName code={reason} />
             </li>
           ))}
         </ul>

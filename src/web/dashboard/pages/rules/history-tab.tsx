@@ -25,7 +25,12 @@ export function HistoryTab(): JSX.Element {
               title={`Version ${cutText(visibleText(version), 40)}`}
               note={
                 <>
-                  <Time at={at} /> · {source === 'file' ? 'from the policy file' : 'the default policy'}
+                  {at > 0 && (
+                    <>
+                      <Time at={at} /> ·{' '}
+                    </>
+                  )}
+                  {source === 'file' ? 'from the policy file' : 'the default policy'}
                   {n === 0 && ' · applies now'}
                   {differences !== null && ` · ${countOf(differences.length, 'change')}`}
                 </>

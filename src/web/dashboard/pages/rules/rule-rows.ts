@@ -35,11 +35,11 @@ function byReason(counts: RuleCountsBody | undefined): Map<string, RuleCounts> {
   return new Map(counts?.rules.map((rule) => [rule.reason, rule]));
 }
 
-/** Rows that match text (code, family or sentence) and state, sorted; ties in the order of the policy. */
+/** Rows that match text (code, title, family or sentence) and state, sorted; ties in the order of the policy. */
 export function selectRules(rows: readonly RuleRow[], text: string, state: RuleState, sort: RuleSort): RuleRow[] {
   const wanted = text.trim().toLowerCase();
-  const matches = ({ rule: { reason, family, sentence } }: RuleRow): boolean =>
-    [reason, family, sentence].some((field) => field.toLowerCase().includes(wanted));
+  const matches = ({ rule: { reason, title, family, sentence } }: RuleRow): boolean =>
+    [reason, title, family, sentence].some((field) => field.toLowerCase().includes(wanted));
   return rows.filter((row) => matches(row) && isIn(row, state)).sort(ORDERS[sort]);
 }
 
