@@ -6,7 +6,7 @@ const CARDS_MAX = 2;
 const PAYMENTS_PER_THRESHOLD = 2;
 
 /**
- * Fires when one session made 5 or more payments in 1 h: stolen cards are tested one by one. Weighs half (level `paid`) in three cases:
+ * Fires on a payment when its session made 5 or more in 1 h: stolen cards are tested one by one. Weighs half (level `paid`) in three cases:
  * - under 10 payments name at most two payment cards or accounts;
  * - under 20 are of one account that has been known for a week, with at most two cards (`gift-buyer.ts`);
  * - outcomes are reported, at most a quarter of the session's payments in that hour were declined, and at least half of those before the
@@ -21,8 +21,9 @@ export const velocitySessionPayments1h = withThresholds({
   thresholds: { payments: 5 },
   hint: 'the session makes many payments',
   quietedBy: '',
-  evaluate({ history }, _policy, { payments }) {
-    if (history === null || !(history.session.payments1h >= payments)) return null;
+  evaluate({ eventType, history }, _policy, { payments }) {
+    // Only a payment names its card: the pages between two gifts look like an unknown card.
+    if (history === null || eventType !== 'payment' || !(history.session.payments1h >= payments)) return null;
     const { payments1h, paid1h, declined1h } = history.session;
     const evidence = `${payments1h} payments in 1 h (${payments} or more)`;
     const { values } = history;

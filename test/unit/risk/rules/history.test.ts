@@ -143,7 +143,7 @@ const COUNTING: Readonly<Record<string, Counting>> = {
     name: 'payments',
     threshold: 10,
     fires: 'from',
-    on: EVENT_TYPES,
+    on: ['payment'],
     history: (payments1h) => entity({ payments1h }),
   },
   velocity_entity_devices_24h: {
@@ -183,7 +183,7 @@ const COUNTING: Readonly<Record<string, Counting>> = {
     name: 'payments',
     threshold: 5,
     fires: 'from',
-    on: EVENT_TYPES,
+    on: ['payment'],
     history: (payments1h) => history({ session: { payments1h } }),
   },
   session_many_networks: {
