@@ -48,9 +48,9 @@ describe('The built dashboard', () => {
   const first =
     files.length === 0 ? new Set<string>() : new Set([...closureOf(entry), ...closureOf(scriptOf('overview'))]);
 
-  test('loads at most 60 KB of scripts and 8 KB of styles, gzipped, for its first page', () => {
+  test('loads at most 61 KB of scripts and 8 KB of styles, gzipped, for its first page', () => {
     expect(first.size).toBeGreaterThan(2);
-    expect(gzipped(first)).toBeLessThanOrEqual(60 * KB);
+    expect(gzipped(first)).toBeLessThanOrEqual(61 * KB);
     expect(gzipped([style])).toBeLessThanOrEqual(8 * KB);
   });
 
