@@ -88,9 +88,9 @@ describe('the reader of decide bodies and their schema', () => {
   );
 
   test.each(Object.keys(DECIDE_REQUEST.shape))(
-    'The decide reader reads %s in a body of thousands of names too',
+    'The decide reader reads %s in a body of hundreds of names too',
     (field) => {
-      const others = Array.from({ length: 1_000 }, (_, n) => `"other-${n}":"${n}"`).join();
+      const others = Array.from({ length: 500 }, (_, n) => `"other-${n}":"${n}"`).join();
       const kindOf = (value: string): string => parseDecideRequest(Buffer.from(`{${others},"${field}":${value}}`)).kind;
       expect([kindOf('null'), kindOf('[7]')]).toEqual(['request', 'fault']);
     },
