@@ -256,6 +256,7 @@ async function recover(
   const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, cluster, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
+  stats.recountFrom(decisions, clock.nowMs());
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
   return {
     admission,

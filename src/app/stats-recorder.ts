@@ -1,6 +1,7 @@
 import type { KeyUsage } from '../auth/key-usage.ts';
 import type { DecideObserver, ObservedKey } from '../decide/observer.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
+import { readRecordHead, type RecordHead } from '../history/decision-log/record-head.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { PeriodCounts } from '../history/stats/period-counts.ts';
 import type { AddressShares } from '../observe/address-shares.ts';
@@ -14,6 +15,7 @@ export function recordingStats(
   addresses: AddressShares,
   nowMs: () => number,
 ): DecideObserver {
+  const head: RecordHead = { decision: 0, occurredAtMs: 0 };
   const refuse = (code: string, { customer, number }: ObservedKey): void => {
     const atMs = nowMs();
     stats.countsOf(customer, atMs)?.refused(code);
@@ -31,9 +33,10 @@ export function recordingStats(
       const { customer, number, kind } = pending.request.key;
       const atMs = nowMs();
       keyUsage.accepted(number, Math.floor(atMs / 1000));
-      const counts = stats.countsOf(customer, atMs);
-      if (counts !== null) count(counts, answers, at, latencyMs);
       const record = answers.record(at);
+      // The minute of the log, so that both can be compared.
+      const counts = stats.countsOf(customer, readRecordHead(record, head) ? head.occurredAtMs : atMs);
+      if (counts !== null) count(counts, answers, at, latencyMs);
       if (kind === 'secret' && record.length > 0) addresses.count(customer, record, atMs);
     },
     scoreRefused(code, internalDetail, key) {

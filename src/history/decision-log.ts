@@ -274,6 +274,11 @@ export class DecisionLog implements DecisionReader {
     return this.#writer.broken;
   }
 
+  /** Returns those with decisions. */
+  get customers(): readonly CustomerNumber[] {
+    return [...this.#index.customers.keys()];
+  }
+
   stats(): DecisionLogStats {
     const { rows, bytes, blocks } = this.#index;
     return {

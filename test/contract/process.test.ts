@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ensureUsable } from '../../src/state/ensure-usable.ts';
 import { makeCertificate } from '../support/certificate.ts';
-import { CALM, decide, get, TRANSPORTS } from '../support/requests.ts';
+import { CALM, decide, get, newcomer, send, TRANSPORTS } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { decideTo, webhookClient } from '../support/webhooks.ts';
 
@@ -174,6 +174,44 @@ describe('one data directory', () => {
     expect(again.map(({ json }) => json['code'])).toEqual(ids.map(() => 'replayed_request'));
     expect((await decide(server.url, secretKey)).status).toBe(200);
   });
+});
+
+test('After a SIGKILL the statistics are those of the decisions, each counted once, after a second SIGKILL too', async () => {
+  let server = await startServer({ dataDir });
+  const { secretKey } = server;
+  const total = async (): Promise<{ decisions: number; reasons: unknown }> => {
+    const now = Math.floor(Date.now() / 1000);
+    const path = `/v1/stats?from=${now - 1_800}&to=${now + 60}&step=3600`;
+    const { json } = await send(server.url, secretKey, { method: 'GET', path });
+    const points = json['points'] as readonly { decisions: Record<string, number>; reasons: unknown }[];
+    const counted = points.flatMap(({ decisions }) => Object.values(decisions));
+    return {
+      decisions: counted.reduce((sum, count) => sum + count, 0),
+      reasons: points.map(({ reasons }) => reasons),
+    };
+  };
+  await expect.poll(total).toMatchObject({ decisions: 0 });
+  const scripted = {
+    ip: '81.2.69.161',
+    user_agent: 'curl/8.0',
+    url: 'https://shop.example/login',
+    event_type: 'login',
+  };
+  const bodyOf = (at: number): unknown => (at % 2 === 0 ? newcomer() : scripted);
+  for (let n = 0; n < 10; n++)
+    await Promise.all(Array.from({ length: 20 }, (_none, at) => decide(server.url, secretKey, bodyOf(at))));
+  const before = await total();
+  expect(before.decisions).toBe(200);
+  // The log is written several times a second.
+  await new Promise((done) => setTimeout(done, 700));
+  for (let kills = 0; kills < 2; kills++) {
+    await server.stop('SIGKILL');
+    server = await startServer({ dataDir });
+    await expect.poll(total, { timeout: 5_000 }).toEqual(before);
+  }
+  await decide(server.url, secretKey);
+  expect((await total()).decisions).toBe(201);
+  await server.stop();
 });
 
 describe('SIGTERM', () => {

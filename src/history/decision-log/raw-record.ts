@@ -45,6 +45,11 @@ export class RawRecord {
     return this.#bytes.readInt32LE(this.#at + ID_AT + ID_BYTES - 4);
   }
 
+  /** The decision made, an index in `DECISIONS`. */
+  get made(): number {
+    return this.#bytes[this.#at + DECISION_AT] ?? 0;
+  }
+
   /** The decision made, or in observe mode the one that would have been. */
   get effective(): Decision {
     const made = DECISIONS[this.#bytes[this.#at + DECISION_AT] ?? 0] ?? 'ALLOW';

@@ -5,8 +5,10 @@ import { STATS_CUSTOMERS_MAX, STATS_HOURS_KEPT, STATS_MINUTES_KEPT } from '../..
 import { lackOfRoom } from '../../state/disk-room.ts';
 import { Slices, Turns, walkInSlices } from '../../state/turns.ts';
 import { u32Key, withoutSum, withSum } from '../../state/value.ts';
+import type { DecisionLog } from '../decision-log.ts';
 import { CountsReader } from './counts-reader.ts';
 import { decodeCounts, encodeCounts, encodeSorted, PeriodCounts } from './period-counts.ts';
+import { recounted, type RecountRange, recountMinutes } from './recount.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -15,8 +17,11 @@ const HOUR_SECONDS = 3_600;
 /** Kind of row. */
 const MINUTE_ROW = 0;
 const HOUR_ROW = 1;
-/** Choice: how much of the statistics a killed process may lose. */
+/** Choice: how often they are written; a killed process loses the refusals and latencies since. */
 const SAVE_MS = 5_000;
+
+/** The log that the statistics are compared with. */
+export type RecountSource = Pick<DecisionLog, 'customers' | 'scan'>;
 
 /** The counts of one customer in the present minute. */
 interface Live {
@@ -52,11 +57,23 @@ export class DecisionStats implements HistoryStats<Slices> {
   readonly #ended: { readonly minute: number; readonly live: Map<CustomerNumber, Live> }[] = [];
   #savedAtMs = 0;
   #summedHour = 0;
+  /** What is to be recounted before anything is written. */
+  #behind: { readonly log: RecountSource; readonly customers: CustomerNumber[]; readonly range: RecountRange } | null =
+    null;
   #running: Promise<void> | null = null;
 
   constructor(table: Database<Buffer, Buffer>, turns = new Turns()) {
     this.#table = table;
     this.#turns = turns;
+  }
+
+  /**
+   * Has the decisions before `nowMs` compared with the log in the background, and minutes that have fewer than it counted again: a killed
+   * process did not write its last ones. Only whole hours of the last day: of earlier ones the log has no ALLOW. Call before the first decision.
+   */
+  recountFrom(log: RecountSource, nowMs: number): void {
+    const sinceMs = (Math.floor(nowMs / HOUR_MS) - 23) * HOUR_MS;
+    this.#behind = { log, customers: [...log.customers], range: { sinceMs, untilMs: nowMs } };
   }
 
   /** Returns the counts to add to; null if too many customers are active. Called on the hot path. */
@@ -85,6 +102,8 @@ export class DecisionStats implements HistoryStats<Slices> {
 
   /** Writes everything. */
   async close(): Promise<void> {
+    // What was not compared is at the next start.
+    this.#behind = null;
     await this.#running;
     this.#turnTo(this.#minute);
     await this.#writeEnded(new Slices(this.#turns)).catch(() => {});
@@ -183,6 +202,8 @@ export class DecisionStats implements HistoryStats<Slices> {
     const isSaveDue = Math.abs(nowMs - this.#savedAtMs) >= SAVE_MS;
     if (this.#ended.length === 0 && !isSaveDue && hour === this.#summedHour) return;
     await slices.begin();
+    await this.#catchUp(slices);
+    if (this.#behind !== null) return;
     await this.#writeEnded(slices);
     if (isSaveDue) {
       this.#savedAtMs = nowMs;
@@ -192,6 +213,36 @@ export class DecisionStats implements HistoryStats<Slices> {
       await this.#sumHours(hour, slices);
       this.#summedHour = hour;
     }
+  }
+
+  /** Until it is done the stored rows have no decision since the start, which the log has too. */
+  async #catchUp(slices: Slices): Promise<void> {
+    const behind = this.#behind;
+    if (behind === null) return;
+    const isStopped = (): boolean => this.#behind !== behind;
+    for (let [customer] = behind.customers; customer !== undefined; [customer] = behind.customers) {
+      const minutes = await recountMinutes(behind.log, customer, behind.range, isStopped);
+      if (minutes === null || isStopped()) return;
+      if (lackOfRoom(this.#table) === null) await this.#correct(customer, minutes, slices);
+      behind.customers.shift();
+    }
+    this.#behind = null;
+  }
+
+  async #correct(customer: CustomerNumber, minutes: ReadonlyMap<number, PeriodCounts>, slices: Slices): Promise<void> {
+    await slices.begin();
+    const writes: Promise<unknown>[] = [];
+    for (const [minute, counts] of minutes) {
+      const key = rowKey(customer, MINUTE_ROW, minute);
+      const corrected = recounted(counts, this.#read(key));
+      if (corrected === null) continue;
+      writes.push(this.#put(key, encodeCounts(corrected)));
+      // Summed again by `#sumHours`.
+      const hour = rowKey(customer, HOUR_ROW, Math.floor(minute / MINUTES));
+      writes.push(this.#table.remove(hour).catch(() => {}));
+      if (slices.isOver) await slices.begin();
+    }
+    await Promise.all(writes);
   }
 
   async #writeEnded(slices: Slices): Promise<void> {

@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DecisionStats, StatsPoint } from '../../../src/history/stats/decision-stats.ts';
 import { decodeCounts, encodeCounts, PeriodCounts } from '../../../src/history/stats/period-counts.ts';
-import { openDecisionStats } from '../../../src/history/open-decision-log.ts';
+import { openDecisionLog, openDecisionStats } from '../../../src/history/open-decision-log.ts';
 import { Slices, Turns } from '../../../src/state/turns.ts';
+import { decide as logDecision } from '../state/decision-log-support.ts';
 import { customer, open, tempFolder } from '../state/support.ts';
 
 const MINUTE_MS = 60_000;
@@ -162,5 +163,52 @@ describe('the statistics of decisions', () => {
     expect(stats.countsOf(customer(5_000), NOW)).toBeNull();
     expect(stats.countsOf(customer(7), NOW)).not.toBeNull();
     expect(stats.countsOf(customer(5_000), NOW + MINUTE_MS)).not.toBeNull();
+  });
+});
+
+describe('statistics behind the log', () => {
+  test('Decisions of the last day that have no statistics are counted from the log, once, while further ones arrive', async () => {
+    const store = open(tempFolder());
+    onTestFinished(() => store.close());
+    const log = openDecisionLog(store);
+    for (let n = 0; n < 300; n++) logDecision(log, ONE, { occurredAtMs: NOW - n * MINUTE_MS, decision: 'BLOCK' });
+    logDecision(log, ONE, { occurredAtMs: NOW - 2 * DAY_SECONDS * 1000, decision: 'BLOCK' });
+    await log.flush();
+    for (let starts = 0; starts < 3; starts++) {
+      const stats = openDecisionStats(store);
+      stats.recountFrom(log, NOW + 1);
+      const recount = stats.tend(NOW + 2);
+      decide(stats, NOW + 2);
+      logDecision(log, ONE, { occurredAtMs: NOW + 2, decision: 'BLOCK' });
+      await recount;
+      const points = await read(stats, NOW - 3 * DAY_SECONDS * 1000, NOW + HOUR_MS, DAY_SECONDS);
+      expect(blocksOf(points)).toEqual([
+        [NOW / 1000 - DAY_SECONDS, 299],
+        [NOW / 1000, 2 + starts],
+      ]);
+      await stats.close();
+    }
+  });
+
+  test('A minute of which the log has fewer decisions keeps its counts, and one that is corrected its refusals', async () => {
+    const store = open(tempFolder());
+    onTestFinished(() => store.close());
+    const log = openDecisionLog(store);
+    const stats = openDecisionStats(store);
+    decide(stats, NOW, 3);
+    decide(stats, NOW + MINUTE_MS, 1);
+    stats.countsOf(ONE, NOW + MINUTE_MS)?.refused('rate_limited');
+    await stats.close();
+    for (const occurredAtMs of [NOW, NOW + MINUTE_MS, NOW + MINUTE_MS])
+      logDecision(log, ONE, { occurredAtMs, decision: 'BLOCK' });
+    const again = openDecisionStats(store);
+    again.recountFrom(log, NOW + HOUR_MS);
+    await again.tend(NOW + HOUR_MS);
+    const points = await read(again, NOW, NOW + HOUR_MS, 60);
+    expect(points.map(({ counts }) => [counts.decisions[4], counts.refusals.get('rate_limited')])).toEqual([
+      [3, undefined],
+      [2, 1],
+    ]);
+    expect(points[1]?.counts.latencyAt(1)).not.toBeNull();
   });
 });
