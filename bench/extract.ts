@@ -33,7 +33,7 @@ await runNamed(BENCHES, async (chosen, words, folder, children) => {
     concurrency: words.number('concurrency', 16, 4),
     paragraphs: words.number('paragraphs', 8, 2),
     records: words.number('records', 1_000_000, 2_500),
-    isAlone: words.has('alone') || (words.isSmoke && words.text('crawlee') === null),
+    isAlone: words.has('alone') || (words.isSmoke && words.text('crawlee') === undefined),
     crawleeFolder: words.text('crawlee') ?? join(tmpdir(), 'gatehouse-bench-crawlee'),
     nodeFlags: words.nodeFlags,
     folder,

@@ -18,7 +18,7 @@ import { startServer, type RunningServer } from '../support/server.ts';
 
 /** Data directories of the build before formats had versions and of format version 2, and data of a newer build. */
 
-const READS: Readonly<Record<string, number>> = { journal: 1, velocity: 4, directory: 3, hot: 3 };
+const READS: Readonly<Record<string, number>> = { journal: 1, velocity: 4, directory: 4, state: 3, hot: 3 };
 
 let folder: string;
 beforeAll(() => {
@@ -112,7 +112,7 @@ describe('a backup without versions', () => {
     const answer = await decide(server.url, facts.secretKey, body, { timestampSeconds });
     expect(answer.json['decision']).toBe('BLOCK');
     await server.stop();
-    expect(await environmentVersions(dataDir)).toEqual([2, 3, 2]);
+    expect(await environmentVersions(dataDir)).toEqual([3, 3, 2]);
   });
 });
 

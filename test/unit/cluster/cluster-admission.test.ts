@@ -214,8 +214,16 @@ describe('a store that forgets', () => {
     expect(await outcomes(first, used, request({ allowance: 3 }))).toEqual(['admitted', 'admitted']);
     await redis.flush();
     expect(await outcomes(first, used)).toEqual(['replayed']);
-    expect(await outcomes(first, request({ allowance: 3 }))).toEqual(['rate_limited']);
-    expect(await outcomes(second, request({ allowance: 3 }))).toEqual(['admitted']);
+    // The replay did not count.
+    expect(await outcomes(first, request({ allowance: 3 }), request({ allowance: 3 }))).toEqual([
+      'admitted',
+      'rate_limited',
+    ]);
+    // The window of the store began with these three.
+    expect(await outcomes(second, request({ allowance: 4 }), request({ allowance: 4 }))).toEqual([
+      'admitted',
+      'rate_limited',
+    ]);
   });
 
   test.each([
