@@ -244,7 +244,7 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
       data: 'Sampled for review',
       stale: turnLive,
       states: {
-        empty: { words: 'No rule matches', query: '?q=nothing' },
+        empty: { words: 'No rule matches', query: '?q=no-such-rule' },
         'no more': 'all rules are loaded',
         'too much': {
           words: /over the newest 100,000 decisions/,
