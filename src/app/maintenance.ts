@@ -119,14 +119,29 @@ export function keyPoller(
     store.resetRead();
     const version = store.apiKeys.version();
     if (version === seen) return;
-    seen = version;
     const keys = store.apiKeys.loadAll().filter(({ revokedAtSeconds }) => revokedAtSeconds === null);
     // The file may have 8 MB, and only a key that was not valid before can be in it.
-    const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : store.revocations.read();
+    const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : readRevoked(store, seen >= 0);
+    // Read again at the next poll: until then no key is added.
+    if (revoked === 'unreadable') return;
     const left = revoked === null ? keys : keys.filter(({ hash }) => !revoked.has(hash));
     valid = new Set(left.map(({ hash }) => hash));
     keyCache.load(left);
+    seen = version;
   };
+}
+
+/** A file that cannot be read ends a start, and is read again later while the server runs. */
+function readRevoked(
+  { revocations }: Pick<Store, 'revocations'>,
+  isRunning: boolean,
+): ReturnType<Store['revocations']['read']> | 'unreadable' {
+  try {
+    return revocations.read();
+  } catch (error) {
+    if (!isRunning) throw error;
+    return 'unreadable';
+  }
 }
 
 function sweep(replay: ReplayGuard, journal: Journal, clock: Clock): void {

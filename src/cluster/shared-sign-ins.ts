@@ -123,7 +123,9 @@ export class SharedSignIns implements SignInShare {
     if (!this.#ended.has(idHash)) keep(this.#ended, idHash, Math.min(untilMs, this.#nowMs() + DASHBOARD_SESSION_MS));
   }
 
-  #endKey(keyHash: string, atMs: number): void {
+  #endKey(keyHash: string, saidMs: number): void {
+    // A node whose clock is ahead must not end sessions that begin later.
+    const atMs = Math.min(saidMs, this.#nowMs());
     if (atMs > (this.#endedKeys.get(keyHash) ?? 0)) keep(this.#endedKeys, keyHash, atMs);
   }
 

@@ -37,7 +37,12 @@ export function closeDataDir(dataDir: string): string | null {
   const permissions = (mode & 0o777).toString(8);
   if (!isOwn)
     return `every user can replace files in the data directory (mode ${permissions}); its owner must change that`;
-  chmodSync(dataDir, mode & 0o7777 & ~FOREIGN_WRITE);
+  try {
+    chmodSync(dataDir, mode & 0o7777 & ~FOREIGN_WRITE);
+  } catch {
+    // Some file systems have no permissions to change.
+    return `other users can replace files in the data directory (mode ${permissions}), and its mode cannot be changed`;
+  }
   return `other users could replace files in the data directory (mode ${permissions}); removed their permission to write`;
 }
 
