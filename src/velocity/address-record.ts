@@ -33,6 +33,8 @@ const FLAG_OUTCOMES = 32;
 const DAY_SECONDS = 86_400;
 const DAY_MS = 1_000 * DAY_SECONDS;
 const AT_ACCOUNTS = 28;
+/** Choice: a household has few sessions an hour. */
+const FEW_SESSIONS_MAX = 3;
 /**
  * Choice: an entity is cold at most once per network unless its login failed. Up to this number of cold-start events, their number is
  * therefore used as the number of cold entities, whatever the key names, and the sets per key name are not read. Most addresses stay below
@@ -161,12 +163,12 @@ export class AddressRecords {
   }
 
   /**
-   * Counts the accounts of the last hour that belong to the address. Choice: only from the second cold-start event of the hour on, because
-   * nothing is compared before; most addresses never have the record.
+   * Counts the accounts of the last hour that belong to the address. Choice: only from the second cold-start event of the hour on, or from
+   * the fourth session, so that an office whose people came before its visitors is known; most addresses never have the record.
    */
   #peopleOf(keys: EventKeys, belongs: boolean, nowMs: number): number {
-    const { coldMost } = this.#arrivals1h;
-    if (coldMost <= 1) return 0;
+    const { coldMost, allMost } = this.#arrivals1h;
+    if (coldMost <= 1 && allMost <= FEW_SESSIONS_MAX) return 0;
     const low = mix(keys.hostLow, keys.hostHigh, SALT_PEOPLE);
     const high = mix(keys.hostHigh, keys.hostLow, SALT_PEOPLE);
     if (!belongs) return coldMost > COLD_TAKEN_MAX ? this.#people.count(low, high, nowMs) : 0;

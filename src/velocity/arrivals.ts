@@ -22,6 +22,8 @@ export interface ArrivalsShape {
 export class Arrivals {
   /** Cold arrivals seen by the last `share`, with the oldest fifth in full: an upper bound of those in the window. */
   coldMost = 0;
+  /** The same for all arrivals. */
+  allMost = 0;
   readonly #table: Table;
   readonly #at: number;
   readonly #windowMs: number;
@@ -62,6 +64,7 @@ export class Arrivals {
     let all = 0;
     let cold = 0;
     let coldMost = 0;
+    let allMost = 0;
     for (let i = record + this.#at; i < record + this.#at + ARRIVAL_WORDS; i++) {
       const word = words[i] ?? 0;
       if (word === 0) continue;
@@ -74,9 +77,11 @@ export class Arrivals {
         all += part * (word & COUNT_MASK);
         cold += part * ((word >>> 12) & COUNT_MASK);
         coldMost += (word >>> 12) & COUNT_MASK;
+        allMost += word & COUNT_MASK;
       }
     }
     this.coldMost = coldMost;
+    this.allMost = allMost;
     return all === 0 ? 0 : Math.min(1, cold / all);
   }
 }

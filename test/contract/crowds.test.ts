@@ -172,16 +172,16 @@ describe('sign-ups', () => {
 });
 
 describe('stuffing from an address', () => {
-  test('Slow stuffing from one address fires from the 16th unknown account in 24 h', async () => {
+  test('Slow stuffing from one address fires from the 25th unknown account in 24 h', async () => {
     await established();
-    for (let n = 0; n < 15; n++) {
+    for (let n = 0; n < 24; n++) {
       expect((await seen(stranger('86.20.20.20'))).reasons).toEqual([]);
       now += 50 * MINUTE;
     }
     const answer = await seen(stranger('86.20.20.20'));
     expect(answer).toMatchObject({ score: 50, reasons: ['strangers_ip_24h'] });
     expect(await evidenceOf(answer, 'strangers_ip_24h')).toMatch(
-      /^16 of 16 logins from the address in 24 h were by unknown identities \(over 15; usually \d %\)$/,
+      /^25 of 25 logins from the address in 24 h were by unknown identities \(over 24; usually \d %\)$/,
     );
   });
 
