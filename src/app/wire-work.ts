@@ -98,7 +98,7 @@ export class SharedWork {
   start(dispatcher: Dispatcher, extractions: OpenExtractions, { deliveries }: Pick<Store, 'deliveries'>): void {
     this.mirror.start({
       pending: () => pendingRows(deliveries),
-      has: ({ customer, id }) => deliveries.find(customer, id) !== null,
+      find: ({ customer, id }) => deliveries.find(customer, id),
       adopt: (rows) => dispatcher.adopt(rows),
       handOut(rows) {
         dispatcher.prefetch.offer(rows);

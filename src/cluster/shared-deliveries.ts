@@ -11,8 +11,8 @@ import { takenOver } from './taken-delivery.ts';
 export interface LocalDeliveries {
   /** Yields all pending rows, a bounded number at a time. */
   pending(): Iterable<readonly Delivery[]>;
-  /** Whether the log has this delivery, pending or ended. */
-  has(row: Delivery): boolean;
+  /** Returns this delivery as the log has it, pending or ended; null if it does not. */
+  find(row: Delivery): Delivery | null;
   /** Stores rows of another node, without handing them out. */
   adopt(rows: readonly Delivery[]): Promise<StoreWrite<null>>;
   /** Hands out stored rows. */
@@ -277,16 +277,38 @@ export class SharedDeliveries {
   }
 
   /**
-   * Returns the claims of deliveries that this node has never had. What it knows it has taken over before, or made itself: it goes on here,
-   * or has ended. Claims of old ones are kept until they lapse, so that they are not read at once again.
+   * Returns the claims of deliveries that this node has never had. What it knows it has taken over before, or made itself. Claims of old
+   * ones are kept until they lapse, so that they are not read at once again.
    */
   async #unknown(claims: readonly Claim<DeliveryWork>[]): Promise<readonly Claim<DeliveryWork>[]> {
     const oldestMs = this.#parts.nowMs() - AGE_MS_MAX;
     const recent = claims.filter(({ work }) => work.row.createdAtMs >= oldestMs);
-    const known = recent.filter(({ work }) => this.#local?.has(work.row) === true);
-    if (known.length > 0) await this.#settle(known);
-    this.#refused += claims.length - recent.length + known.length;
+    const known = recent.filter(({ work }) => this.#local?.find(work.row) !== null);
+    const ended = known.filter(({ work }) => this.#pendingHere(work.row) === null);
+    if (ended.length > 0) await this.#settle(ended);
+    await this.#resume(known.filter((claim) => !ended.includes(claim)));
+    this.#refused += claims.length - recent.length + ended.length;
     return recent.filter((claim) => !known.includes(claim));
+  }
+
+  /**
+   * Continues what was stored here when the store failed before this node's lane had it, or what goes on here anyway. Only this node's own
+   * state of it counts.
+   */
+  async #resume(claims: readonly Claim<DeliveryWork>[]): Promise<void> {
+    // Read and sent without a wait in between: an attempt that ends now is written after it.
+    const rows = claims.flatMap(({ work }) => this.#pendingHere(work.row) ?? []);
+    if (rows.length > 0 && (await this.#queue.replace(this.#parts.node, rows)).kind === 'fault')
+      return this.#queue.release(claims);
+    if (claims.length === 0) return;
+    const settled = await this.#settle(claims);
+    const mine = claims.filter((_claim, n) => settled.kind === 'ok' && settled.value[n] === 'stored');
+    this.#local?.handOut(mine.flatMap(({ work }) => this.#pendingHere(work.row) ?? []));
+  }
+
+  #pendingHere(row: Delivery): Delivery | null {
+    const found = this.#local?.find(row) ?? null;
+    return found?.status === 'pending' ? found : null;
   }
 
   #settle(

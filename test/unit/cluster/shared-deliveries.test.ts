@@ -84,7 +84,7 @@ async function open(name: string, { url = redis.url, sends = true } = {}): Promi
     *pending() {
       for (const endpoint of deliveries.endpointsWithPending()) yield deliveries.pendingOf(endpoint, null, 1_000);
     },
-    has: ({ customer, id }) => deliveries.find(customer, id) !== null,
+    find: ({ customer, id }) => deliveries.find(customer, id),
     adopt: (rows) => deliveries.insert(rows, 0),
     handOut: (rows) => void node.handedOut.push(...rows),
     async drop(rows) {
@@ -174,6 +174,19 @@ describe('deliveries of a node that is gone', () => {
     await expect.poll(() => b.unreadable, LIVE).toEqual([['a', 1]]);
     expect(idsOf(b.handedOut)).toEqual(idsOf(rows));
     await link.close();
+  });
+
+  test('What was stored here, but never got into a lane nor to the sender, is sent, and taken over in turn', async () => {
+    const [a, b] = [await open('a'), await open('b')];
+    const row = delivery(1);
+    await a.add([row]);
+    // As after a fault of the store between storing the row here and writing it to this node's lane.
+    await value(b.deliveries.insert([row], 0));
+    await a.die();
+    await expect.poll(() => idsOf(b.handedOut), LIVE).toEqual([row.id]);
+    const c = await open('c');
+    await b.die();
+    await expect.poll(() => idsOf(c.handedOut), LIVE).toEqual([row.id]);
   });
 
   test('What had ended is not sent again', async () => {
