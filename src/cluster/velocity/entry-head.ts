@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /**
  * Stands before the items of an entry, encrypted with them: who wrote it, and when. A version byte, the life of the sender's node (8
  * bytes), its thread (4), the number of the entry among those of the thread for this stream (4), and the time of writing, Unix ms (6).
@@ -15,6 +17,30 @@ export interface EntryHead {
   /** From 1 on. */
   readonly serial: number;
   readonly writtenMs: number;
+}
+
+const SERIAL_MAX = 2 ** 32 - 1;
+
+/** Numbers the entries of a thread by stream. When a stream has used them all, the thread goes on as a new sender. */
+export class EntryNumbers {
+  readonly #max: number;
+  readonly #last = new Map<number, number>();
+  #sender = randomBytes(4).readUInt32BE();
+
+  constructor(max = SERIAL_MAX) {
+    this.#max = max;
+  }
+
+  next(stream: number): Pick<EntryHead, 'sender' | 'serial'> {
+    const last = this.#last.get(stream) ?? 0;
+    if (last >= this.#max) {
+      this.#sender = (this.#sender + 1) % (SERIAL_MAX + 1);
+      this.#last.clear();
+    }
+    const serial = (this.#last.get(stream) ?? 0) + 1;
+    this.#last.set(stream, serial);
+    return { sender: this.#sender, serial };
+  }
 }
 
 export function withHead({ life, sender, serial, writtenMs }: EntryHead, items: Buffer): Buffer {

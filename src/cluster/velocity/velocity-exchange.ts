@@ -7,7 +7,7 @@ import { idOfWord, StreamMarks, wordOfId } from '../../velocity/stream-marks.ts'
 import type { EncryptedValues } from '../encrypted-values.ts';
 import { type Link, LINK_DEADLINE_MS, type Sent } from '../link.ts';
 import { velocityKey } from '../store-keys.ts';
-import { ENTRY_HEAD_BYTES, type EntryHead, readHead, withHead } from './entry-head.ts';
+import { ENTRY_HEAD_BYTES, type EntryHead, EntryNumbers, readHead, withHead } from './entry-head.ts';
 import { decodeItems, EventEncoder, type SharedItem } from './event-codec.ts';
 import { ForeignEvents } from './foreign-events.ts';
 import { OUTBOX_BYTES_MAX, type Outgoing, StreamOutbox } from './outbox.ts';
@@ -59,10 +59,8 @@ export class VelocityExchange {
   readonly #windows: SenderWindows;
   readonly #life: bigint;
   readonly #lifeText: string;
-  readonly #thread = randomBytes(4).readUInt32BE();
   readonly #sender: string;
-  /** Entries made, by stream. */
-  readonly #serials = new Map<number, number>();
+  readonly #numbers = new EntryNumbers();
   readonly #outboxes = new Map<number, StreamOutbox>();
   /** Positions that were found to be gone, by stream. */
   readonly #gone = new Map<number, string>();
@@ -89,9 +87,7 @@ export class VelocityExchange {
   /** Queues items for a stream. This node's table must contain them when the exchange ends, or soon after. */
   put(stream: number, items: readonly SharedItem[]): void {
     // Encrypted once, however often it is sent.
-    const serial = (this.#serials.get(stream) ?? 0) + 1;
-    this.#serials.set(stream, serial);
-    const head = { life: this.#life, sender: this.#thread, serial, writtenMs: Date.now() };
+    const head = { life: this.#life, ...this.#numbers.next(stream), writtenMs: Date.now() };
     const sealed = this.#values.encrypt(velocityKey(stream), withHead(head, this.#encoder.encode(items)));
     this.#outboxOf(stream).add(sealed, items.length);
     this.#waitingBytes += sealed.length;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { EncryptedValues } from '../../../../src/cluster/encrypted-values.ts';
 import type { Link } from '../../../../src/cluster/link.ts';
 import { velocityKey, velocityShard } from '../../../../src/cluster/store-keys.ts';
-import { withHead } from '../../../../src/cluster/velocity/entry-head.ts';
+import { EntryNumbers, withHead } from '../../../../src/cluster/velocity/entry-head.ts';
 import { EventEncoder } from '../../../../src/cluster/velocity/event-codec.ts';
 import { trim } from '../../../../src/cluster/velocity/stream-functions.ts';
 import { ENTRY_AGE_MS } from '../../../../src/cluster/velocity/velocity-exchange.ts';
@@ -98,6 +98,14 @@ describe('events that are written again', () => {
 });
 
 describe('the numbers of senders', () => {
+  test('When a stream has used all numbers, the sender gets a new name and begins with 1 again', () => {
+    const numbers = new EntryNumbers(2);
+    const [first, second, third] = [numbers.next(4), numbers.next(4), numbers.next(4)];
+    expect([first, second, third, numbers.next(5)].map(({ serial }) => serial)).toEqual([1, 2, 1, 1]);
+    expect(second.sender).toBe(first.sender);
+    expect(third.sender).not.toBe(first.sender);
+  });
+
   test('Each number of a sender is taken once, in any order of the last 32, and by stream', () => {
     const windows = new SenderWindows(createMarksMemory());
     const taken = (serials: readonly number[], stream = 1, sender = 5n): readonly boolean[] =>
