@@ -103,6 +103,11 @@ export class StreamMarks {
     return this.#raise(stream, id);
   }
 
+  /** Moves the mark from this entry to the begin of the stream. */
+  giveUp(stream: number, id: bigint): void {
+    Atomics.compareExchange(this.#words, stream, id, 0n);
+  }
+
   /** Notes an entry of this life that the table contains. */
   own(stream: number, id: bigint): void {
     this.#raise(AT_LIVES + 1 + stream, id);

@@ -3,6 +3,12 @@ import { type Argument, type Link, LINK_DEADLINE_MS, type Reply, type Sent } fro
 import { velocityKey } from '../store-keys.ts';
 
 /**
+ * Choice: more than clocks differ by, and little enough to wait for. No node writes an id that is further ahead, unless the clock of the
+ * store is wrong: nodes do not move their position there, and `trim` removes such a stream.
+ */
+export const ID_AHEAD_MS_MAX = 300_000;
+
+/**
  * The two functions that run inside the store, each on the keys of one stream. An entry holds the life of its sender and the encrypted
  * items of one batch.
  *
@@ -75,7 +81,7 @@ local function trim(keys, args)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local newest = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)
-  if newest[1] and tonumber(string.match(newest[1][1], '(%d+)-')) > now + 3600000 then
+  if newest[1] and tonumber(string.match(newest[1][1], '(%d+)-')) > now + ${ID_AHEAD_MS_MAX} then
     redis.call('DEL', keys[1])
     return 0
   end

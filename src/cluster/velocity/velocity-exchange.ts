@@ -11,7 +11,7 @@ import { ENTRY_HEAD_BYTES, type EntryHead, EntryNumbers, readHead, withHead } fr
 import { decodeItems, EventEncoder, type SharedItem } from './event-codec.ts';
 import { ForeignEvents } from './foreign-events.ts';
 import { OUTBOX_BYTES_MAX, type Outgoing, StreamOutbox } from './outbox.ts';
-import { exchange, type Exchanged, type StreamEntry } from './stream-functions.ts';
+import { ID_AHEAD_MS_MAX, exchange, type Exchanged, type StreamEntry } from './stream-functions.ts';
 
 /**
  * Entries of a stream that one decision reads. Choice: 32 batches of 16 events take some 3 ms to apply; with three nodes a decision usually
@@ -160,8 +160,16 @@ export class VelocityExchange {
     return made;
   }
 
+  /**
+   * A position that is too far ahead, of a snapshot or of a clock that was wrong, is given up: its stream began again. `SenderWindows`
+   * recognises what was read before.
+   */
   #after(stream: number): string {
-    return idOfWord(this.#marks.read(stream));
+    const mark = this.#marks.read(stream);
+    const after = idOfWord(mark);
+    if (isPlausible(after)) return after;
+    this.#marks.giveUp(stream, mark);
+    return idOfWord(0n);
   }
 
   /** Only the last command of a stream reads: everything before it is then in the stream. */
@@ -304,9 +312,6 @@ interface Travelled {
   more: number[];
 }
 
-/** Choice: more than clocks differ by. A mark that is moved further would never be reached again; `trim` removes such streams. */
-const AHEAD_MS_MAX = 86_400_000;
-
 function isPlausible(id: string): boolean {
-  return Number(id.slice(0, id.indexOf('-'))) < Date.now() + AHEAD_MS_MAX;
+  return Number(id.slice(0, id.indexOf('-'))) < Date.now() + ID_AHEAD_MS_MAX;
 }

@@ -7,7 +7,7 @@ import { EventEncoder } from '../../../../src/cluster/velocity/event-codec.ts';
 import { trim } from '../../../../src/cluster/velocity/stream-functions.ts';
 import { ENTRY_AGE_MS } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { SenderWindows } from '../../../../src/velocity/sender-windows.ts';
-import { createMarksMemory } from '../../../../src/velocity/stream-marks.ts';
+import { createMarksMemory, wordOfId } from '../../../../src/velocity/stream-marks.ts';
 import { ask, useStoreLink } from '../../../support/store-links.ts';
 import { openVelocityNode, VALUES_KEY, type VelocityNode } from '../../../support/velocity-nodes.ts';
 import { event } from '../../velocity/events.ts';
@@ -94,6 +94,29 @@ describe('events that are written again', () => {
     const before = (await decisionsAt(b)) ?? 0;
     await a.worker(patient()).observe([event({})]);
     expect(await decisionsAt(b)).toBe(before + 2);
+  });
+});
+
+describe('positions ahead of the time', () => {
+  test('After an entry of some hours ahead, and the removal of its stream, nodes read on at once', async () => {
+    const [a, b] = [openVelocityNode(store.link), openVelocityNode(store.link)];
+    expect(await decisionsAt(a)).toBe(1);
+    expect(await decisionsAt(b)).toBe(2);
+    await ask(store.link, 'XADD', KEY, `${Date.now() + 20 * 3_600_000}-0`, 'l', 'x', 'e', 'x');
+    const read = await decisionsAt(b);
+    await trim(store.link, STREAM);
+    expect(await ask(store.link, 'EXISTS', KEY)).toBe(0);
+    await a.worker(patient()).observe([event({})]);
+    expect(await decisionsAt(b)).toBe((read ?? 0) + 2);
+  });
+
+  test('A position of the future, from a snapshot, is set back', async () => {
+    const [a, b] = [openVelocityNode(store.link), openVelocityNode(store.link)];
+    b.marks.claim(STREAM, wordOfId(`${Date.now() + 20 * 3_600_000}-0`));
+    expect(await decisionsAt(a)).toBe(1);
+    expect(await decisionsAt(b)).toBe(2);
+    expect(await decisionsAt(b)).toBe(3);
+    expect(await decisionsAt(a)).toBe(4);
   });
 });
 
