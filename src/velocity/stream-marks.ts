@@ -29,7 +29,8 @@ const AT_NEWEST = AT_COUNTERS + COUNTERS;
 /** Choice: threads of 60 nodes, or of the last starts of fewer. */
 export const SENDERS_PER_STREAM = 256;
 export const AT_SENDERS = AT_NEWEST + STREAMS;
-const MEMORY_BYTES = (AT_SENDERS + 2 * STREAMS * SENDERS_PER_STREAM) * WORD_BYTES;
+export const SENDER_WORDS = 3;
+const MEMORY_BYTES = (AT_SENDERS + SENDER_WORDS * STREAMS * SENDERS_PER_STREAM) * WORD_BYTES;
 
 /** Counters of all workers of this node. Totals since the start, except levels and times. */
 export const MARK_COUNTERS = {

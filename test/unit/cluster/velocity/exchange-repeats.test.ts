@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { EncryptedValues } from '../../../../src/cluster/encrypted-values.ts';
 import type { Link } from '../../../../src/cluster/link.ts';
@@ -143,6 +144,17 @@ describe('the numbers of senders', () => {
   test('What precedes the first number that is known of a sender has been taken', () => {
     const windows = new SenderWindows(createMarksMemory());
     expect([500, 499, 501, 500].map((serial) => windows.take(0, 7n, serial))).toEqual([true, false, true, false]);
+  });
+
+  test('When all places are taken, a new sender gets that of the one that has been quiet for longest', async () => {
+    const windows = new SenderWindows(createMarksMemory());
+    for (let sender = 1n; sender <= 256n; sender++) windows.take(3, sender, 1);
+    await pause(5);
+    for (let sender = 1n; sender <= 255n; sender++) windows.take(3, sender, 2);
+    // It would be in the place of the first one.
+    expect(windows.take(3, 257n, 1)).toBe(true);
+    expect([1n, 2n, 255n].map((sender) => windows.take(3, sender, 2))).toEqual([false, false, false]);
+    expect(windows.take(3, 257n, 1)).toBe(false);
   });
 
   test('A new sender finds a place among 256, and beyond', () => {
