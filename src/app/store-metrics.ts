@@ -114,6 +114,7 @@ export function exchangeReadings({ marks }: VelocityMemory): readonly Reading[] 
     reading('total', 'bytes_sent_total', 'bytesSent', 'Encrypted bytes sent to the streams.'),
     reading('total', 'unreadable_total', 'unreadable', 'Entries of another version or another master key, left out.'),
     reading('total', 'gaps_total', 'gaps', 'Streams whose entries were removed before this node had read them.'),
+    reading('total', 'too_old_total', 'tooOld', 'Entries that came 15 minutes after they were written, left out.'),
     reading('total', 'dropped_total', 'dropped', 'Events and outcomes that other nodes will not get.'),
     reading('level', 'waiting', 'waiting', 'Events and outcomes that wait for the store.'),
     reading('level', 'unread_streams', 'unread', 'Streams of which the background reader has not reached the end.'),

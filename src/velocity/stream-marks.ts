@@ -51,8 +51,10 @@ export const MARK_COUNTERS = {
   /** Entries and bytes sent. */
   entriesSent: 7,
   bytesSent: 8,
-  /** Entries that were written again: applied before, of this life, or too old. */
+  /** Entries that were written again: applied before, or of this life. */
   repeated: 13,
+  /** Entries that were too old when they came: they waited for the store for too long, or somebody wrote them again. */
+  tooOld: 14,
 } as const;
 export type MarkCounter = keyof typeof MARK_COUNTERS;
 

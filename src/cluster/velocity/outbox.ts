@@ -4,6 +4,8 @@ import { NUMBERS_KNOWN } from './stream-functions.ts';
 export interface Outgoing {
   readonly sealed: Buffer;
   readonly items: number;
+  /** Unix ms, as in the entry. */
+  readonly writtenMs: number;
   /** Its number among this sender's entries of the stream; 0 until it is sent for the first time. */
   number: number;
   /** Sent, and not yet answered. */
@@ -30,8 +32,8 @@ export class StreamOutbox {
     return this.#queue.length;
   }
 
-  add(sealed: Buffer, items: number): void {
-    this.#queue.push({ sealed, items, number: 0, isFlying: false });
+  add(sealed: Buffer, items: number, writtenMs: number): void {
+    this.#queue.push({ sealed, items, writtenMs, number: 0, isFlying: false });
   }
 
   /** Returns the entries to send now, in order. They fly until they are settled. */
@@ -62,6 +64,12 @@ export class StreamOutbox {
   back(one: Outgoing): void {
     this.#most = 1;
     one.isFlying = false;
+  }
+
+  /** Removes the oldest entry if it was written before this time and does not fly; null if there is none. */
+  dropBefore(ms: number): Outgoing | null {
+    const [oldest] = this.#queue;
+    return oldest === undefined || oldest.isFlying || oldest.writtenMs >= ms ? null : (this.#queue.shift() ?? null);
   }
 
   /** Removes the oldest entry that does not fly; null if there is none. */

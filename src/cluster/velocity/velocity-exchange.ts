@@ -30,6 +30,8 @@ const RETRY_MS = 100;
  * of nodes differ. What is written again can be applied once more within this time only, by a node that has started since.
  */
 export const ENTRY_AGE_MS = 900_000;
+/** Choice: what waited for longer would be too old when others read it. */
+const WAIT_MS_MAX = ENTRY_AGE_MS - 60_000;
 
 /** What all exchanges of this node have in common. */
 export interface ExchangeOptions {
@@ -87,9 +89,10 @@ export class VelocityExchange {
   /** Queues items for a stream. This node's table must contain them when the exchange ends, or soon after. */
   put(stream: number, items: readonly SharedItem[]): void {
     // Encrypted once, however often it is sent.
-    const head = { life: this.#life, ...this.#numbers.next(stream), writtenMs: Date.now() };
+    const writtenMs = Date.now();
+    const head = { life: this.#life, ...this.#numbers.next(stream), writtenMs };
     const sealed = this.#values.encrypt(velocityKey(stream), withHead(head, this.#encoder.encode(items)));
-    this.#outboxOf(stream).add(sealed, items.length);
+    this.#outboxOf(stream).add(sealed, items.length, writtenMs);
     this.#waitingBytes += sealed.length;
     this.#marks.add('waiting', items.length);
     while (this.#waitingBytes > OUTBOX_BYTES_MAX && this.#drop());
@@ -174,7 +177,10 @@ export class VelocityExchange {
 
   /** Only the last command of a stream reads: everything before it is then in the stream. */
   #plan(stream: number, entriesMax: number | null, trips: Trip[]): void {
-    const taken = this.#outboxOf(stream).take();
+    const outbox = this.#outboxOf(stream);
+    const fromMs = Date.now() - WAIT_MS_MAX;
+    for (let old = outbox.dropBefore(fromMs); old !== null; old = outbox.dropBefore(fromMs)) this.#lose(old);
+    const taken = outbox.take();
     const last = taken.length - 1;
     for (const [at, one] of taken.entries()) {
       const reads = entriesMax !== null && at === last;
@@ -256,6 +262,8 @@ export class VelocityExchange {
     const head = payload === null ? null : readHead(payload);
     if (payload === null || head === null) return this.#unreadable();
     if (this.#marks.contains(stream, head.life, word)) return;
+    if (Math.abs(Date.now() - head.writtenMs) > ENTRY_AGE_MS && head.life !== this.#life)
+      return this.#marks.add('tooOld', 1);
     if (this.#isRepeated(stream, head)) return this.#marks.add('repeated', 1);
     const items = decodeItems(payload.subarray(ENTRY_HEAD_BYTES));
     if (items === null) this.#unreadable();
@@ -267,8 +275,8 @@ export class VelocityExchange {
     this.#marks.happens('foundUnreadable');
   }
 
-  #isRepeated(stream: number, { life, sender, serial, writtenMs }: EntryHead): boolean {
-    if (life === this.#life || Math.abs(Date.now() - writtenMs) > ENTRY_AGE_MS) return true;
+  #isRepeated(stream: number, { life, sender, serial }: EntryHead): boolean {
+    if (life === this.#life) return true;
     const name = BigInt.asUintN(64, life ^ (BigInt(sender) << 16n)) | 1n;
     return !this.#windows.take(stream, name, serial);
   }
@@ -286,12 +294,16 @@ export class VelocityExchange {
     this.#marks.add('waiting', -items);
   }
 
+  #lose(one: Outgoing): void {
+    this.#forget(one);
+    this.#marks.add('dropped', one.items);
+  }
+
   #drop(): boolean {
     for (const outbox of this.#outboxes.values()) {
       const dropped = outbox.dropOldest();
       if (dropped === null) continue;
-      this.#forget(dropped);
-      this.#marks.add('dropped', dropped.items);
+      this.#lose(dropped);
       return true;
     }
     return false;

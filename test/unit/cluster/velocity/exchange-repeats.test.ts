@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EncryptedValues } from '../../../../src/cluster/encrypted-values.ts';
 import type { Link } from '../../../../src/cluster/link.ts';
 import { velocityKey, velocityShard } from '../../../../src/cluster/store-keys.ts';
 import { EntryNumbers, withHead } from '../../../../src/cluster/velocity/entry-head.ts';
 import { EventEncoder } from '../../../../src/cluster/velocity/event-codec.ts';
 import { trim } from '../../../../src/cluster/velocity/stream-functions.ts';
-import { ENTRY_AGE_MS } from '../../../../src/cluster/velocity/velocity-exchange.ts';
+import { ENTRY_AGE_MS, VelocityExchange } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { SenderWindows } from '../../../../src/velocity/sender-windows.ts';
 import { createMarksMemory, wordOfId } from '../../../../src/velocity/stream-marks.ts';
 import { ask, useStoreLink } from '../../../support/store-links.ts';
@@ -69,7 +69,8 @@ describe('events that are written again', () => {
     const old = { ...head, serial: 2, writtenMs: Date.now() - ENTRY_AGE_MS - 1_000 };
     await ask(store.link, 'XADD', KEY, '*', 'l', '9', 'e', values.encrypt(KEY, withHead(old, items)));
     expect(await decisionsAt(b)).toBe(1);
-    expect([b.marks.count('unreadable'), b.marks.count('repeated')]).toEqual([1, 1]);
+    expect([b.marks.count('unreadable'), b.marks.count('repeated')]).toEqual([1, 0]);
+    expect(b.marks.count('tooOld')).toBe(1);
     await ask(
       store.link,
       'XADD',
@@ -95,6 +96,38 @@ describe('events that are written again', () => {
     const before = (await decisionsAt(b)) ?? 0;
     await a.worker(patient()).observe([event({})]);
     expect(await decisionsAt(b)).toBe(before + 2);
+  });
+});
+
+describe('events that waited too long', () => {
+  test('They are not sent, and counted as dropped', async () => {
+    let isUp = false;
+    const node = openVelocityNode(store.link);
+    const link: Link = {
+      get isUp() {
+        return isUp;
+      },
+      send: (commands) =>
+        isUp
+          ? store.link.send(commands, 5_000)
+          : Promise.resolve(commands.map(() => ({ kind: 'fault', what: 'down', detail: '' }) as const)),
+      close: () => Promise.resolve(),
+    };
+    const exchange = new VelocityExchange({ memory: node.memory, values: new EncryptedValues(VALUES_KEY), link });
+    const now = vi.spyOn(Date, 'now');
+    onTestFinished(() => {
+      now.mockRestore();
+      exchange.close();
+    });
+    now.mockReturnValue(performance.timeOrigin + performance.now() - ENTRY_AGE_MS);
+    exchange.put(STREAM, [event({})]);
+    await exchange.send([STREAM]);
+    expect(node.marks.count('waiting')).toBe(1);
+    now.mockRestore();
+    isUp = true;
+    await exchange.send([STREAM]);
+    expect([node.marks.count('waiting'), node.marks.count('dropped')]).toEqual([0, 1]);
+    expect(await entries()).toHaveLength(0);
   });
 });
 
