@@ -69,7 +69,8 @@ export class DecisionStats implements HistoryStats<Slices> {
 
   /**
    * Has the decisions before `nowMs` compared with the log in the background, and minutes that have fewer than it counted again: a killed
-   * process did not write its last ones. Only whole hours of the last day: of earlier ones the log has no ALLOW. Call before the first decision.
+   * process did not write its last ones. Only whole hours of the last day: of earlier ones the log has no ALLOW. Call before
+   * the first decision.
    */
   recountFrom(log: RecountSource, nowMs: number): void {
     const sinceMs = (Math.floor(nowMs / HOUR_MS) - 23) * HOUR_MS;
