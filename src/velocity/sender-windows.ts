@@ -9,7 +9,8 @@ const SHIFT = 32n;
 /**
  * Which entries of each sender this node has applied, in the memory of the marks, so that all threads know it: an entry that is written
  * again is refused. Three words for each sender of a stream: its name, the greatest number in the upper half with a bit for each of the
- * 32 up to it in the lower half, and when it came last, by the monotonic clock. Not saved in snapshots: after a start, what precedes the first entry of a sender counts as applied.
+ * 32 up to it in the lower half, and when it came last, by the monotonic clock. Not saved in snapshots: after a start,
+ * what precedes the first entry of a sender counts as applied.
  */
 export class SenderWindows {
   readonly #words: BigUint64Array;
