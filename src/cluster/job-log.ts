@@ -76,7 +76,8 @@ local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0) or 0
 local known = tonumber(ARGV[5])
 if last < known or last > known + ${AHEAD_MAX} then last = known end
 local jobs = tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0
-if jobs < tonumber(ARGV[6]) or jobs > ${JOBS_MAX} then jobs = tonumber(ARGV[6]) end
+local made = tonumber(ARGV[6])
+if jobs < made or jobs > made + ${AHEAD_MAX} or jobs >= ${JOBS_MAX} then jobs = made end
 local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if top and tonumber(string.match(top[1], '^%d+')) > last then return {-1, top} end
 local number, job = tonumber(ARGV[3]), tonumber(ARGV[4])

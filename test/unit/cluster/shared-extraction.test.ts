@@ -388,7 +388,7 @@ describe('the shared store', () => {
     // Copies behind the end, one of them far behind; then numbers that are too small, too large, or none.
     for (const [n, [, fields]] of rows.entries())
       await ask(link, 'XADD', log, `${last + 1 + n * (n === rows.length - 1 ? 1_000_000 : 1)}-0`, ...fields);
-    for (const claimed of ['1', '999999999999999', 'text']) {
+    for (const claimed of ['1', '4294967295', '999999999999999', 'text']) {
       await ask(link, 'HSET', meta, 'last', claimed, 'jobs', claimed);
       await ask(link, 'XADD', log, '*', 'a', 'b');
       const next = await create(b);
