@@ -3,8 +3,9 @@ import { type Argument, type Link, LINK_DEADLINE_MS, type Reply, type Sent } fro
 import { velocityKey } from '../store-keys.ts';
 
 /**
- * Choice: more than clocks differ by (a node that is 400 s behind still follows), and little enough to wait for. No node writes an id that is further ahead, unless the clock of the
- * store is wrong: nodes do not move their position there, and `trim` removes such a stream.
+ * Choice: more than clocks differ by (a node that is 400 s behind still follows), and little enough to wait for. No node
+ * writes an id that is further ahead, unless the clock of the store is wrong: nodes do not move their position there, and
+ * `trim` removes such a stream.
  */
 export const ID_AHEAD_MS_MAX = 900_000;
 
