@@ -27,7 +27,6 @@ import { Table } from './table.ts';
 import { memberOf } from './timed-set.ts';
 import { NO_CONTEXT, readTrace, type TracedEvent, TraceWriter } from './trace.ts';
 import { ValueRecords } from './value-records.ts';
-import { Warmer } from './warmer.ts';
 
 /**
  * The velocity store of a single node: one instance for each thread, all over the same table. The record files describe what it counts, how
@@ -55,11 +54,8 @@ import { Warmer } from './warmer.ts';
  * Direction of failure: open. An unavailable record only drops its part of the history; without the session's record the event gets null.
  */
 export class LocalVelocity implements Velocity, OutcomeMemory {
-  readonly #hashKey: Uint8Array;
-  readonly #names = new Map<string, number>();
-  /** One per event of a batch, reused for the next batch. */
-  readonly #keys: EventKeys[] = [];
-  readonly #warmer: Warmer;
+  /** Those of the present event. */
+  readonly #keys: EventKeys;
   readonly #table: Table;
   readonly #sessions: SessionRecords;
   readonly #addresses: AddressRecords;
@@ -78,9 +74,8 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
 
   /** `table` is over `memory` too; by default it is a plain one. */
   constructor(memory: VelocityMemory, table = new Table(memory)) {
-    this.#hashKey = memory.hashKey;
+    this.#keys = new EventKeys(memory.hashKey, new Map());
     this.#table = table;
-    this.#warmer = new Warmer(this.#table);
     this.#sessions = new SessionRecords(this.#table);
     this.#addresses = new AddressRecords(this.#table);
     this.#entities = new EntityRecords(this.#table);
@@ -94,15 +89,6 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   }
 
   observe(events: readonly HistoryEvent[]): (HistoryFacts | null)[] {
-    const warmer = this.#warmer;
-    warmer.begin();
-    let at = 0;
-    for (const event of events) {
-      const keys = this.#keysAt(at++);
-      keys.read(event);
-      warmer.note(keys, event);
-    }
-    warmer.warm();
     const facts: (HistoryFacts | null)[] = [];
     for (const event of events) facts.push(this.#observe(event, facts.length));
     return facts;
@@ -117,7 +103,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const teaching = { was: teachingOf(step, before), now: teachingOf(step, outcome) };
     // Outcomes that count alike may teach differently: a passed challenge after a success.
     if (now === was && teaching.now === teaching.was) return;
-    const keys = this.#keysAt(0);
+    const keys = this.#keys;
     this.#table.owner = ownerOf(customer, publicKey);
     keys.readPopulation({ customer, publicKey });
     const change = { isLogin: event.isLogin, eventMs: occurredAtMs, nowMs };
@@ -153,12 +139,9 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     if (change.isLogin && countsOnce) this.#crowds.countOutcome(keys, event.site, change);
   }
 
-  #keysAt(i: number): EventKeys {
-    return (this.#keys[i] ??= new EventKeys(this.#hashKey, this.#names));
-  }
-
   #observe(event: HistoryEvent, at: number): HistoryFacts | null {
-    const keys = this.#keysAt(at);
+    const keys = this.#keys;
+    keys.read(event);
     const { nowMs } = event;
     const nowSeconds = Math.floor(nowMs / 1_000);
     const step = stepOf(event.eventType);

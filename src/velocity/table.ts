@@ -130,23 +130,6 @@ export class Table {
     return 0;
   }
 
-  /** Return the start of the key's two groups: by `low`, and by `high`. */
-  firstGroupOf(low: number): number {
-    return this.#groupOfLow(low);
-  }
-
-  secondGroupOf(high: number): number {
-    return this.#groupOfHigh(high);
-  }
-
-  /** Returns the index of the key's record in a group after one unsynchronised read; 0 if it is not there. Changes nothing. */
-  recordIn(group: number, high: number, kind: number): number {
-    const words = this.words;
-    const tag = tagOf(high, kind);
-    for (let way = 0; way < LINE_END; way += 2) if (words[group + way] === tag) return recordOf(group, way);
-    return 0;
-  }
-
   /** Keeps a record longer than those that were seen once. */
   keep(record: number): void {
     const inGroup = (record - HEAD_WORDS) % GROUP_WORDS;
