@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import type { Link, Reply } from './link.ts';
@@ -26,7 +27,7 @@ export interface LogEntry extends SealedEntry {
 
 /** What the log has at the position of this node. */
 export interface LogHead {
-  /** Number of the newest entry. */
+  /** Number of the newest entry; 0 without one. */
   readonly last: number;
   readonly newest: SealedEntry | null;
   /** The entry at the position; null if it was removed or the log ends before it. */
@@ -46,6 +47,7 @@ export type LogRead =
 
 const LOG = extractionKey('', 'log');
 const META = extractionKey('', 'meta');
+const NEWEST = ['XREVRANGE', LOG, '+', '-', 'COUNT', '1'];
 /** Choice: a node that was away for less than this much of results catches up. */
 const BYTES_MAX = 256 * 2 ** 20;
 /** Choice: an entry has up to 4 MiB, and nobody waits for it. */
@@ -54,36 +56,38 @@ const READ_BLOCK_MS = 1_000;
 /** Choice: entries read at a time, so that a node that catches up holds some 32 MiB at most. */
 const READ_COUNT = 8;
 
-/** Choice: more entries than the log holds. What the store claims beyond is not true, and a number that is used never becomes free. */
+/** Choice: more jobs than the nodes make while one of them is away. What the store claims beyond is not true. */
 const AHEAD_MAX = 10_000_000;
 /** Choice: far above the nodes that can write at the same time. */
 const TRIES_MAX = 64;
-const JOBS_MAX = 0xffff_ffff;
+/** Job numbers have 32 bits in the tables. */
+export const JOB_NUMBER_MAX = 0xffff_ffff;
 /** Choice: pause after a read of nothing but entries that no node has written. */
 const FOREIGN_MS = 20;
 
 /**
- * The numbers continue above those that a node has applied, also after the store lost its data. Anyone with access to the store can write
- * `last` and `jobs`, or into the stream, so the entry is encrypted for its numbers: the caller names them, and gets those that it should
- * have named.
+ * The numbers continue after the newest entry, and above those that a node has applied, also after the store lost its data. Anyone with
+ * access to the store can write into the stream and `jobs`, so the entry is encrypted for its numbers: the caller names them, and gets
+ * those that it should have named. No number counts that only the store claims.
  *
  * KEYS: log, meta. ARGV: entry, bytes of all entries at most, its number, job that it creates or 0, newest number that the caller knows of,
- * greatest job number that it knows of. Returns 1 and the number; 0, the newest number, and the greatest job number; or -1 and the newest
- * entry, which is beyond the newest number: the caller knows whether it is one.
+ * greatest job number that it knows of, position of this node. Returns 1 and the number; 0, the newest number, and the greatest job number;
+ * or -1 and the newest entry, which is beyond the newest number: the caller knows whether it is one.
  */
 const APPEND = `
-local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0) or 0
-local known = tonumber(ARGV[5])
-if last < known or last > known + ${AHEAD_MAX} then last = known end
 local jobs = tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0
 local made = tonumber(ARGV[6])
-if jobs < made or jobs > made + ${AHEAD_MAX} or jobs >= ${JOBS_MAX} then jobs = made end
+if jobs < made or jobs > made + ${AHEAD_MAX} or jobs >= ${JOB_NUMBER_MAX} then jobs = made end
+local last = tonumber(ARGV[7])
 local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
-if top and tonumber(string.match(top[1], '^%d+')) > last then return {-1, top} end
+if top then
+  local newest = tonumber(string.match(top[1], '^%d+'))
+  if newest > tonumber(ARGV[5]) then return {-1, top} end
+  last = math.max(last, newest)
+end
 local number, job = tonumber(ARGV[3]), tonumber(ARGV[4])
 if number ~= last + 1 or (job > 0 and job ~= jobs + 1) then return {0, last, jobs} end
 if job > 0 then redis.call('HSET', KEYS[2], 'jobs', job) end
-redis.call('HSET', KEYS[2], 'last', ARGV[3])
 redis.call('XADD', KEYS[1], ARGV[3] .. '-0', 'j', ARGV[4], 'v', ARGV[1])
 local bytes = redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[1])
 while bytes > tonumber(ARGV[2]) do
@@ -95,15 +99,15 @@ end
 return {1, number}`;
 
 /**
- * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, position of this node, then
- * number, job and value of its newest entries. Numbers that cannot be put back stay free: what was applied under them must not be replaced.
+ * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, then number, job and value of
+ * this node's newest entries.
  */
 const RESTORE = `
-local last = tonumber(redis.call('HGET', KEYS[2], 'last') or 0) or 0
+local last = 0
 local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
-if top then last = math.max(last, tonumber(string.match(top[1], '^%d+'))) end
+if top then last = tonumber(string.match(top[1], '^%d+')) end
 local back = 0
-for at = 3, #ARGV, 3 do
+for at = 2, #ARGV, 3 do
   local number, job = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   if number > last then
     redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'j', ARGV[at + 1], 'v', ARGV[at + 2])
@@ -113,15 +117,19 @@ for at = 3, #ARGV, 3 do
     back = back + 1
   end
 end
-redis.call('HSET', KEYS[2], 'last', string.format('%.0f', math.max(last, tonumber(ARGV[2]))))
 return back`;
 
-/** Removes entries that no node has written, and lets the numbers go on below theirs. KEYS: log. ARGV: ids. */
+/**
+ * Removes an entry that no node has written, unless another one stands there by now, and lets the numbers go on below its own. KEYS: log.
+ * ARGV: id, and the SHA-1 of its fields in hex.
+ */
 const REMOVE = `
-for _, id in ipairs(ARGV) do redis.call('XDEL', KEYS[1], id) end
+local row = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
+if not row or redis.sha1hex(table.concat(row[2])) ~= ARGV[2] then return 0 end
+redis.call('XDEL', KEYS[1], ARGV[1])
 local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 redis.call('XSETID', KEYS[1], top and top[1] or '0-1')
-return 0`;
+return 1`;
 
 /**
  * The log of everything that happens to extraction jobs, in one order for all nodes. Each entry is encrypted for its number and for the
@@ -154,11 +162,11 @@ export class JobLog {
   async #append(bytes: Buffer, position: number, jobsBefore: number | null): Promise<Appended> {
     const { link, key, bytesMax = BYTES_MAX } = this.#parts;
     let [last, jobs] = [Math.max(position, this.#last), Math.max(jobsBefore ?? 0, this.#jobs)];
-    let known = position;
+    let known = Math.max(position, this.#last);
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const [number, job] = [last + 1, jobsBefore === null ? 0 : jobs + 1];
       const sealed = encrypt(key, bytes, contextOf(number, job));
-      const numbers = [bytesMax, number, job, known, jobsBefore ?? 0].map(String);
+      const numbers = [bytesMax, number, job, known, jobsBefore ?? 0, position].map(String);
       const args = ['EVAL', APPEND, '2', LOG, META, sealed, ...numbers];
       const [sent] = await link.send([{ key: LOG, args }], APPEND_MS);
       if (sent?.kind !== 'reply')
@@ -179,43 +187,37 @@ export class JobLog {
     return { kind: 'fault', isKnown: true, detail: 'other nodes write at the same time' };
   }
 
-  /** Returns the number of the newest entry as the store claims it; null if the store does not answer. */
+  /** Returns the number of the newest entry, 0 without one; null if the store does not answer, or has an entry that no node has written. */
   async last(): Promise<number | null> {
-    const [sent] = await this.#parts.link.send([{ key: META, args: ['HGET', META, 'last'] }], APPEND_MS);
-    return sent?.kind === 'reply' ? Number(sent.reply ?? 0) : null;
+    const [sent] = await this.#parts.link.send([{ key: LOG, args: NEWEST }], APPEND_MS);
+    if (sent?.kind !== 'reply') return null;
+    const found = rowOf(sent.reply);
+    return found === null ? 0 : ((await this.#genuine(found))?.number ?? null);
   }
 
   /** Returns what the log has there; null if the store does not answer. */
   async headAt(position: number): Promise<LogHead | null> {
     const id = `${position}-0`;
-    const [last, newest, own] = await this.#parts.link.send(
+    const [newest, own] = await this.#parts.link.send(
       [
-        { key: META, args: ['HGET', META, 'last'] },
-        { key: LOG, args: ['XREVRANGE', LOG, '+', '-', 'COUNT', '1'] },
+        { key: LOG, args: NEWEST },
         { key: LOG, args: ['XRANGE', LOG, id, id] },
       ],
       APPEND_MS,
     );
-    if (last?.kind !== 'reply' || newest?.kind !== 'reply' || own?.kind !== 'reply') return null;
+    if (newest?.kind !== 'reply' || own?.kind !== 'reply') return null;
     const found = rowOf(newest.reply);
     const genuine = await this.#genuine(found);
     // Removed, and read again at the next check.
     if (found !== null && genuine === null) return null;
-    const claimed = Number(last.reply ?? 0);
-    const floor = Math.max(position, genuine?.number ?? 0);
-    const isClaimTrue = claimed >= (genuine?.number ?? 0) && claimed <= floor + AHEAD_MAX;
-    return {
-      last: isClaimTrue ? claimed : (genuine?.number ?? 0),
-      newest: genuine,
-      own: await this.#genuine(rowOf(own.reply)),
-    };
+    return { last: genuine?.number ?? 0, newest: genuine, own: await this.#genuine(rowOf(own.reply)) };
   }
 
-  /** Puts these entries, which end at `position`, back after the end of the log. Returns how many were missing; null for a fault. */
-  async restore(entries: readonly SealedEntry[], position: number): Promise<number | null> {
+  /** Puts these entries, which end at this node's position, back after the end of the log. Returns how many were missing; null for a fault. */
+  async restore(entries: readonly SealedEntry[]): Promise<number | null> {
     const { link, bytesMax = BYTES_MAX } = this.#parts;
     const rows = entries.flatMap(({ number, job, sealed }) => [String(number), String(job), sealed]);
-    const args = ['EVAL', RESTORE, '2', LOG, META, String(bytesMax), String(position), ...rows];
+    const args = ['EVAL', RESTORE, '2', LOG, META, String(bytesMax), ...rows];
     const [sent] = await link.send([{ key: LOG, args }], APPEND_MS);
     return sent?.kind === 'reply' ? Number(sent.reply) : null;
   }
@@ -246,14 +248,20 @@ export class JobLog {
     const bytes = found && decrypt(this.#parts.key, found.sealed, contextOf(found.number, found.job));
     if (found !== null && bytes !== null) return { ...found, bytes };
     this.#refused++;
-    const [id] = Array.isArray(row) ? (row as readonly Reply[]) : [];
-    await this.#parts.link.send([{ key: LOG, args: ['EVAL', REMOVE, '1', LOG, String(id)] }], APPEND_MS);
+    const [id, fields] = Array.isArray(row) ? (row as readonly Reply[]) : [];
+    const parts = Array.isArray(fields) ? (fields as readonly Reply[]).map(bytesOf) : [];
+    const args = ['EVAL', REMOVE, '1', LOG, String(id), hash('sha1', Buffer.concat(parts), 'hex')];
+    await this.#parts.link.send([{ key: LOG, args }], APPEND_MS);
     return null;
   }
 }
 
 function contextOf(number: number, job: number): string {
   return `${LOG}/${number}/${job}`;
+}
+
+function bytesOf(part: Reply): Buffer {
+  return Buffer.isBuffer(part) ? part : Buffer.from(String(part));
 }
 
 /** Returns the only row of a reply; null if there is none. */

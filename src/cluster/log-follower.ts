@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fault, type StoreFault, type StoreWrite } from '../state/durable.ts';
 import type { SharedJobsState } from '../state/shared-jobs.ts';
-import type { Appended, JobLog, LogEntry, LogHead, SealedEntry } from './job-log.ts';
+import {
+  type Appended,
+  JOB_NUMBER_MAX,
+  type JobLog,
+  type LogEntry,
+  type LogHead,
+  type SealedEntry,
+} from './job-log.ts';
 import { decodeOp, encodeOp, type JobOp, type OpOrigin } from './job-ops.ts';
 
 /** What became of an entry in the tables of this node. */
@@ -71,6 +78,8 @@ export class LogFollower {
   #settledMs = 0;
   #last = 0;
   #putBack = 0;
+  /** Entries that no node can apply. */
+  #leftOut = 0;
   #isIncomplete = false;
   #isReplacing = false;
   #serial = 0;
@@ -153,7 +162,7 @@ export class LogFollower {
 
   get state(): SharedJobsState {
     const behind = Math.max(0, this.#last - this.#position);
-    const { refused } = this.#parts.log;
+    const refused = this.#parts.log.refused + this.#leftOut;
     return { behind, putBack: this.#putBack, refused, isIncomplete: this.#isIncomplete };
   }
 
@@ -234,11 +243,22 @@ export class LogFollower {
   async #goesOn({ last, newest }: LogHead): Promise<boolean> {
     const isSame = newest === null || this.#hasApplied(newest);
     if (!isSame && (await this.#replace(last + 1))) return true;
-    const back = await this.#parts.log.restore(isSame ? this.#tail : [], this.#position);
+    const canPutBack = isSame && this.#tail.at(-1)?.number === this.#position;
+    const back = canPutBack ? await this.#parts.log.restore(this.#tail) : await this.#continue();
     if (back === null) return false;
     this.#putBack += back;
     this.#parts.onPutBack(back);
     return true;
+  }
+
+  /**
+   * Appends an entry that changes nothing: the numbers then go on above this node's position, and nodes that are behind it see a gap. Returns
+   * 0; null if the store does not answer.
+   */
+  async #continue(): Promise<0 | null> {
+    const origin = { node: this.#parts.node, run: this.#run, serial: ++this.#serial, nowMs: 0 };
+    const appended = await this.#parts.log.append(encodeOp(origin, { kind: 'claim', jobs: [] }), this.#position, null);
+    return appended.kind === 'ok' ? 0 : null;
   }
 
   #hasApplied({ number, sealed }: SealedEntry): boolean {
@@ -272,6 +292,8 @@ export class LogFollower {
     const decoded = decodeOp(entry.bytes);
     if (decoded.kind === 'unknown') return this.#stop(entry.number, decoded.format);
     const { origin, op } = decoded;
+    // Refused alike on every node: no table has room for the number.
+    if (entry.job > JOB_NUMBER_MAX) return this.#leaveOut(entry);
     const waiting = origin.run === this.#run ? this.#waiting.get(origin.serial) : undefined;
     for (;;) {
       const applied = await this.#parts.apply(op, origin, entry.job, waiting !== undefined);
@@ -286,6 +308,12 @@ export class LogFollower {
       if (this.#isClosed) return;
       await delay(RETRY_MS);
     }
+  }
+
+  #leaveOut({ number, job, sealed }: LogEntry): void {
+    this.#position = number;
+    this.#leftOut++;
+    this.#keep(number, job, sealed);
   }
 
   /** No entry may be left out: the jobs of this node would differ from those of all others. */

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { JobLog } from '../../../src/cluster/job-log.ts';
 import { encodeOp } from '../../../src/cluster/job-ops.ts';
+import type { Link } from '../../../src/cluster/link.ts';
 import { decodeFirst } from '../../../src/extract/first-answer.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
+import { encrypt } from '../../../src/kernel/encryption.ts';
 import type { Extraction } from '../../../src/work/extraction-job.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
 import { withOwnClock } from '../../support/own-clock.ts';
@@ -10,7 +12,7 @@ import { linkTo } from '../../support/links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 import { CLUSTER_KEY, SharedNode, type SharedNodeOptions } from '../../support/shared-extraction.ts';
 import { ask } from '../../support/store-links.ts';
-import { customer } from '../state/support.ts';
+import { customer, tempFolder } from '../state/support.ts';
 
 let redis: RedisServer;
 beforeAll(async () => {
@@ -310,6 +312,12 @@ describe('the shared store', () => {
     expect((await jobAt(again, later.id))?.id).toBe(later.id);
   }, 30_000);
 
+  /** Returns the number of the newest entry; 0 without one. */
+  async function newestEntry(): Promise<number> {
+    const rows = await redis.command('XREVRANGE', '{gh:x}:log', '+', '-', 'COUNT', '1');
+    return Number.parseInt(String((rows as readonly (readonly [string])[])[0]?.[0] ?? '0'), 10);
+  }
+
   /** Makes the store lose its newest entries, as when a replica takes over that did not have them yet. */
   const loseEntries = (count: number): Promise<unknown> =>
     redis.command(
@@ -318,11 +326,9 @@ describe('the shared store', () => {
       for _, row in ipairs(rows) do redis.call('XDEL', KEYS[1], row[1]) end
       local last = string.match(rows[#rows][1], '^%d+') - 1
       redis.call('XSETID', KEYS[1], string.format('%.0f-0', last))
-      redis.call('HSET', KEYS[2], 'last', string.format('%.0f', last))
       return last`,
-      '2',
+      '1',
       '{gh:x}:log',
-      '{gh:x}:meta',
       String(count),
     );
 
@@ -330,9 +336,9 @@ describe('the shared store', () => {
     const [a, b, c] = await openAll('a', 'b', 'c');
     const jobs = [await create(a), await create(b), await create(c)];
     for (const node of [a, b, c]) await node.engine.caughtUp();
-    const last = await redis.command('HGET', '{gh:x}:meta', 'last');
+    const last = await newestEntry();
     await loseEntries(3);
-    await expect.poll(() => redis.command('HGET', '{gh:x}:meta', 'last'), LIVE).toBe(last);
+    await expect.poll(newestEntry, LIVE).toBe(last);
     const fresh = await open('d');
     for (const { id } of jobs) expect((await jobAt(fresh, id))?.id).toBe(id);
     const later = await create(a);
@@ -342,22 +348,39 @@ describe('the shared store', () => {
     expect([a, b, c, fresh].flatMap(({ gaps }) => gaps)).toEqual([]);
   });
 
+  test('A restarted node puts no entries back, but the numbers go on above its position, and others take its jobs', async () => {
+    const [one, other] = [tempFolder(), tempFolder()];
+    const a = await open('a', { folder: one, runsJobs: false });
+    const b = await open('b', { folder: other, runsJobs: false });
+    await create(a);
+    await b.engine.caughtUp();
+    await b.stop();
+    const missed = [await create(a), await create(a)];
+    await a.stop();
+    await redis.command('DEL', '{gh:x}:log', '{gh:x}:meta');
+    const again = await open('a', { folder: one, runsJobs: false });
+    await expect.poll(newestEntry, LIVE).toBeGreaterThan(0);
+    const behind = await open('b', { folder: other, runsJobs: false });
+    for (const { id } of missed) await statusAt(behind, id).toBe('queued');
+    const later = await create(behind);
+    await statusAt(again, later.id).toBe('queued');
+  });
+
   test('A node whose newest entry was lost and whose number others have used takes their jobs, and applies nothing twice', async () => {
     const a = await open('a', { runsJobs: false });
     const kept = await create(a);
     const lost = await create(a);
     expect((await jobAt(a, lost.id))?.id).toBe(lost.id);
-    const number = Number(await redis.command('HGET', '{gh:x}:meta', 'last'));
+    const number = await newestEntry();
     const [link, reader] = [await linkTo(redis.url), await linkTo(redis.url)];
     await redis.command(
       'EVAL',
       `local rows = redis.call('XREVRANGE', KEYS[1], '+', '-')
       redis.call('DEL', KEYS[1])
       for at = #rows, 2, -1 do redis.call('XADD', KEYS[1], rows[at][1], unpack(rows[at][2])) end
-      return redis.call('HSET', KEYS[2], 'last', #rows - 1)`,
-      '2',
+      return #rows`,
+      '1',
       '{gh:x}:log',
-      '{gh:x}:meta',
     );
     const other = new JobLog({ link, reader, key: CLUSTER_KEY });
     const entry = encodeOp({ node: 'c', run: 'c', serial: 1, nowMs: Date.now() }, { kind: 'begin', jobs: [] });
@@ -402,6 +425,60 @@ describe('the shared store', () => {
     }
     const refused = [a, b, c].map(({ engine }) => engine.state().figures.shared?.refused ?? 0);
     expect(refused.reduce((sum, one) => sum + one)).toBeGreaterThanOrEqual(rows.length);
+    await link.close();
+  });
+
+  test('Numbers that only the store claims make no gap, and an entry that no table has room for is left out', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a, { collect: { mode: 'all' } });
+    await holds(a, 'first');
+    const [log, meta] = ['{gh:x}:log', '{gh:x}:meta'];
+    const link = await linkTo(redis.url);
+    const position = a.store.counters.get('jobLog');
+    await ask(link, 'HSET', meta, 'last', String(position + 1_000), 'bytes', '-5');
+    const first = await create(b);
+    for (const node of [a, b, c]) await statusAt(node, first.id).toBe('running');
+    const number = a.store.counters.get('jobLog') + 1;
+    const job = 2 ** 32 + 5;
+    const entry = encodeOp({ node: 'd', run: 'run', serial: 1, nowMs: Date.now() }, { kind: 'claim', jobs: [] });
+    await ask(
+      link,
+      'XADD',
+      log,
+      `${number}-0`,
+      'j',
+      String(job),
+      'v',
+      encrypt(CLUSTER_KEY, entry, `${log}/${number}/${job}`),
+    );
+    const second = await create(b);
+    for (const node of [a, b, c]) {
+      await statusAt(node, second.id).toBe('running');
+      await statusAt(node, id).toBe('running');
+      expect([node.gaps, node.faults, node.engine.state().figures.shared?.refused]).toEqual([[], [], 1]);
+    }
+    await link.close();
+  });
+
+  test('Removing an entry that no node has written spares one that stands there by now', async () => {
+    const link = await linkTo(redis.url);
+    const [log] = ['{gh:x}:log'];
+    // Between reading the entry and removing it, another node has written its own there.
+    const later = Object.create(link, {
+      send: {
+        value: async (...[commands, ms]: Parameters<Link['send']>) => {
+          if (String(commands[0]?.args[1]).includes('sha1hex')) {
+            await ask(link, 'DEL', log);
+            await ask(link, 'XADD', log, '1-0', 'j', '0', 'v', 'genuine');
+          }
+          return await link.send(commands, ms);
+        },
+      },
+    }) as Link;
+    await ask(link, 'XADD', log, '1-0', 'j', '0', 'v', 'made up');
+    const jobs = new JobLog({ link: later, reader: link, key: CLUSTER_KEY });
+    expect([await jobs.headAt(0), jobs.refused]).toEqual([null, 1]);
+    expect(JSON.stringify(await redis.command('XRANGE', log, '-', '+'))).toContain('genuine');
     await link.close();
   });
 
