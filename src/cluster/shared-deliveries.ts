@@ -262,8 +262,7 @@ export class SharedDeliveries {
       await this.#queue.release(claims);
       return 0;
     }
-    const settled = await this.#settle(claims);
-    const isMine = (n: number): boolean => settled.kind === 'ok' && settled.value[n] === 'stored';
+    const isMine = await this.#ending(claims);
     const lost = rows.filter(({ status }, n) => status === 'pending' && !isMine(n));
     if (lost.length > 0) {
       await this.#queue.withdraw(
@@ -301,14 +300,25 @@ export class SharedDeliveries {
     if (rows.length > 0 && (await this.#queue.replace(this.#parts.node, rows)).kind === 'fault')
       return this.#queue.release(claims);
     if (claims.length === 0) return;
-    const settled = await this.#settle(claims);
-    const mine = claims.filter((_claim, n) => settled.kind === 'ok' && settled.value[n] === 'stored');
+    const isMine = await this.#ending(claims);
+    const mine = claims.filter((_claim, n) => isMine(n));
     this.#local?.handOut(mine.flatMap(({ work }) => this.#pendingHere(work.row) ?? []));
   }
 
   #pendingHere(row: Delivery): Delivery | null {
     const found = this.#local?.find(row) ?? null;
     return found?.status === 'pending' ? found : null;
+  }
+
+  /**
+   * Ends claims. Returns which of them, by their position, are this node's own from then on. Without an answer all are: the store may have
+   * ended them, and a delivery that two nodes send is better than one that nobody does.
+   */
+  async #ending(claims: readonly Claim<DeliveryWork>[]): Promise<(at: number) => boolean> {
+    const settled = await this.#settle(claims);
+    if (settled.kind === 'ok') return (at) => settled.value[at] === 'stored';
+    this.#lapse();
+    return () => true;
   }
 
   #settle(

@@ -68,3 +68,14 @@ export async function ask(link: Link, name: string, ...args: readonly Argument[]
   const [sent] = await link.send([{ key: String(args[0] ?? ''), args: [name, ...args] }], 2_000);
   return sent?.kind === 'reply' ? sent.reply : null;
 }
+
+/** Returns the same link with another `send`. */
+export function withSend(link: Link, send: Link['send']): Link {
+  return new Proxy(link, {
+    get(target, name) {
+      if (name === 'send') return send;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

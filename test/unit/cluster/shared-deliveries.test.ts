@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Link } from '../../../src/cluster/link.ts';
 import { SharedDeliveries } from '../../../src/cluster/shared-deliveries.ts';
 import { takenOver } from '../../../src/cluster/taken-delivery.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import type { Deliveries } from '../../../src/state/delivery-table.ts';
 import type { Delivery, DeliveryAttempt } from '../../../src/work/webhook.ts';
 import { linkTo } from '../../support/links.ts';
-import { ask } from '../../support/store-links.ts';
+import { ask, withSend } from '../../support/store-links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 import { delivery as deliveryAt, NOW, success } from '../state/deliveries-support.ts';
 import { tempStore, value } from '../state/support.ts';
@@ -42,9 +43,12 @@ interface Node {
 /** Nodes that are alive, for all. */
 const live = new Set<string>();
 
-async function open(name: string, { url = redis.url, sends = true } = {}): Promise<Node> {
+async function open(
+  name: string,
+  { url = redis.url, sends = true, through = (link: Link): Link => link } = {},
+): Promise<Node> {
   const { deliveries } = tempStore();
-  const link = await linkTo(url);
+  const link = through(await linkTo(url));
   const shared = new SharedDeliveries({
     link,
     key: KEY,
@@ -128,6 +132,29 @@ describe('deliveries of a node that is gone', () => {
         expect(stored?.attempts.length).toBe(isRetried ? 2 : 1);
         expect(stored).toMatchObject({ status: 'pending', url: row.url, body: row.body });
       }
+  });
+
+  test('When the answer to the end of the claims is lost, the one that took them over keeps and sends them', async () => {
+    const a = await open('a');
+    const rows = [delivery(1), delivery(2)];
+    await a.add(rows);
+    let lost = 0;
+    /** The store ends the claims, but the answer does not arrive. */
+    const losing = (link: Link): Link =>
+      withSend(link, async (commands, ms) => {
+        const replies = await link.send(commands, ms);
+        if (lost > 0 || !commands.some(({ args }) => String(args[1]).includes('local settled'))) return replies;
+        lost++;
+        return replies.map(() => ({ kind: 'fault', what: 'unknown', detail: 'no answer' }));
+      });
+    const b = await open('b', { through: losing });
+    await a.die();
+    await expect.poll(() => idsOf(b.handedOut), LIVE).toEqual(idsOf(rows));
+    expect([lost, b.dropped]).toEqual([1, []]);
+    await expect.poll(() => b.leaseUntilMs, LIVE).toBeGreaterThan(Date.now());
+    const c = await open('c');
+    await b.die();
+    await expect.poll(() => idsOf(c.handedOut), LIVE).toEqual(idsOf(rows));
   });
 
   test('If the one that took them over dies too, the next one has them, and the counts go on', async () => {

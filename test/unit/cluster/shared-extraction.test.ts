@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { JobLog } from '../../../src/cluster/job-log.ts';
 import { encodeOp } from '../../../src/cluster/job-ops.ts';
-import type { Link } from '../../../src/cluster/link.ts';
 import { decodeFirst } from '../../../src/extract/first-answer.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import { encrypt } from '../../../src/kernel/encryption.ts';
@@ -11,7 +10,7 @@ import { withOwnClock } from '../../support/own-clock.ts';
 import { linkTo } from '../../support/links.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 import { CLUSTER_KEY, SharedNode, type SharedNodeOptions } from '../../support/shared-extraction.ts';
-import { ask } from '../../support/store-links.ts';
+import { ask, withSend } from '../../support/store-links.ts';
 import { customer, tempFolder } from '../state/support.ts';
 
 let redis: RedisServer;
@@ -464,17 +463,13 @@ describe('the shared store', () => {
     const link = await linkTo(redis.url);
     const [log] = ['{gh:x}:log'];
     // Between reading the entry and removing it, another node has written its own there.
-    const later = Object.create(link, {
-      send: {
-        value: async (...[commands, ms]: Parameters<Link['send']>) => {
-          if (String(commands[0]?.args[1]).includes('sha1hex')) {
-            await ask(link, 'DEL', log);
-            await ask(link, 'XADD', log, '1-0', 'j', '0', 'v', 'genuine');
-          }
-          return await link.send(commands, ms);
-        },
-      },
-    }) as Link;
+    const later = withSend(link, async (commands, ms) => {
+      if (String(commands[0]?.args[1]).includes('sha1hex')) {
+        await ask(link, 'DEL', log);
+        await ask(link, 'XADD', log, '1-0', 'j', '0', 'v', 'genuine');
+      }
+      return await link.send(commands, ms);
+    });
     await ask(link, 'XADD', log, '1-0', 'j', '0', 'v', 'made up');
     const jobs = new JobLog({ link: later, reader: link, key: CLUSTER_KEY });
     expect([await jobs.headAt(0), jobs.refused]).toEqual([null, 1]);
