@@ -1,8 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { pack } from '../kernel/pack.ts';
 import { decodeRow, deliveryKey, encodeRow } from '../state/deliveries/row.ts';
-import type { DeliveryReason, DeliveryReport, DeliveryWork } from '../state/delivery-work.ts';
-import type { Delivery } from '../work/webhook.ts';
+import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { WorkCodec } from './redis-work-queue.ts';
 
 /**
@@ -12,23 +10,20 @@ import type { WorkCodec } from './redis-work-queue.ts';
 export const DELIVERY_FORMAT = 1;
 const HEAD_BYTES = 5;
 
-/** Deliveries in the lanes of their endpoints. */
-export const DELIVERY_CODEC: WorkCodec<Delivery, DeliveryWork, DeliveryReport, DeliveryReason> = {
+/** A delivery in the lane of the node that sends it. */
+export interface DeliveryWork {
+  readonly id: DeliveryId;
+  readonly lane: string;
+  readonly row: Delivery;
+}
+
+export const DELIVERY_CODEC: WorkCodec<Delivery, DeliveryWork> = {
   idOf: ({ id }) => id,
-  laneOf: ({ endpointId }) => endpointId,
   encode: packDelivery,
   decode(id, lane, bytes) {
     const row = unpackDelivery(id, bytes);
     return row && { id: row.id, lane, row };
   },
-  retried: ({ row }, { attempt, elapsedMs }, atMs) =>
-    packDelivery({
-      ...row,
-      attempts: attempt === null ? row.attempts : [...row.attempts, attempt],
-      elapsedMs,
-      nextAttemptAtMs: atMs,
-    }),
-  encodeReason: ({ status, error }) => pack([status, error]),
 };
 
 export function packDelivery(row: Delivery): Buffer {

@@ -1,37 +1,51 @@
 import { createHash } from 'node:crypto';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
-import type {
-  Claim,
-  ClaimOrder,
-  QueueAnswer,
-  QueuedWork,
-  Settled,
-  SettleOutcome,
-  WorkQueue,
-} from '../ports/work-queue-port.ts';
 import type { Argument, Command, Link, Reply, Sent } from './link.ts';
 import { deliveryKey } from './store-keys.ts';
-import { CLAIM, ENDED, PUBLISH, RECLAIM, RELEASE, RENEW, REPLACE, SETTLE, WITHDRAW } from './work-queue-scripts.ts';
+import { CLAIM, ENDED, RECLAIM, RELEASE, REPLACE, SETTLE, WITHDRAW } from './work-queue-scripts.ts';
+
+export interface QueuedWork {
+  readonly id: string;
+  /** Its order is that of the first `replace` of each piece of work. */
+  readonly lane: string;
+}
+
+export interface ClaimOrder {
+  /** Name of the consumer, unique among all that run. */
+  readonly consumer: string;
+  readonly lane: string;
+  readonly limit: number;
+  readonly nowMs: number;
+}
+
+/** Others may claim the work once the lease has ended, or the claim was released. */
+export interface Claim<Work> {
+  readonly work: Work;
+  /** Distinguishes this claim from earlier and later ones of the same work. */
+  readonly token: string;
+  /** End of the lease, Unix ms. */
+  readonly untilMs: number;
+}
+
+/** `lost`: another consumer has claimed or settled the work meanwhile. */
+export type SettleOutcome = 'stored' | 'lost';
+export type QueueAnswer<T> = { readonly kind: 'ok'; readonly value: T } | WorkFault;
 
 /** How one kind of work is written. Values are encrypted by the queue. */
-export interface WorkCodec<New, Work extends QueuedWork, Report, Reason> {
+export interface WorkCodec<New, Work extends QueuedWork> {
   idOf(work: New): string;
-  laneOf(work: New): string;
   encode(work: New): Buffer;
   /** Returns null for a value that this build does not read. */
   decode(id: string, lane: string, bytes: Buffer): Work | null;
-  /** Returns what the next claim of work to be tried again shows; null if it stays as it is. */
-  retried(work: Work, report: Report, atMs: number): Buffer | null;
-  encodeReason(reason: Reason): Buffer;
 }
 
-export interface RedisWorkParts<New, Work extends QueuedWork, Report, Reason> {
+export interface RedisWorkParts<New, Work extends QueuedWork> {
   readonly link: Link;
   /** Derived from the master key; encrypts what the store holds. */
   readonly key: Uint8Array;
   /** Short name of the kind of work; part of every key. */
   readonly name: string;
-  readonly codec: WorkCodec<New, Work, Report, Reason>;
+  readonly codec: WorkCodec<New, Work>;
   readonly leaseMs?: number;
   readonly deadlineMs?: number;
   /** Called with the lane and the number of its values that could not be read: of a newer build, or encrypted with another key. */
@@ -44,50 +58,29 @@ export interface WorkFault {
   readonly detail: string;
 }
 
-/** Choice: as the leases of a single node. Membership finds a dead node earlier: see `DeliveryMirror`. */
+/** Choice: a consumer that has been silent for a minute counts as stuck, so its work may go to another. */
 const LEASE_MS = 60_000;
 /** Choice: work scanned by one claim, so that a lane of claimed work holds the store for some milliseconds at most. */
 const ROWS_MAX = 10_000;
-/** Choice: longer than anything publishes its work again. */
+/** Choice: longer than a node that was away takes to ask which of its work others have ended. */
 const ENDED_KEPT_MS = 86_400_000;
 /** Choice: claims may have large values; nobody waits for them. */
 const DEADLINE_MS = 2_000;
 
 /**
- * A queue of work that all nodes share, in the store. Claims, leases and ends are those of the port; a lane is in one slot, so that each
- * operation on it is one script. Settling claims of several lanes is one script for each.
+ * A queue of work that all nodes share, in the store. One node keeps a lane as long as it lives; others claim its work afterwards. A lane
+ * is in one slot, so that each operation on it is one script. Settling claims of several lanes is one script for each.
  */
-export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implements WorkQueue<
-  New,
-  Work,
-  Report,
-  Reason,
-  WorkFault
-> {
+export class RedisWorkQueue<New, Work extends QueuedWork> {
   readonly leaseMs: number;
-  readonly #parts: RedisWorkParts<New, Work, Report, Reason>;
+  readonly #parts: RedisWorkParts<New, Work>;
 
-  constructor(parts: RedisWorkParts<New, Work, Report, Reason>) {
+  constructor(parts: RedisWorkParts<New, Work>) {
     this.#parts = parts;
     this.leaseMs = parts.leaseMs ?? LEASE_MS;
   }
 
-  async publish(work: readonly New[]): Promise<QueueAnswer<null, WorkFault>> {
-    const { codec } = this.#parts;
-    const lanes = groupBy(work, (one) => codec.laneOf(one));
-    // First the list of lanes: a lane in it without work does no harm.
-    const listed = { key: this.#listKey, args: ['SADD', this.#listKey, ...lanes.keys()] };
-    const commands = Array.from(lanes, ([lane, rows]) => {
-      const values = rows.flatMap((one) => [
-        codec.idOf(one),
-        this.#sealed(lane, codec.idOf(one), 'row', codec.encode(one)),
-      ]);
-      return this.#script(PUBLISH, lane, values);
-    });
-    if (work.length === 0) return { kind: 'ok', value: null };
-    return faultOf(await this.#send([listed, ...commands])) ?? { kind: 'ok', value: null };
-  }
-
+  /** Returns the lanes with unfinished work, claimed or not. */
   async lanes(): Promise<readonly string[]> {
     const [listed] = await this.#send([{ key: this.#listKey, args: ['SMEMBERS', this.#listKey] }]);
     const lanes = texts(listed);
@@ -97,6 +90,7 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
     return lanes.filter((_lane, n) => replyOf(sizes[n]) !== 0);
   }
 
+  /** Claims unclaimed work of a lane, oldest first, at most `limit`. */
   async claim({ consumer, lane, limit, nowMs }: ClaimOrder): Promise<readonly Claim<Work>[]> {
     const untilMs = nowMs + this.leaseMs;
     const args = [nowMs, untilMs, limit, consumer, ROWS_MAX].map(String);
@@ -120,42 +114,31 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
     return claims;
   }
 
-  async renew(claims: readonly Claim<Work>[], nowMs: number): Promise<readonly Claim<Work>[]> {
-    const untilMs = nowMs + this.leaseMs;
-    const held = await this.#byLane(claims, (lane, own) => this.#script(RENEW, lane, [String(untilMs), ...pairs(own)]));
-    return claims.filter((claim) => held.get(claim) === true).map((claim) => ({ ...claim, untilMs }));
-  }
-
-  async settle(
-    settled: readonly Settled<Work, Report, Reason>[],
-    nowMs: number,
-  ): Promise<QueueAnswer<readonly SettleOutcome[], WorkFault>> {
-    const lanes = groupBy(settled, ({ claim }) => claim.work.lane);
-    const commands = Array.from(lanes, ([lane, own]) =>
-      this.#script(SETTLE, lane, [
-        String(nowMs),
-        String(nowMs - ENDED_KEPT_MS),
-        ...own.flatMap((one) => this.#settleArgs(one)),
-      ]),
+  /** Ends claimed work as done. An expired claim is settled like any other as long as no other consumer has claimed its work. */
+  async settle(claims: readonly Claim<Work>[], nowMs: number): Promise<QueueAnswer<readonly SettleOutcome[]>> {
+    const lanes = groupByLane(claims);
+    const times = [String(nowMs), String(nowMs - ENDED_KEPT_MS)];
+    const sent = await this.#send(
+      Array.from(lanes, ([lane, own]) => this.#script(SETTLE, lane, [...times, ...pairs(own)])),
     );
-    const sent = await this.#send(commands);
     const fault = faultOf(sent);
     if (fault !== null) return fault;
     const stored = new Map<unknown, boolean>();
     for (const [n, own] of [...lanes.values()].entries())
       for (const [i, one] of own.entries()) stored.set(one, listOf(replyOf(sent[n]))[i] === 1);
-    return { kind: 'ok', value: settled.map((one) => (stored.get(one) === true ? 'stored' : 'lost')) };
+    return { kind: 'ok', value: claims.map((one) => (stored.get(one) === true ? 'stored' : 'lost')) };
   }
 
+  /** Releases claims without a result: their work can be claimed at once. */
   async release(claims: readonly Claim<Work>[]): Promise<void> {
-    await this.#byLane(claims, (lane, own) => this.#script(RELEASE, lane, pairs(own)));
+    await this.#send(Array.from(groupByLane(claims), ([lane, own]) => this.#script(RELEASE, lane, pairs(own))));
   }
 
   /**
    * For a lane that one node keeps alone as long as it lives: writes the latest values of its work, known or not. Work that another node
    * has ended stays ended.
    */
-  async replace(lane: string, work: readonly New[]): Promise<QueueAnswer<null, WorkFault>> {
+  async replace(lane: string, work: readonly New[]): Promise<QueueAnswer<null>> {
     const { codec } = this.#parts;
     const values = work.flatMap((one) => [
       codec.idOf(one),
@@ -166,7 +149,7 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
   }
 
   /** Removes work of such a lane. */
-  async withdraw(lane: string, ids: readonly string[]): Promise<QueueAnswer<null, WorkFault>> {
+  async withdraw(lane: string, ids: readonly string[]): Promise<QueueAnswer<null>> {
     const commands: Command[] = [];
     for (let at = 0; at < ids.length; at += IDS_MAX)
       commands.push(this.#script(WITHDRAW, lane, ids.slice(at, at + IDS_MAX)));
@@ -174,53 +157,22 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
   }
 
   /** Ends the claims of others in such a lane: they can no longer settle, and nothing that they have not settled is theirs. */
-  async reclaim(lane: string): Promise<QueueAnswer<null, WorkFault>> {
+  async reclaim(lane: string): Promise<QueueAnswer<null>> {
     return faultOf(await this.#send([this.#script(RECLAIM, lane, [])])) ?? { kind: 'ok', value: null };
   }
 
   /** Returns which of these have been settled as done or dead. */
-  async endedOf(lane: string, ids: readonly string[]): Promise<QueueAnswer<ReadonlySet<string>, WorkFault>> {
+  async endedOf(lane: string, ids: readonly string[]): Promise<QueueAnswer<ReadonlySet<string>>> {
     const sent = await this.#send([this.#script(ENDED, lane, ids)]);
     const flags = listOf(replyOf(sent[0]));
     return faultOf(sent) ?? { kind: 'ok', value: new Set(ids.filter((_id, n) => flags[n] === 1)) };
   }
 
   /** Returns the ids of all unfinished work of a lane. */
-  async idsOf(lane: string): Promise<QueueAnswer<readonly string[], WorkFault>> {
+  async idsOf(lane: string): Promise<QueueAnswer<readonly string[]>> {
     const key = this.#key(lane, 'order');
     const sent = await this.#send([{ key, args: ['ZRANGE', key, '0', '-1'] }]);
     return faultOf(sent) ?? { kind: 'ok', value: texts(sent[0]) };
-  }
-
-  /** Sends one command for each lane, and returns for each claim whether its reply is 1. */
-  async #byLane(
-    claims: readonly Claim<Work>[],
-    command: (lane: string, own: readonly Claim<Work>[]) => Command,
-  ): Promise<ReadonlyMap<Claim<Work>, boolean>> {
-    const lanes = groupBy(claims, ({ work }) => work.lane);
-    const sent = await this.#send(Array.from(lanes, ([lane, own]) => command(lane, own)));
-    const held = new Map<Claim<Work>, boolean>();
-    for (const [n, own] of [...lanes.values()].entries()) {
-      const flags = listOf(replyOf(sent[n]));
-      for (const [i, claim] of own.entries()) held.set(claim, flags[i] === 1);
-    }
-    return held;
-  }
-
-  #settleArgs({ claim, end, report }: Settled<Work, Report, Reason>): readonly Argument[] {
-    const { codec } = this.#parts;
-    const { id, lane } = claim.work;
-    if (end.kind === 'done') return [id, claim.token, 'done', '', ''];
-    if (end.kind === 'dead')
-      return [id, claim.token, 'dead', this.#sealed(lane, id, 'dead', codec.encodeReason(end.reason)), ''];
-    const next = codec.retried(claim.work, report, end.atMs);
-    return [
-      id,
-      claim.token,
-      'retry',
-      String(Math.round(end.atMs)),
-      next === null ? '' : this.#sealed(lane, id, 'row', next),
-    ];
   }
 
   #send(commands: readonly Command[]): Promise<readonly Sent[]> {
@@ -255,13 +207,15 @@ export class RedisWorkQueue<New, Work extends QueuedWork, Report, Reason> implem
 
 /** Choice: below what a script may unpack. */
 const IDS_MAX = 1_000;
-const KEY_NAMES = ['order', 'rows', 'claims', 'ended', 'dead', 'counts'] as const;
+const KEY_NAMES = ['order', 'rows', 'claims', 'ended', 'counts'] as const;
 
-function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const one of all) {
-    const group = groups.get(keyOf(one));
-    if (group === undefined) groups.set(keyOf(one), [one]);
+function groupByLane<Work extends QueuedWork>(
+  claims: readonly Claim<Work>[],
+): ReadonlyMap<string, readonly Claim<Work>[]> {
+  const groups = new Map<string, Claim<Work>[]>();
+  for (const one of claims) {
+    const group = groups.get(one.work.lane);
+    if (group === undefined) groups.set(one.work.lane, [one]);
     else group.push(one);
   }
   return groups;

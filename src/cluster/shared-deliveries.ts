@@ -1,10 +1,8 @@
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { StoreWrite } from '../state/durable.ts';
-import type { DeliveryReason, DeliveryReport, DeliveryWork } from '../state/delivery-work.ts';
-import type { Claim } from '../ports/work-queue-port.ts';
-import { DELIVERY_CODEC } from './delivery-codec.ts';
+import { DELIVERY_CODEC, type DeliveryWork } from './delivery-codec.ts';
 import type { Link } from './link.ts';
-import { RedisWorkQueue } from './redis-work-queue.ts';
+import { type Claim, type QueueAnswer, RedisWorkQueue, type SettleOutcome } from './redis-work-queue.ts';
 import { takenOver } from './taken-delivery.ts';
 
 /** The deliveries of this node. */
@@ -71,7 +69,7 @@ const DEADLINE_MS = 500;
  */
 export class SharedDeliveries {
   readonly #parts: SharedDeliveriesParts;
-  readonly #queue: RedisWorkQueue<Delivery, DeliveryWork, DeliveryReport, DeliveryReason>;
+  readonly #queue: RedisWorkQueue<Delivery, DeliveryWork>;
   #local: LocalDeliveries | null = null;
   /** The store has everything that this node has. */
   #isCurrent = false;
@@ -88,10 +86,16 @@ export class SharedDeliveries {
 
   constructor(parts: SharedDeliveriesParts) {
     this.#parts = parts;
-    const codec = { ...DELIVERY_CODEC, laneOf: () => parts.node };
     const { link, key } = parts;
     const onUnreadable = (lane: string, count: number): void => this.#onUnreadable(lane, count);
-    this.#queue = new RedisWorkQueue({ link, key, name: NAME, codec, deadlineMs: DEADLINE_MS, onUnreadable });
+    this.#queue = new RedisWorkQueue({
+      link,
+      key,
+      name: NAME,
+      codec: DELIVERY_CODEC,
+      deadlineMs: DEADLINE_MS,
+      onUnreadable,
+    });
   }
 
   /** Whether attempts wait until the store answers again. */
@@ -321,11 +325,7 @@ export class SharedDeliveries {
     return () => true;
   }
 
-  #settle(
-    claims: readonly Claim<DeliveryWork>[],
-  ): ReturnType<RedisWorkQueue<Delivery, DeliveryWork, DeliveryReport, DeliveryReason>['settle']> {
-    const report = { attempt: null, elapsedMs: 0 };
-    const ended = claims.map((claim) => ({ claim, end: { kind: 'done' }, report }) as const);
-    return this.#queue.settle(ended, this.#parts.storeNowMs());
+  #settle(claims: readonly Claim<DeliveryWork>[]): Promise<QueueAnswer<readonly SettleOutcome[]>> {
+    return this.#queue.settle(claims, this.#parts.storeNowMs());
   }
 }

@@ -3,22 +3,10 @@
  *
  *   1 order   sorted set: unfinished work by its number of publishing
  *   2 rows    hash: work id → value
- *   3 claims  hash: work id → `until:token`; without a token the work waits for that time
+ *   3 claims  hash: work id → `until:token`
  *   4 ended   sorted set: finished work by its end, so that it is never published again
- *   5 dead    hash: work id → reason
- *   6 counts  hash: numbers that only rise
+ *   5 counts  hash: numbers that only rise
  */
-
-/** ARGV: id, value, … → unfinished work of the lane. */
-export const PUBLISH = `
-for i = 1, #ARGV, 2 do
-  local id = ARGV[i]
-  if redis.call('HEXISTS', KEYS[2], id) == 0 and not redis.call('ZSCORE', KEYS[4], id) then
-    redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[6], 'published', 1), id)
-    redis.call('HSET', KEYS[2], id, ARGV[i + 1])
-  end
-end
-return redis.call('ZCARD', KEYS[1])`;
 
 /** ARGV: now, end of the lease, limit, consumer, rows scanned at most → id, value, token, … */
 export const CLAIM = `
@@ -30,7 +18,7 @@ for from = 0, rowsMax - 1, 100 do
     if #found >= 3 * limit then return found end
     local claim = redis.call('HGET', KEYS[3], id)
     if not claim or tonumber(string.match(claim, '^(%d+)')) <= now then
-      local token = ARGV[4] .. '/' .. redis.call('HINCRBY', KEYS[6], 'claimed', 1)
+      local token = ARGV[4] .. '/' .. redis.call('HINCRBY', KEYS[5], 'claimed', 1)
       redis.call('HSET', KEYS[3], id, ARGV[2] .. ':' .. token)
       found[#found + 1] = id
       found[#found + 1] = redis.call('HGET', KEYS[2], id)
@@ -47,16 +35,6 @@ local function holds(id, token)
   return claim and string.match(claim, '^%d+:(.+)$') == token
 end`;
 
-/** ARGV: end of the lease, then id, token, … → 1 for each that is still held, else 0. */
-export const RENEW = `${HOLDS}
-local held = {}
-for i = 2, #ARGV, 2 do
-  local own = holds(ARGV[i], ARGV[i + 1])
-  if own then redis.call('HSET', KEYS[3], ARGV[i], ARGV[1] .. ':' .. ARGV[i + 1]) end
-  held[#held + 1] = own and 1 or 0
-end
-return held`;
-
 /** ARGV: id, token, … */
 export const RELEASE = `${HOLDS}
 for i = 1, #ARGV, 2 do
@@ -64,30 +42,22 @@ for i = 1, #ARGV, 2 do
 end
 return 0`;
 
-/**
- * ARGV: now, time before which ends are forgotten, then id, token, kind, time or reason, new value (empty: unchanged), … → 1 for each that
- * was held, else 0.
- */
+/** ARGV: now, time before which ends are forgotten, then id, token, … → 1 for each that was held, else 0. */
 export const SETTLE = `${HOLDS}
 local settled = {}
-for i = 3, #ARGV, 5 do
-  local id, kind = ARGV[i], ARGV[i + 2]
+for i = 3, #ARGV, 2 do
+  local id = ARGV[i]
   local own = holds(id, ARGV[i + 1])
-  if own and kind == 'retry' then
-    redis.call('HSET', KEYS[3], id, ARGV[i + 3] .. ':')
-    if ARGV[i + 4] ~= '' then redis.call('HSET', KEYS[2], id, ARGV[i + 4]) end
-  elseif own then
+  if own then
     redis.call('ZREM', KEYS[1], id)
     redis.call('HDEL', KEYS[2], id)
     redis.call('HDEL', KEYS[3], id)
     redis.call('ZADD', KEYS[4], ARGV[1], id)
-    if kind == 'dead' then redis.call('HSET', KEYS[5], id, ARGV[i + 3]) end
   end
   settled[#settled + 1] = own and 1 or 0
 end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', ARGV[2], 'LIMIT', 0, 100)) do
   redis.call('ZREM', KEYS[4], id)
-  redis.call('HDEL', KEYS[5], id)
 end
 return settled`;
 
@@ -97,7 +67,7 @@ for i = 1, #ARGV, 2 do
   local id = ARGV[i]
   if not redis.call('ZSCORE', KEYS[4], id) then
     if redis.call('HEXISTS', KEYS[2], id) == 0 then
-      redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[6], 'published', 1), id)
+      redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[5], 'published', 1), id)
     end
     redis.call('HSET', KEYS[2], id, ARGV[i + 1])
   end

@@ -79,12 +79,12 @@ describe('deliveries of a node that is gone', () => {
     const parts = { link, key: VALUES_KEY, name: 'test' };
     const ofNewer = new RedisWorkQueue({
       ...parts,
-      codec: { ...DELIVERY_CODEC, laneOf: () => 'gone', encode: (row) => newer(packDelivery(row)) },
+      codec: { ...DELIVERY_CODEC, encode: (row) => newer(packDelivery(row)) },
     });
-    const ours = new RedisWorkQueue({ ...parts, codec: { ...DELIVERY_CODEC, laneOf: () => 'gone' }, onUnreadable });
+    const ours = new RedisWorkQueue({ ...parts, codec: DELIVERY_CODEC, onUnreadable });
     const [theirs, own] = [delivery(1), delivery(1)];
-    await ofNewer.publish([theirs]);
-    await ours.publish([own]);
+    await ofNewer.replace('gone', [theirs]);
+    await ours.replace('gone', [own]);
     const order = { consumer: 'a', lane: 'gone', limit: 10, nowMs: Date.now() + 60_000 };
     const claims = await ours.claim(order);
     expect(claims.map(({ work }) => work.id)).toEqual([own.id]);
