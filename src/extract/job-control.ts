@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
-import type { BrowserSession, ExtractionId } from '../work/extraction-job.ts';
+import type { BrowserSession, ExtractionId, IdempotentOutcome } from '../work/extraction-job.ts';
 import { hasEnded } from '../work/extraction-state.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import { encrypt } from '../kernel/encryption.ts';
@@ -11,7 +11,6 @@ import { secretsContext } from './job-reading.ts';
 import type {
   CancelOutcome,
   CreateOutcome,
-  IdempotentOutcome,
   JobWrites,
   NewExtraction,
   NewSession,

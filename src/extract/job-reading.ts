@@ -1,20 +1,18 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { Extraction, ExtractionId, FailureDetail } from '../work/extraction-job.ts';
+import type {
+  Extraction,
+  ExtractionId,
+  ExtractionPage,
+  ExtractionQuery,
+  FailureDetail,
+  IdempotentOutcome,
+  IdempotentRequest,
+} from '../work/extraction-job.ts';
 import { decrypt } from '../kernel/encryption.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import { extractionOf } from '../state/extractions/job-row.ts';
 import type { Slices } from '../state/turns.ts';
-import type {
-  ExtractionQuery,
-  IdempotentOutcome,
-  IdempotentRequest,
-  JobReads,
-  RecordChunk,
-  RecordExtent,
-  RecordPage,
-  RecordQuery,
-  SessionReads,
-} from './jobs-port.ts';
+import type { JobReads, RecordChunk, RecordExtent, RecordPage, RecordQuery, SessionReads } from './jobs-port.ts';
 import { sliceRecords } from './shape/writers.ts';
 
 export interface ReadingParts {
@@ -58,11 +56,7 @@ export class JobReading implements JobReads {
     return job.status === 'running' ? { ...job, waitingUntilMs: this.#parts.waitingUntilMs(job.id) } : job;
   }
 
-  async page(
-    customer: CustomerNumber,
-    query: ExtractionQuery,
-    slices: Slices,
-  ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }> {
+  async page(customer: CustomerNumber, query: ExtractionQuery, slices: Slices): Promise<ExtractionPage> {
     this.#parts.refresh();
     const { rows, next } = await this.#parts.store.extractions.page(customer, query, slices);
     return { rows: rows.map((job) => this.#withWait(job)), next };

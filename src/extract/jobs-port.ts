@@ -1,13 +1,14 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type {
   BrowserSession,
-  Collect,
   Extraction,
-  ExtractionDelivery,
   ExtractionId,
-  ExtractionStatus,
+  ExtractionPage,
+  ExtractionQuery,
   FailureDetail,
-  OutputOptions,
+  IdempotentOutcome,
+  IdempotentRequest,
+  JobRequest,
 } from '../work/extraction-job.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { Slices } from '../state/turns.ts';
@@ -27,12 +28,7 @@ export interface ExtractionControl extends Omit<JobReads, 'sessions'>, Omit<JobW
 /** What any thread with the store may do. */
 export interface JobReads {
   find(customer: CustomerNumber, id: ExtractionId): Extraction | null;
-  /** Newest first. `next` may be set even if the page is not full. */
-  page(
-    customer: CustomerNumber,
-    query: ExtractionQuery,
-    slices: Slices,
-  ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }>;
+  page(customer: CustomerNumber, query: ExtractionQuery, slices: Slices): Promise<ExtractionPage>;
   /** Returns the job's records from a position on; none if there is no such job. Never holds more than one chunk beyond the page. */
   records(customer: CustomerNumber, id: ExtractionId, query: RecordQuery): RecordPage;
   /** Returns what a page of any size contains, without its records. Reads one chunk per time slice of the calling thread. */
@@ -62,31 +58,14 @@ export interface JobWrites {
   readonly sessions: SessionWrites;
 }
 
-export interface NewExtraction {
-  readonly customer: CustomerNumber;
-  readonly requestId: string;
-  readonly connector: string;
-  readonly operation: string;
-  /** Matches the operation's schema. */
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly collect: Collect;
-  readonly output: OutputOptions;
-  /** A session id; whether it exists has not been checked. */
-  readonly session: string | null;
-  readonly delivery: ExtractionDelivery;
+/** Whether the session exists has not been checked. */
+export interface NewExtraction extends JobRequest {
   /** Stored encrypted with the job; null if its delivery has no secrets. */
   readonly deliverySecrets: Readonly<Record<string, string>> | null;
   /** Result of `Operation.start`; not empty. */
   readonly steps: readonly Step[];
   /** null without an `Idempotency-Key`. `newSecret`: the secret that only the first response shows; null if there is none. */
   readonly idempotency: (IdempotentRequest & { readonly newSecret: string | null }) | null;
-}
-
-export interface IdempotentRequest {
-  /** As sent by the customer, 1 to 255 characters. */
-  readonly key: string;
-  /** SHA-256 of the request body. */
-  readonly bodySha256: Uint8Array;
 }
 
 export type CreateOutcome =
@@ -100,29 +79,12 @@ export type CreateOutcome =
   | Exclude<IdempotentOutcome, { readonly kind: 'new' }>
   | StoreFault;
 
-export type IdempotentOutcome =
-  | { readonly kind: 'new' }
-  /** `answer`: the first response, as `encodeFirst` wrote it. */
-  | { readonly kind: 'replay'; readonly answer: Uint8Array }
-  /** The key was used with another body. */
-  | { readonly kind: 'conflict' };
-
 export type CancelOutcome =
   | { readonly kind: 'cancelled'; readonly job: Extraction }
   /** The job had already ended; nothing was changed. */
   | { readonly kind: 'ended'; readonly job: Extraction }
   | { readonly kind: 'not_found' }
   | StoreFault;
-
-export interface ExtractionQuery {
-  /** The last job already seen; null to start with the newest. */
-  readonly after: ExtractionId | null;
-  readonly limit: number;
-  /** Filters; null for all. */
-  readonly status: ExtractionStatus | null;
-  readonly connector: string | null;
-  readonly operation: string | null;
-}
 
 export interface RecordQuery {
   /** 0 is the first record; `_meta.seq` on the wire is one more. */

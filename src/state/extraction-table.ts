@@ -1,6 +1,13 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { Extraction, ExtractionId, ExtractionStatus, FailureEntry } from '../work/extraction-job.ts';
+import type {
+  Extraction,
+  ExtractionId,
+  ExtractionPage,
+  ExtractionQuery,
+  FailureEntry,
+  IdempotentOutcome,
+} from '../work/extraction-job.ts';
 import {
   begun,
   type CollectBounds,
@@ -25,7 +32,7 @@ import type { ExtractionDeliveries, PendingDelivery } from './extractions/upload
 import type { ExtractionRecords } from './extractions/record-table.ts';
 import type { ExtractionSteps, FoundSteps } from './extractions/step-table.ts';
 import type { Failures } from './failure-table.ts';
-import type { Idempotency, IdempotentFound, IdempotentKey } from './idempotency-table.ts';
+import type { Idempotency, IdempotentKey } from './idempotency-table.ts';
 import { endOfCustomer, rowIdOf } from './request-rows.ts';
 import type { ContentChange, Sessions } from './session-table.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -103,7 +110,7 @@ export type JobCreated =
   | { readonly kind: 'created'; readonly stored: StoredJob }
   /** The customer has the maximum number of idempotency keys. */
   | { readonly kind: 'limit_reached' }
-  | Exclude<IdempotentFound, { kind: 'new' }>;
+  | Exclude<IdempotentOutcome, { kind: 'new' }>;
 
 /** A part with what is to be written in the same transaction. */
 export interface Result extends StepPart {
@@ -124,16 +131,6 @@ export interface Applied {
   readonly isTaken: boolean;
   /** Whether the job ended with this part. */
   readonly isEnd: boolean;
-}
-
-export interface ExtractionQuery {
-  /** The last job of the previous page; null to start with the newest. */
-  readonly after: ExtractionId | null;
-  readonly limit: number;
-  /** Filters; null for all. */
-  readonly status: ExtractionStatus | null;
-  readonly connector: string | null;
-  readonly operation: string | null;
 }
 
 /** What is removed of a job in the background: rows that only running jobs need, when it ends; everything, when it expires. */
@@ -234,12 +231,7 @@ export class Extractions {
     return key === null ? null : this.#read(key);
   }
 
-  /** Newest first. */
-  async page(
-    customer: CustomerNumber,
-    query: ExtractionQuery,
-    slices: Slices,
-  ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }> {
+  async page(customer: CustomerNumber, query: ExtractionQuery, slices: Slices): Promise<ExtractionPage> {
     const rows: Extraction[] = [];
     const start = (query.after === null ? null : jobKey(customer, query.after)) ?? endOfCustomer(customer);
     const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
+import type { IdempotentOutcome, IdempotentRequest } from '../work/extraction-job.ts';
 import { committed, type StoreWrite } from './durable.ts';
 import { removeRows } from './request-rows.ts';
 import { encrypt, decrypt } from '../kernel/encryption.ts';
@@ -15,19 +16,7 @@ const BODY_AT = 8;
 const BODY_BYTES = 32;
 const ANSWER_AT = BODY_AT + BODY_BYTES;
 
-export interface IdempotentKey {
-  readonly customer: CustomerNumber;
-  /** As sent by the customer. */
-  readonly key: string;
-  /** SHA-256 of the request's body. */
-  readonly bodySha256: Uint8Array;
-}
-
-export type IdempotentFound =
-  | { readonly kind: 'new' }
-  | { readonly kind: 'replay'; readonly answer: Uint8Array }
-  /** Another body, or a response that was encrypted under another key. */
-  | { readonly kind: 'conflict' };
+export type IdempotentKey = IdempotentRequest & { readonly customer: CustomerNumber };
 
 /** First responses by `Idempotency-Key`. They are encrypted, because a response may contain a secret that is shown only once. */
 export class Idempotency {
@@ -50,7 +39,7 @@ export class Idempotency {
     this.#walk = new TableWalk(table);
   }
 
-  find(encryptionKey: Uint8Array, request: IdempotentKey, nowMs: number): IdempotentFound {
+  find(encryptionKey: Uint8Array, request: IdempotentKey, nowMs: number): IdempotentOutcome {
     const key = keyOf(request);
     const stored = this.#table.getBinary(key);
     if (stored === undefined) return { kind: 'new' };

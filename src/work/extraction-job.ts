@@ -43,19 +43,25 @@ export interface ExtractionUsage {
   readonly tier: 'basic' | 'standard' | 'rendered';
 }
 
-/** A job without its secrets. Times are Unix milliseconds; the wire has seconds. */
-export interface Extraction {
-  readonly id: ExtractionId;
+/** The part of a job that its creation sets, without its secrets. It never changes, except for the status of the delivery. */
+export interface JobRequest {
   readonly customer: CustomerNumber;
   /** Id of the request that created it; the key under which failure details are stored. */
   readonly requestId: string;
   readonly connector: string;
   readonly operation: string;
+  /** Matches the operation's schema. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly collect: Collect;
   readonly output: OutputOptions;
+  /** Id of a session, which may have expired since. */
   readonly session: string | null;
   readonly delivery: ExtractionDelivery;
+}
+
+/** A job as its customer sees it. Times are Unix milliseconds; the wire has seconds. */
+export interface Extraction extends JobRequest {
+  readonly id: ExtractionId;
   readonly status: ExtractionStatus;
   readonly counts: ExtractionCounts;
   readonly usage: ExtractionUsage;
@@ -68,6 +74,37 @@ export interface Extraction {
   readonly finishedAtMs: number | null;
   readonly expiresAtMs: number | null;
 }
+
+export interface ExtractionQuery {
+  /** The last job of the previous page; null to start with the newest. */
+  readonly after: ExtractionId | null;
+  readonly limit: number;
+  /** Filters; null for all. */
+  readonly status: ExtractionStatus | null;
+  readonly connector: string | null;
+  readonly operation: string | null;
+}
+
+export interface ExtractionPage {
+  /** Newest first. */
+  readonly rows: readonly Extraction[];
+  /** The next page starts after this job; null at the end. May be set even if the page is not full. */
+  readonly next: ExtractionId | null;
+}
+
+export interface IdempotentRequest {
+  /** As sent by the customer, 1 to 255 characters. */
+  readonly key: string;
+  /** SHA-256 of the request body. */
+  readonly bodySha256: Uint8Array;
+}
+
+export type IdempotentOutcome =
+  | { readonly kind: 'new' }
+  /** `answer`: the first response, as `encodeFirst` wrote it. */
+  | { readonly kind: 'replay'; readonly answer: Uint8Array }
+  /** The key was used with another body, or the first response was encrypted under another key. */
+  | { readonly kind: 'conflict' };
 
 export const DELIVERY_KINDS = ['store', 'sync', 'webhook', 's3', 'http_put'] as const;
 

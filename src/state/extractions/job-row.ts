@@ -1,31 +1,15 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
-import type {
-  Collect,
-  Extraction,
-  ExtractionDelivery,
-  ExtractionId,
-  OutputOptions,
-} from '../../work/extraction-job.ts';
+import type { Extraction, ExtractionId, JobRequest } from '../../work/extraction-job.ts';
 import { countsOf, type ExtractionState } from '../../work/extraction-state.ts';
 import { rowIdOf, rowKey } from '../request-rows.ts';
 import { withoutSum } from '../value.ts';
 import type { JobNumber } from './row-keys.ts';
 
-/** The fields of a job that never change. */
-export interface Job {
+/** The fields of a job that never change. The `status` of its delivery is the initial one; the state holds the current one. */
+export interface Job extends JobRequest {
   readonly number: JobNumber;
   readonly id: ExtractionId;
-  readonly customer: CustomerNumber;
-  readonly requestId: string;
-  readonly connector: string;
-  readonly operation: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly collect: Collect;
-  readonly output: OutputOptions;
-  readonly session: string | null;
-  /** Its `status` is the initial one; the state holds the current one. */
-  readonly delivery: ExtractionDelivery;
   /** JSON of the delivery's secrets, encrypted; null without any. */
   readonly encryptedSecrets: Uint8Array | null;
   readonly createdAtMs: number;
@@ -52,22 +36,15 @@ export function encodeJob(job: Job): Buffer {
 /** `key` and `stored` must be copies. */
 export function decodeJob(key: Buffer, stored: Buffer): Job {
   const [number, requestId, connector, operation, json, session, sealed, createdAt] = unpack(withoutSum(stored));
-  const { input, collect, output, delivery } = JSON.parse(String(json)) as Pick<
-    Job,
-    'input' | 'collect' | 'output' | 'delivery'
-  >;
   return {
+    ...(JSON.parse(String(json)) as Pick<Job, 'input' | 'collect' | 'output' | 'delivery'>),
     number: Number(number),
     id: rowIdOf('ext', key) as ExtractionId,
     customer: key.readUInt32BE(0) as CustomerNumber,
     requestId: String(requestId),
     connector: String(connector),
     operation: String(operation),
-    input,
-    collect,
-    output,
     session: typeof session === 'string' ? session : null,
-    delivery,
     encryptedSecrets: sealed instanceof Uint8Array ? sealed : null,
     createdAtMs: Number(createdAt),
   };

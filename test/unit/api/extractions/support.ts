@@ -7,6 +7,7 @@ import type {
   Extraction,
   ExtractionDelivery,
   ExtractionId,
+  IdempotentOutcome,
 } from '../../../../src/work/extraction-job.ts';
 import type { Journal } from '../../../../src/decide/journal.ts';
 import { KeyCache } from '../../../../src/auth/key-cache.ts';
@@ -17,12 +18,7 @@ import { egressPolicy } from '../../../../src/egress/public-address.ts';
 import { checkTarget } from '../../../../src/egress/egress-target.ts';
 import type { Connector } from '../../../../src/extract/connector.ts';
 import { encodeFirst } from '../../../../src/extract/first-answer.ts';
-import type {
-  ExtractionControl,
-  IdempotentOutcome,
-  NewExtraction,
-  NewSession,
-} from '../../../../src/extract/jobs-port.ts';
+import type { ExtractionControl, NewExtraction, NewSession } from '../../../../src/extract/jobs-port.ts';
 import { extractionHandlers } from '../../../../src/api/extractions/extraction-handlers.ts';
 import { bindRoutes } from '../../../../src/http/bind.ts';
 import { createRouter } from '../../../../src/http/router.ts';
