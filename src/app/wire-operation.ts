@@ -1,3 +1,4 @@
+import { countOfRefusedReplies } from '../cluster/link.ts';
 import { operationHandlers } from '../api/operation-handlers.ts';
 import { staticFile } from '../http/static-files.ts';
 import { readOpenApi } from '../kernel/programs.ts';
@@ -103,6 +104,7 @@ function metricsOf(
     event: () => marks?.count('repeated') ?? 0,
     delivery: () => work?.mirror.refused ?? 0,
     job: () => extractions.refusedEntries(),
+    reply: countOfRefusedReplies,
   });
   return createMetrics(
     counts,

@@ -44,6 +44,26 @@ export const LINK_DEADLINE_MS = 25;
 /** Choice: longer than a reader blocks (`XREAD BLOCK` of up to 5 s). */
 export const WAITING_DEADLINE_MS = 10_000;
 
+/**
+ * Choice: the largest reply that nodes cause has eight entries of 4 MiB; what somebody else has written may have hundreds of MB. A connection
+ * that brings more is replaced, and this node works alone meanwhile.
+ */
+export const REPLY_BYTES_MAX = 48 * 2 ** 20;
+
+let refusedReplies = 0;
+
+/** Returns how many replies this thread has refused because of their size. */
+export function countOfRefusedReplies(): number {
+  return refusedReplies;
+}
+
+export class ReplyTooLarge extends Error {
+  constructor() {
+    refusedReplies++;
+    super(`the store sent a reply of more than ${REPLY_BYTES_MAX / 2 ** 20} MiB: somebody else writes to it`);
+  }
+}
+
 /** Where the shared store is, and how to sign in there. */
 export interface ClusterAddress {
   /** `redis://host:port` or `rediss://host:port`; several for a Cluster. */

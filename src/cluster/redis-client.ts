@@ -1,3 +1,4 @@
+import { REPLY_BYTES_MAX, ReplyTooLarge } from './link.ts';
 import type * as Package from './redis-package.ts';
 
 /** The client package. */
@@ -17,6 +18,7 @@ export function loadedRedis(): Redis | null {
  */
 export function loadRedis(): Promise<Redis> {
   loading ??= import('./redis-package.ts').then((redis) => {
+    redis.boundReplies(REPLY_BYTES_MAX, () => new ReplyTooLarge());
     loaded = redis;
     return redis;
   });

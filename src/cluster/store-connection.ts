@@ -1,5 +1,5 @@
 import { Breaker } from './breaker.ts';
-import { type Argument, LINK_DEADLINE_MS, type Reply, type SendFault } from './link.ts';
+import { type Argument, LINK_DEADLINE_MS, type Reply, ReplyTooLarge, type SendFault } from './link.ts';
 import { loadedRedis, loadRedis, type Redis } from './redis-client.ts';
 
 /** One primary of the store. */
@@ -33,6 +33,7 @@ const IDLE_PROBE_MS = 1_000;
 const CONNECT_MS = 1_000;
 const RECONNECT_MS_MIN = 50;
 const RECONNECT_MS_MAX = 1_000;
+const PAUSES_TO_LONGEST = 10;
 
 type Client = ReturnType<typeof openClient>;
 
@@ -202,7 +203,10 @@ export class StoreConnection {
     this.#connectedAtMs = nowMs;
     this.#isProbing = false;
     const lost = (error: unknown): void => {
-      if (client === this.#client) this.#drop(error instanceof Error ? describe(error) : String(error));
+      if (client !== this.#client) return;
+      // What was too large is read again after the pause: the longest one spares the store.
+      if (error instanceof ReplyTooLarge) this.#failures = PAUSES_TO_LONGEST;
+      this.#drop(error instanceof Error ? describe(error) : String(error));
     };
     client.on('error', lost);
     await client.connect().catch(lost);
@@ -246,7 +250,7 @@ export class StoreConnection {
   }
 
   #pauseMs(): number {
-    const pauseMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(this.#failures++, 10));
+    const pauseMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(this.#failures++, PAUSES_TO_LONGEST));
     // Spreads the nodes that lost the store at the same time.
     return pauseMs * (0.5 + Math.random() / 2);
   }

@@ -1,11 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHANGES_KEY, HEAD_KEY } from '../../src/cluster/feed/feed-keys.ts';
+import { CHANGES_KEY, HEAD_KEY, REPLICAS_KEY } from '../../src/cluster/feed/feed-keys.ts';
 import { type Nodes, startNodes } from '../support/cluster.ts';
 import { command } from '../support/command-line.ts';
 import { bearer, fingerprintOf } from '../support/manage.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-import { get } from '../support/requests.ts';
+import { decide, get } from '../support/requests.ts';
 
 /** Two servers over a shared store in which somebody without the master key writes. */
 
@@ -35,6 +36,8 @@ async function replicates(from: number): Promise<void> {
     (await bearer(nodes.at(1 - from).url, nodes.secretKey, 'GET', '/v1/lists?limit=100')).text;
   await expect.poll(listed, POLL).toContain(hash);
 }
+
+const statusOf = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'utf8');
 
 interface Ready {
   readonly code: number;
@@ -87,6 +90,29 @@ describe('a shared store in which somebody writes', () => {
     await act();
     await areWell();
     for (const node of [0, 1]) expect((await readyOf(node)).code).toBe(200);
+  });
+
+  test('Values of tens of MB take no memory of the nodes; decisions go on, and changes after their removal', async () => {
+    const memoryMb = (node: number): number => Number(/VmRSS:\s*(\d+)/.exec(statusOf(nodes.at(node).pid))?.[1]) / 1024;
+    const before = [0, 1].map(memoryMb);
+    const huge = "local long = string.rep('x', 70000000) ";
+    const wait = async (): Promise<void> => {
+      for (let seconds = 0; seconds < 4; seconds++) {
+        await sleep(1_000);
+        for (const node of [0, 1]) {
+          expect((await decide(nodes.at(node).url, nodes.secretKey)).status).toBe(200);
+          expect(memoryMb(node) - (before[node] ?? 0)).toBeLessThan(150);
+        }
+      }
+    };
+    await redis.command('EVAL', `${huge}return redis.call('HSET', KEYS[1], 'node-9', long)`, '1', REPLICAS_KEY);
+    await wait();
+    for (const node of [0, 1])
+      expect((await get(nodes.at(node).url, '/metrics')).text).toMatch(/refused_values_total\{kind="reply"\} [1-9]/);
+    await redis.command('EVAL', `${huge}return redis.call('XADD', KEYS[1], '*', 'v', long)`, '1', CHANGES_KEY);
+    await wait();
+    await redis.command('DEL', CHANGES_KEY, REPLICAS_KEY);
+    await areWell();
   });
 
   test('Both nodes start again beside a stray entry, and one can leave', async () => {

@@ -53,7 +53,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fingerprintjs/fingerprintjs': ['src/web/collector/'],
   '@mozilla/readability': ['src/extract/read/article.ts'],
   '@preact/signals': ['src/web/dashboard/'],
-  '@redis/client': ['src/cluster/redis-package.ts'],
+  '@redis/client': ['src/cluster/redis-package.ts', 'src/cluster/reply-bound.ts'],
   aws4: ['src/extract/sinks/'],
   'baseline-browser-mapping': ['scripts/'],
   'cli-progress': ['src/cli/', 'scripts/', 'bench/detect.ts', 'bench/open-loop.ts'],

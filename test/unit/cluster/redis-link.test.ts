@@ -330,3 +330,35 @@ test('A certificate that this process does not trust is refused, and named as th
   await vi.waitFor(() => expect(opened.status().details.join()).toContain('self-signed certificate'), 20_000);
   expect(opened.isUp).toBe(false);
 });
+
+test(
+  'A reply that would take more than its bound ends the connection only, however many parts it has',
+  { timeout: 60_000 },
+  async () => {
+    const redis = await openRedis();
+    const opened = link(redis.url);
+    await isUp(opened);
+    await redis.command('SETRANGE', 'long', String(300 * 2 ** 20), 'x');
+    await redis.command(
+      'EVAL',
+      "for i = 1, 1000 do redis.call('RPUSH', KEYS[1], unpack(ARGV)) end",
+      '1',
+      'many',
+      ...Array<string>(500).fill(''),
+    );
+    await redis.command('SETRANGE', 'allowed', String(40 * 2 ** 20), 'x');
+    for (const args of [
+      ['GET', 'long'],
+      ['LRANGE', 'many', '0', '-1'],
+    ]) {
+      const before = process.memoryUsage().rss;
+      const sent = await opened.send([command(...args)], 30_000);
+      expect(kinds(sent)).toEqual(['unknown']);
+      expect(opened.status().details.join(' ')).toContain('more than 48 MiB');
+      expect(process.memoryUsage().rss - before).toBeLessThan(150 * 2 ** 20);
+      await isUp(opened);
+    }
+    expect(kinds(await opened.send([command('GET', 'allowed')], 30_000))).toEqual(['reply']);
+    expect(kinds(await opened.send([command('LRANGE', 'many', '0', '99999')], 30_000))).toEqual(['reply']);
+  },
+);

@@ -1,0 +1,52 @@
+import { Decoder, RESP_TYPES } from '@redis/client/dist/lib/RESP/decoder.js';
+
+/** Choice: what a text takes beside its bytes; without it a reply of millions of empty ones would be small. */
+const PART_BYTES = 200;
+const { BLOB_STRING } = RESP_TYPES;
+
+interface ReplySize {
+  bytes: number;
+}
+
+/**
+ * Bounds what one reply of the store may take in memory, whatever somebody has written there. The client package has no such bound and no
+ * place for one, so the decoder of all its connections in this thread is given it here. A connection whose reply is larger gets the error
+ * that `refuse` makes. Call it once.
+ */
+export function boundReplies(bytesMax: number, refuse: () => Error): void {
+  const sizes = new WeakMap<Decoder, ReplySize>();
+  const write: Decoder['write'] = Decoder.prototype.write;
+  const add = (size: ReplySize, bytes: number): void => {
+    size.bytes += bytes;
+    if (size.bytes > bytesMax) throw refuse();
+  };
+
+  /** Counts from 0 after each reply, and each text in one when the decoder asks how it shall be read. */
+  const startedFor = (decoder: Decoder): ReplySize => {
+    const size: ReplySize = { bytes: 0 };
+    sizes.set(decoder, size);
+    for (const name of ['onReply', 'onErrorReply'] as const) {
+      // The client sets these again when it resets the decoder.
+      let given: (reply: never) => unknown = decoder[name];
+      const counted = (reply: never): void => {
+        size.bytes = 0;
+        given(reply);
+      };
+      Object.defineProperty(decoder, name, { get: () => counted, set: (next: typeof given) => void (given = next) });
+    }
+    const { getTypeMapping } = decoder;
+    const counting = Object.defineProperty({}, BLOB_STRING, {
+      get() {
+        add(size, PART_BYTES);
+        return getTypeMapping()[BLOB_STRING];
+      },
+    });
+    decoder.getTypeMapping = () => counting;
+    return size;
+  };
+
+  Decoder.prototype.write = function (this: Decoder, chunk: Uint8Array): void {
+    add(sizes.get(this) ?? startedFor(this), chunk.length);
+    write.call(this, chunk);
+  };
+}
