@@ -15,6 +15,7 @@ interface ReplySize {
  */
 export function boundReplies(bytesMax: number, refuse: () => Error): void {
   const sizes = new WeakMap<Decoder, ReplySize>();
+  // oxlint-disable-next-line typescript/unbound-method -- called with its decoder below.
   const write: Decoder['write'] = Decoder.prototype.write;
   const add = (size: ReplySize, bytes: number): void => {
     size.bytes += bytes;
@@ -32,7 +33,12 @@ export function boundReplies(bytesMax: number, refuse: () => Error): void {
         size.bytes = 0;
         given(reply);
       };
-      Object.defineProperty(decoder, name, { get: () => counted, set: (next: typeof given) => void (given = next) });
+      Object.defineProperty(decoder, name, {
+        get: () => counted,
+        set(next: typeof given) {
+          given = next;
+        },
+      });
     }
     const { getTypeMapping } = decoder;
     const counting = Object.defineProperty({}, BLOB_STRING, {

@@ -74,6 +74,12 @@ export class DashboardAccess {
     this.refuse(exchange, source.allowed ? fault : rateLimited(source), close || !source.allowed);
   }
 
+  /** Returns whether another failed authentication of its source address is allowed. Counts nothing. */
+  mayFail(exchange: Exchange): boolean {
+    const { failures, nowSeconds } = this.#parts;
+    return failures.peek(exchange.remoteAddress(), nowSeconds()).remaining > 0;
+  }
+
   refuse(exchange: Exchange, fault: Problem, close = false, more = ''): void {
     this.#parts.onRefused(fault.code);
     sendProblem(exchange, fault, { close, more });

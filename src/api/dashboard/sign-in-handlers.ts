@@ -10,7 +10,7 @@ import { problem, type Problem } from '../../contract/problem.ts';
 import { SIGN_IN, SIGN_OUT } from '../../contract/requests/dashboard-requests.ts';
 import type { DashboardEndpointId } from '../../contract/routes.ts';
 import { validate } from '../../contract/validate.ts';
-import { rateLimited } from '../../decide/pipeline.ts';
+import { overloaded, rateLimited } from '../../decide/pipeline.ts';
 import { SourceRate } from '../../decide/source-rate.ts';
 import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
 import type { Handlers } from '../../http/handlers.ts';
@@ -48,6 +48,8 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
 
   /** Sessions cost a line in the log each, and no allowance of management calls. */
   const signIns = new SourceRate(RATE_SIGN_INS);
+  /** Codes that other nodes are asked for at the moment. */
+  let asking = 0;
 
   const signIn: Handler = (head, exchange) => {
     const fault = access.crossSiteFault(head) ?? mediaFault(head);
@@ -58,14 +60,25 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
         else {
           const own = codes.redeem(code, nowMs());
           if (own !== null || share === null) openSession(head, exchange, keyOf(own));
-          else {
-            const codeHash = hash('sha256', code, 'hex');
-            void share.redeemed(codeHash).then((keyHash) => openSession(head, exchange, keyOf(keyHash)));
-          }
+          else redeemElsewhere(share, code, head, exchange);
         }
       });
     }
   };
+
+  /** Asks the other nodes for a code: only for one that can be right, of a source with failures left, and for a few at a time. */
+  function redeemElsewhere(nodes: SignInShare, code: string, head: RequestHead, exchange: Exchange): void {
+    if (!CODE.test(code) || !access.mayFail(exchange)) openSession(head, exchange, refused(INVALID_CODE));
+    else if (asking === ASKING_MAX) access.refuse(exchange, overloaded('Too many sign-ins are checked at the moment.'));
+    else {
+      asking++;
+      const codeHash = hash('sha256', code, 'hex');
+      void nodes.redeemed(codeHash).then((keyHash) => {
+        asking--;
+        openSession(head, exchange, keyOf(keyHash));
+      });
+    }
+  }
 
   const signOut: Handler = (head, exchange) => {
     const fault = access.crossSiteFault(head) ?? (head.contentLength > 0 ? mediaFault(head) : null);
@@ -173,6 +186,11 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
     return key === null ? refused(REVOKED_KEY) : { kind: 'key', key: { ...key, hash: keyHash } };
   }
 }
+
+/** As `SignInCodes` makes them. */
+const CODE = /^[\w-]{43}$/;
+/** Choice: people sign in one at a time; a flood of made-up codes must not become a flood of questions to all nodes. */
+const ASKING_MAX = 4;
 
 const EMPTY_OBJECT = Buffer.from('{}');
 

@@ -314,7 +314,7 @@ describe('the shared store', () => {
   /** Returns the number of the newest entry; 0 without one. */
   async function newestEntry(): Promise<number> {
     const rows = await redis.command('XREVRANGE', '{gh:x}:log', '+', '-', 'COUNT', '1');
-    return Number.parseInt(String((rows as readonly (readonly [string])[])[0]?.[0] ?? '0'), 10);
+    return Number.parseInt((rows as readonly (readonly [string])[])[0]?.[0] ?? '0', 10);
   }
 
   /** Makes the store lose its newest entries, as when a replica takes over that did not have them yet. */
