@@ -1,4 +1,4 @@
-import { ensureUsable } from '../src/state/ensure-usable.ts';
+import { ensureUsable } from '../src/state/repair/ensure-usable.ts';
 
 /** Creates an empty data directory the way a first start does. A store without its marker file would be treated as one that lost it. */
 export async function makeDataDirectory(dataDir: string): Promise<void> {

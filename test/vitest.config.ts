@@ -46,7 +46,7 @@ const LONG: Seconds = {
   'test/http/collector/browsers': 9,
   'test/unit/velocity/shares': 9,
   'test/unit/extract/fetch/guarded-source': 8,
-  'test/unit/state/ensure-usable': 8,
+  'test/unit/state/repair/ensure-usable': 8,
   'test/unit/cli/cli': 8,
   'test/contract/restore': 7,
   'test/unit/state/format-versions': 7,

@@ -28,7 +28,7 @@ const LONGEST = [
   'test/conformance/ports/change-feed.cluster',
   'test/unit/cluster/feed/faults',
   'test/degrade/all-nodes',
-  'test/unit/state/restore-backup.long',
+  'test/unit/state/repair/restore-backup.long',
   'test/degrade/model-files.long',
   'test/contract/upgrade.long',
   'test/contract/readme.long',

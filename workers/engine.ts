@@ -11,8 +11,8 @@ import { createJobEngine } from '../src/extract/job-engine.ts';
 import { sessionChange } from '../src/extract/result-parts.ts';
 import { type EngineLinks, serveEngine } from '../src/extract/serve-engine.ts';
 import { yieldToDecisions } from '../src/kernel/background.ts';
-import { type ExtractStore, openExtractStore } from '../src/state/extract-store.ts';
-import type { SharedJobs } from '../src/state/shared-jobs.ts';
+import { type ExtractStore, openExtractStore } from '../src/state/tables/extract-store.ts';
+import type { SharedJobs } from '../src/state/tables/shared-jobs.ts';
 
 /** The extraction thread: the only writer of `extract/`. Stores jobs and runs them until it is stopped. */
 

@@ -11,7 +11,7 @@ import { Engine } from '../src/score/engine.ts';
 import { openWorkerAssets, type WorkerAssets } from '../src/score/asset-slots.ts';
 import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
-import { openStore } from '../src/state/open-store.ts';
+import { openStore } from '../src/state/feed/open-store.ts';
 import { LocalVelocity } from '../src/velocity/local-velocity.ts';
 import { createVelocityMemory, type ExchangeSeed } from '../src/velocity/memory.ts';
 import { SimulatedVelocity } from '../src/velocity/simulated-velocity.ts';

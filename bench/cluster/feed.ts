@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { RedisFeed } from '../../src/cluster/feed/redis-feed.ts';
 import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
 import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
-import type { ChangeOf, StateFeed } from '../../src/state/changes.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
+import type { ChangeOf, StateFeed } from '../../src/state/feed/changes.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 
 /**
  * Measures the change feed of a cluster against that of a single node: `node dist/bench/cluster/feed.js redis://127.0.0.1:6379 [changes]`.

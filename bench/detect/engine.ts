@@ -16,7 +16,7 @@ import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
 import { Engine } from '../../src/score/engine.ts';
 import { createGeoIp, type GeoIp } from '../../src/score/geoip.ts';
 import { createSources } from '../../src/score/sources.ts';
-import { openStore } from '../../src/state/open-store.ts';
+import { openStore } from '../../src/state/feed/open-store.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { readVelocityStats } from '../../src/velocity/stats.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
-import type { FoundRecords } from '../../src/state/extractions/record-table.ts';
-import type { Result } from '../../src/state/extraction-table.ts';
-import type { Store } from '../../src/state/open-store.ts';
+import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
+import type { Result } from '../../src/state/tables/extraction-table.ts';
+import type { Store } from '../../src/state/feed/open-store.ts';
 import type { Children } from '../webhooks/children.ts';
 import { print } from '../webhooks/report.ts';
 import type { BenchOptions } from './options.ts';

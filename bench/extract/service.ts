@@ -1,9 +1,9 @@
-import { openMasterKey } from '../../src/state/master-key.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
-import type { StoreWrite } from '../../src/state/durable.ts';
+import { openMasterKey } from '../../src/state/repair/master-key.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
+import type { StoreWrite } from '../../src/state/tables/durable.ts';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { makeDataDirectory } from '../data-directory.ts';
-import { createKeyPair, newCustomer } from '../../src/state/key-changes.ts';
+import { createKeyPair, newCustomer } from '../../src/state/feed/key-changes.ts';
 
 /** A data directory with one customer, created before its server starts, and an API client of that customer. */
 

@@ -1,8 +1,8 @@
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ExtractionId } from '../../src/work/extraction-job.ts';
-import type { FoundRecords } from '../../src/state/extractions/record-table.ts';
-import type { NewJob, Result } from '../../src/state/extraction-table.ts';
+import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
+import type { NewJob, Result } from '../../src/state/tables/extraction-table.ts';
 
 /** A job as the service stores it, with its first step as the only one. */
 export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { deriveKey, openMasterKey } from '../../src/state/master-key.ts';
-import type { Result } from '../../src/state/extraction-table.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
+import { deriveKey, openMasterKey } from '../../src/state/repair/master-key.ts';
+import type { Result } from '../../src/state/tables/extraction-table.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { valueOf } from '../extract/service.ts';
 import { storedJob, storedPart } from '../extract/stored-job.ts';
 import { makeDataDirectory } from '../data-directory.ts';
-import { createKeyPair, newCustomer } from '../../src/state/key-changes.ts';
+import { createKeyPair, newCustomer } from '../../src/state/feed/key-changes.ts';
 
 /** A data directory in which one customer has as much data as its pages can show, and another only makes decisions. */
 export interface Seeded {

@@ -6,7 +6,7 @@ import { LinkTailWriter } from '../../src/risk/link-tail.ts';
 import { encodeRecord, type LinkTail } from '../../src/risk/decision-record.ts';
 import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/kernel/limits.ts';
 import type { DecisionLog } from '../../src/history/decision-log.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { calmFacts, CUSTOMER, makeFolder, NOW_SECONDS, removeFolder, sharedCopy } from './fixtures.ts';
 import { Spent } from './spent.ts';
 import { Ring, type Stage } from './stage.ts';

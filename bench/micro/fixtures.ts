@@ -9,7 +9,7 @@ import { parseDecideRequest, type DecideRequest } from '../../src/risk/decide-re
 import type { Facts } from '../../src/risk/facts.ts';
 import { CollectorGrants } from '../../src/risk/signals/collector-grant.ts';
 import { Gatherer, type Sources } from '../../src/score/gather.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { createTraffic } from '../traffic.ts';
 
 const ORIGIN = { by: 'service', nowMs: 1_000 } as const;

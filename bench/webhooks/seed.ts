@@ -6,12 +6,12 @@ import { eventBody } from '../../src/work/webhook-event.ts';
 import { HEALTHY } from '../../src/work/webhook-health.ts';
 import type { DeliveryId, Webhook, WebhookId } from '../../src/work/webhook.ts';
 import { newRow } from '../../src/webhooks/due-delivery.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
-import { deriveKey, openMasterKey } from '../../src/state/master-key.ts';
-import type { StoreWrite } from '../../src/state/durable.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
+import { deriveKey, openMasterKey } from '../../src/state/repair/master-key.ts';
+import type { StoreWrite } from '../../src/state/tables/durable.ts';
 import { makeDataDirectory } from '../data-directory.ts';
-import { encryptSecrets } from '../../src/state/webhook-secrets.ts';
-import { createKeyPair, newCustomer } from '../../src/state/key-changes.ts';
+import { encryptSecrets } from '../../src/state/tables/webhook-secrets.ts';
+import { createKeyPair, newCustomer } from '../../src/state/feed/key-changes.ts';
 
 /** A data directory with customers, webhooks and pending deliveries, created before its server starts. */
 

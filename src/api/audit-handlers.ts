@@ -1,6 +1,6 @@
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import type { AuditEntry } from '../work/audit.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';

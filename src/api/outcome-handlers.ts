@@ -1,7 +1,7 @@
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { OutcomeReport, OutcomeReports } from '../ports/outcome-reports.ts';
 import { OUTCOMES } from '../risk/event-outcome.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { BodyOf } from './kit/request-body.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';

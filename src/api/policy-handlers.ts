@@ -9,7 +9,7 @@ import {
   type RuleSettings,
   type RuleView,
 } from '../risk/policy/policy-view.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 import { AnswerPieces } from './kit/response-pieces.ts';

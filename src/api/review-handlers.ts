@@ -1,11 +1,11 @@
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
-import type { Store } from '../state/open-store.ts';
-import type { ReviewChange } from '../state/changes.ts';
-import type { ShadowReview } from '../state/review-row.ts';
-import type { StoreWrite } from '../state/durable.ts';
-import { PLACE_SEPARATOR } from '../state/best-reviews.ts';
+import type { Store } from '../state/feed/open-store.ts';
+import type { ReviewChange } from '../state/feed/changes.ts';
+import type { ShadowReview } from '../state/tables/review-row.ts';
+import type { StoreWrite } from '../state/tables/durable.ts';
+import { PLACE_SEPARATOR } from '../state/tables/best-reviews.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';

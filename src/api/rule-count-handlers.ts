@@ -12,9 +12,9 @@ import { ChallengerCounter, RuleCounter, type RuleCounts } from '../history/rule
 import type { Coverage, HistoryStats, HistoryStatsPoint } from '../ports/decision-history.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { familyOf } from '../risk/explain.ts';
-import type { Labels } from '../state/label-table.ts';
-import type { ShadowReviews } from '../state/review-table.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Labels } from '../state/tables/label-table.ts';
+import type { ShadowReviews } from '../state/tables/review-table.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';

@@ -4,7 +4,7 @@ import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import type { HistoryNamedCounts, HistoryStats, HistoryStatsPoint } from '../ports/decision-history.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 import { JsonBytes } from './kit/json-bytes.ts';

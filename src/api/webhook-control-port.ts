@@ -12,7 +12,7 @@ import type {
   WebhookId,
   WebhookSecrets,
 } from '../work/webhook.ts';
-import type { StoreFault } from '../state/durable.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
 
 /**
  * The port between the endpoints and the side that stores webhooks and sends deliveries. Changes go through `WebhookControl`, because the

@@ -1,6 +1,6 @@
 import type { DecisionRecorder } from '../observe/decision-recorder.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
-import type { StoreNotice } from '../state/ensure-usable.ts';
+import type { StoreNotice } from '../state/repair/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import { readVelocityState } from '../cluster/velocity/velocity-state.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';

@@ -1,8 +1,8 @@
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
-import type { BackupResult } from '../state/backup.ts';
-import { fault, messageOf } from '../state/durable.ts';
+import type { BackupResult } from '../state/repair/backup.ts';
+import { fault, messageOf } from '../state/tables/durable.ts';
 
 /**
  * Decides when an automatic backup is due, and reports on the backups in `/readyz` and in the metrics.

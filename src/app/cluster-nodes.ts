@@ -17,7 +17,7 @@ import type { Reading } from '../observe/metrics.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
 import type { OutcomeReports } from '../ports/outcome-reports.ts';
 import type { SignInShare } from '../ports/sign-ins.ts';
-import type { Slices, Turns } from '../state/turns.ts';
+import type { Slices, Turns } from '../state/tables/turns.ts';
 import { peerReadings } from './cluster-readings.ts';
 import type { Installation } from './installation.ts';
 import { EXIT_SETTINGS, type ClusterSettings } from './settings.ts';

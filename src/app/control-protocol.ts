@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Change, ChangeOf, NewApiKey } from '../state/changes.ts';
-import type { RegistryEntry } from '../state/registry-table.ts';
+import type { Change, ChangeOf, NewApiKey } from '../state/feed/changes.ts';
+import type { RegistryEntry } from '../state/tables/registry-table.ts';
 
 /**
  * What the command line and a running server say to each other: one JSON object a line, over a Unix socket in the data directory. Each side

@@ -2,9 +2,9 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../observe/log.ts';
-import type { Committer } from '../state/changes.ts';
-import { fault, messageOf, type StoreFault, type StoreWrite } from '../state/durable.ts';
-import { Slices, type Turns } from '../state/turns.ts';
+import type { Committer } from '../state/feed/changes.ts';
+import { fault, messageOf, type StoreFault, type StoreWrite } from '../state/tables/durable.ts';
+import { Slices, type Turns } from '../state/tables/turns.ts';
 import {
   CONTROL_CONNECTIONS_MAX,
   CONTROL_LINE_BYTES_MAX,

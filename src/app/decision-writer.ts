@@ -13,9 +13,9 @@ import {
 } from '../frames/batch-buffer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
-import type { StoreFault } from '../state/durable.ts';
-import type { Store } from '../state/open-store.ts';
-import { pruneState } from '../state/prune.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
+import type { Store } from '../state/feed/open-store.ts';
+import { pruneState } from '../state/feed/prune.ts';
 
 /**
  * Records every decision: a row in the log, an entry in the review queue, a sighting for the registry. All three are stored in

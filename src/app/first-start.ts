@@ -1,6 +1,6 @@
-import { createKeyPair, newCustomer } from '../state/key-changes.ts';
+import { createKeyPair, newCustomer } from '../state/feed/key-changes.ts';
 import type { SignInLink } from './dashboard-state.ts';
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 
 /** The demo customer's key pair in full. Shown once, on the terminal of the first start, and never logged. */
 export interface DemoKeys {

@@ -4,12 +4,12 @@ import { forRoles } from './roles.ts';
 import { EXIT_SETTINGS, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { WiredFeed } from './wire-feed.ts';
-import type { StoreFaultCode } from '../state/durable.ts';
-import { ensureUsable, type StoreNotice } from '../state/ensure-usable.ts';
-import { deriveKey, openMasterKey, proveMasterKey, type MasterKey } from '../state/master-key.ts';
-import { openStore, type Store } from '../state/open-store.ts';
-import { closeDataDir, makePrivateBelow } from '../state/private-files.ts';
-import { acquireServerLock, type ServerLock } from '../state/server-lock.ts';
+import type { StoreFaultCode } from '../state/tables/durable.ts';
+import { ensureUsable, type StoreNotice } from '../state/repair/ensure-usable.ts';
+import { deriveKey, openMasterKey, proveMasterKey, type MasterKey } from '../state/repair/master-key.ts';
+import { openStore, type Store } from '../state/feed/open-store.ts';
+import { closeDataDir, makePrivateBelow } from '../state/repair/private-files.ts';
+import { acquireServerLock, type ServerLock } from '../state/repair/server-lock.ts';
 
 /** The contents of the folders: the data directory, locked by this server, and the files of the optional assets. */
 export interface Installation {

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls';
 import { addressSpaceFault } from './address-space.ts';
 import { loadUws } from '../http/load-uws.ts';
 import { policyStartFaults } from '../assets/policy-read.ts';
-import { dataDirFault } from '../state/data-dir.ts';
+import { dataDirFault } from '../state/repair/data-dir.ts';
 
 /**
  * Returns one text for each setting that is well-formed but cannot be used on this machine. Reads the environment instead of the parsed

@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reading } from '../observe/metrics.ts';
-import { BACKUPS_NAME } from '../state/backup.ts';
-import { freeBytes } from '../state/disk-room.ts';
-import { ENVIRONMENT_NAMES } from '../state/table-names.ts';
+import { BACKUPS_NAME } from '../state/repair/backup.ts';
+import { freeBytes } from '../state/tables/disk-room.ts';
+import { ENVIRONMENT_NAMES } from '../state/tables/table-names.ts';
 import type { Settings } from './settings.ts';
 
 /** Folders of the data directory that may be on disks of their own. */

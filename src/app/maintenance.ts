@@ -9,8 +9,8 @@ import type { Log } from '../observe/log.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
-import type { StoreFault } from '../state/durable.ts';
-import type { Store } from '../state/open-store.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
 
 /**

@@ -11,7 +11,7 @@ import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';

@@ -1,9 +1,9 @@
 import type { ConnectionRoom } from '../http/connection-room.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
-import type { StoreNotice } from '../state/ensure-usable.ts';
-import { ENVIRONMENT_NAMES, ENVIRONMENTS } from '../state/table-names.ts';
-import type { Store } from '../state/open-store.ts';
+import type { StoreNotice } from '../state/repair/ensure-usable.ts';
+import { ENVIRONMENT_NAMES, ENVIRONMENTS } from '../state/tables/table-names.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import { readVelocityStats } from '../velocity/stats.ts';
 import { type MarkCounter, StreamMarks } from '../velocity/stream-marks.ts';

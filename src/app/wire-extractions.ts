@@ -11,7 +11,7 @@ import type { Cursors } from '../api/kit/paging.ts';
 import type { Log } from '../observe/log.ts';
 import { hasRole } from './roles.ts';
 import type { Settings } from './settings.ts';
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
 import { reportFaults } from './maintenance.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CONTROL_ENTRIES_MAX, isControlChange } from '../app/control-protocol.ts';
-import type { Change, Committer, OutcomeOf } from '../state/changes.ts';
-import type { StoreWrite } from '../state/durable.ts';
-import type { Store } from '../state/open-store.ts';
-import { acquireServerLock } from '../state/server-lock.ts';
+import type { Change, Committer, OutcomeOf } from '../state/feed/changes.ts';
+import type { StoreWrite } from '../state/tables/durable.ts';
+import type { Store } from '../state/feed/open-store.ts';
+import { acquireServerLock } from '../state/repair/server-lock.ts';
 import { ServerConnection } from './server-connection.ts';
 
 /** Choice: how long a command waits for a server that holds the lock and does not listen yet; it then writes beside it. */

@@ -1,5 +1,5 @@
 import type { FieldError } from '../contract/problem.ts';
-import type { StoreFault } from '../state/durable.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
 import type { Io } from './io.ts';
 import { forTerminal } from './terminal-text.ts';
 

@@ -6,7 +6,7 @@ import type { DecisionRecord } from '../risk/decision-record.ts';
 import { FEATURE_SET, readFeatureRow } from '../risk/feature-row.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
 import { readClass } from '../risk/record-class.ts';
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import { failure, type Outcome } from './command-outcome.ts';
 import type { ExportFormat } from './export-formats.ts';
 import { type ExportRow, openExportWriter } from './export-writers.ts';

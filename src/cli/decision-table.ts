@@ -2,7 +2,7 @@ import { readDecisions } from '../history/open-decision-log.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { DecisionReport, type ReportRow } from '../risk/decision-report.ts';
 import { ALLOW_KEPT_MS } from '../kernel/limits.ts';
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type Outcome } from './command-outcome.ts';
 import { tableText, timeText } from './text-table.ts';
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { FingerprintHash } from '../kernel/brand.ts';
-import type { RegistryEntry } from '../state/registry-table.ts';
+import type { RegistryEntry } from '../state/tables/registry-table.ts';
 import { splitCsvLine } from './csv-line.ts';
 
 /** One row of an import: its entry, or what is wrong with it. */

@@ -7,7 +7,7 @@ import {
   readProtocol,
 } from '../app/control-protocol.ts';
 import { STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
-import { fault, type StoreWrite } from '../state/durable.ts';
+import { fault, type StoreWrite } from '../state/tables/durable.ts';
 
 const GREETING_MS_MAX = 5_000;
 /** Choice: the server's own limit for a write, and time to wait for its turn. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fault, type StoreFault } from '../state/durable.ts';
-import { ensureUsable, type Usable } from '../state/ensure-usable.ts';
-import { readMarker } from '../state/marker.ts';
-import { openStore, type Store } from '../state/open-store.ts';
-import { makeFilesPrivate } from '../state/private-files.ts';
-import { acquireServerLock } from '../state/server-lock.ts';
+import { fault, type StoreFault } from '../state/tables/durable.ts';
+import { ensureUsable, type Usable } from '../state/repair/ensure-usable.ts';
+import { readMarker } from '../state/repair/marker.ts';
+import { openStore, type Store } from '../state/feed/open-store.ts';
+import { makeFilesPrivate } from '../state/repair/private-files.ts';
+import { acquireServerLock } from '../state/repair/server-lock.ts';
 import { ChangeDoor } from './change-door.ts';
 import { failureOf, type Outcome } from './command-outcome.ts';
 

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Coverage } from '../ports/decision-history.ts';
-import type { DeliveryPageOutcome, DeliveryQuery } from '../state/deliveries/pages.ts';
+import type { DeliveryPageOutcome, DeliveryQuery } from '../state/tables/deliveries/pages.ts';
 import type { Delivery, DeliveryEvent, DeliveryId, DeliveryStatus } from '../work/webhook.ts';
 import { packDelivery, unpackDelivery } from './delivery-codec.ts';
 import { customerIn } from './history-wire.ts';

@@ -4,7 +4,7 @@ import type { FingerprintRow } from '../history/decision-log/fingerprints.ts';
 import type { FingerprintOutcome, FingerprintQuery } from '../history/decision-log/log-query.ts';
 import type { RowPlace } from '../history/decision-log/scan.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 
 interface Seen {
   occurredAtMs: number;

@@ -15,7 +15,7 @@ import type { RowPlace, RowScanner } from '../history/decision-log/scan.ts';
 import type { LoggedDecision, RawRow } from '../history/decision-log/search.ts';
 import type { Coverage, KeptDecision, Position } from '../ports/decision-history.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import { Slices, type Turns } from '../state/turns.ts';
+import { Slices, type Turns } from '../state/tables/turns.ts';
 import { pageOfFingerprints } from './cluster-fingerprints.ts';
 import { isNumber, readPage, visitRows, writeScan, writeSearch } from './history-wire.ts';
 import { Questions, serveHistory } from './history-answers.ts';

@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Coverage } from '../ports/decision-history.ts';
 import type { OutcomeReport, OutcomeReports } from '../ports/outcome-reports.ts';
 import { OUTCOMES } from '../risk/event-outcome.ts';
-import { Slices, type Turns } from '../state/turns.ts';
+import { Slices, type Turns } from '../state/tables/turns.ts';
 import { customerIn, isNumber } from './history-wire.ts';
 import type { Peers } from './peers.ts';
 

@@ -3,7 +3,7 @@ import type { DecisionStats, StatsPoint } from '../history/stats/decision-stats.
 import { CountsReader } from '../history/stats/counts-reader.ts';
 import { decodeCounts, encodeCounts, type PeriodCounts } from '../history/stats/period-counts.ts';
 import type { Coverage, HistoryStats } from '../ports/decision-history.ts';
-import { Slices, type Turns } from '../state/turns.ts';
+import { Slices, type Turns } from '../state/tables/turns.ts';
 import { customerIn, isNumber } from './history-wire.ts';
 import { type Peers, PEER_PART_BYTES } from './peers.ts';
 

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { decodeRow, deliveryKey, encodeRow } from '../state/deliveries/row.ts';
+import { decodeRow, deliveryKey, encodeRow } from '../state/tables/deliveries/row.ts';
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { WorkCodec } from './redis-work-queue.ts';
 

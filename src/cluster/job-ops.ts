@@ -1,11 +1,11 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
-import type { StepOutcome } from '../state/extractions/apply-results.ts';
-import type { Job } from '../state/extractions/job-row.ts';
-import type { FoundRecords } from '../state/extractions/record-table.ts';
-import { type FoundRange, HASH_BYTES, type JobNumber } from '../state/extractions/row-keys.ts';
-import type { FoundSteps } from '../state/extractions/step-table.ts';
-import type { Result } from '../state/extraction-table.ts';
+import type { StepOutcome } from '../state/tables/extractions/apply-results.ts';
+import type { Job } from '../state/tables/extractions/job-row.ts';
+import type { FoundRecords } from '../state/tables/extractions/record-table.ts';
+import { type FoundRange, HASH_BYTES, type JobNumber } from '../state/tables/extractions/row-keys.ts';
+import type { FoundSteps } from '../state/tables/extractions/step-table.ts';
+import type { Result } from '../state/tables/extraction-table.ts';
 import type { BrowserSession, FailureEntry } from '../work/extraction-job.ts';
 import type { Failure } from '../work/extraction-state.ts';
 

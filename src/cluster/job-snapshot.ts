@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
-import { committed, type StoreFault } from '../state/durable.ts';
-import { type ExtractStore, openJobTables } from '../state/extract-store.ts';
+import { committed, type StoreFault } from '../state/tables/durable.ts';
+import { type ExtractStore, openJobTables } from '../state/tables/extract-store.ts';
 import { ask, askTime, listOf, textOf } from './feed/feed-store.ts';
 import type { Link } from './link.ts';
 import {

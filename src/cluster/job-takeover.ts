@@ -1,6 +1,6 @@
-import type { StoredJob } from '../state/extraction-table.ts';
-import type { JobOwners } from '../state/extractions/owner-table.ts';
-import type { LiveNode } from '../state/shared-jobs.ts';
+import type { StoredJob } from '../state/tables/extraction-table.ts';
+import type { JobOwners } from '../state/tables/extractions/owner-table.ts';
+import type { LiveNode } from '../state/tables/shared-jobs.ts';
 import type { OwnedJob } from './job-ops.ts';
 
 export interface TakeoverParts {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fault, type StoreFault, type StoreWrite } from '../state/durable.ts';
-import type { SharedJobsState } from '../state/shared-jobs.ts';
+import { fault, type StoreFault, type StoreWrite } from '../state/tables/durable.ts';
+import type { SharedJobsState } from '../state/tables/shared-jobs.ts';
 import {
   type Appended,
   JOB_NUMBER_MAX,

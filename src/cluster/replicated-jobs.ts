@@ -1,10 +1,17 @@
 import { unreachable } from '../kernel/brand.ts';
-import { committed, type StoreWrite } from '../state/durable.ts';
-import type { ExtractStore } from '../state/extract-store.ts';
-import type { Applied, ExtractionJobs, JobCreated, NewJob, Result, StoredJob } from '../state/extraction-table.ts';
-import type { JobNumber } from '../state/extractions/row-keys.ts';
-import type { ContentChange, SessionStore } from '../state/session-table.ts';
-import type { JobNews } from '../state/shared-jobs.ts';
+import { committed, type StoreWrite } from '../state/tables/durable.ts';
+import type { ExtractStore } from '../state/tables/extract-store.ts';
+import type {
+  Applied,
+  ExtractionJobs,
+  JobCreated,
+  NewJob,
+  Result,
+  StoredJob,
+} from '../state/tables/extraction-table.ts';
+import type { JobNumber } from '../state/tables/extractions/row-keys.ts';
+import type { ContentChange, SessionStore } from '../state/tables/session-table.ts';
+import type { JobNews } from '../state/tables/shared-jobs.ts';
 import type { Extraction } from '../work/extraction-job.ts';
 import type { LogFollower } from './log-follower.ts';
 import { type JobOp, type OpOrigin, type OwnedJob, packResult, unpackResult, type WireResult } from './job-ops.ts';

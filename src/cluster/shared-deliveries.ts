@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
-import type { StoreWrite } from '../state/durable.ts';
+import type { StoreWrite } from '../state/tables/durable.ts';
 import { DELIVERY_CODEC, type DeliveryWork } from './delivery-codec.ts';
 import type { Link } from './link.ts';
 import { type Claim, type QueueAnswer, RedisWorkQueue, type SettleOutcome } from './redis-work-queue.ts';

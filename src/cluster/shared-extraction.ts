@@ -1,6 +1,6 @@
-import { committed, type StoreFault } from '../state/durable.ts';
-import type { ExtractStore } from '../state/extract-store.ts';
-import type { JobNews, SharedJobs } from '../state/shared-jobs.ts';
+import { committed, type StoreFault } from '../state/tables/durable.ts';
+import type { ExtractStore } from '../state/tables/extract-store.ts';
+import type { JobNews, SharedJobs } from '../state/tables/shared-jobs.ts';
 import type { SharedPoliteness } from '../ports/politeness.ts';
 import { JobLog } from './job-log.ts';
 import { JobSnapshots } from './job-snapshot.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommitOptions, Origin } from '../ports/change-feed.ts';
-import type { Change, Committer, OutcomeOf } from '../state/changes.ts';
-import type { StoreWrite } from '../state/durable.ts';
+import type { Change, Committer, OutcomeOf } from '../state/feed/changes.ts';
+import type { StoreWrite } from '../state/tables/durable.ts';
 import { isNumber } from './history-wire.ts';
 import type { Peers } from './peers.ts';
 

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExtractStore } from '../state/extract-store.ts';
+import type { ExtractStore } from '../state/tables/extract-store.ts';
 import type { JobLog } from './canonical-log-line.ts';
 import type { Scheduler } from './scheduler.ts';
 

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ListeningAddress } from '../egress/public-address.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { StoreFault } from '../state/durable.ts';
-import type { LiveNode } from '../state/shared-jobs.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
+import type { LiveNode } from '../state/tables/shared-jobs.ts';
 import type { ExtractionId } from '../work/extraction-job.ts';
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { DomainLimits } from './domain-limits.ts';

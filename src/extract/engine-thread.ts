@@ -4,7 +4,7 @@ import { Piscina } from 'piscina';
 import type { ListeningAddress } from '../egress/public-address.ts';
 import { Calls } from '../kernel/calls.ts';
 import { programUrl } from '../kernel/programs.ts';
-import type { LiveNode } from '../state/shared-jobs.ts';
+import type { LiveNode } from '../state/tables/shared-jobs.ts';
 import type { EngineOrder, EngineSignal, EngineThreadData, EngineThreadTask, EngineWrite } from './engine-messages.ts';
 
 /** Choice: pause before the thread is started again after it has died. */

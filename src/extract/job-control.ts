@@ -2,10 +2,10 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
 import type { BrowserSession, ExtractionId, IdempotentOutcome } from '../work/extraction-job.ts';
 import { hasEnded } from '../work/extraction-state.ts';
-import type { ExtractStore } from '../state/extract-store.ts';
+import type { ExtractStore } from '../state/tables/extract-store.ts';
 import { encrypt } from '../kernel/encryption.ts';
-import { extractionOf, type Job } from '../state/extractions/job-row.ts';
-import type { JobCreated, StoredJob } from '../state/extraction-table.ts';
+import { extractionOf, type Job } from '../state/tables/extractions/job-row.ts';
+import type { JobCreated, StoredJob } from '../state/tables/extraction-table.ts';
 import { encodeFirst } from './first-answer.ts';
 import { secretsContext } from './job-reading.ts';
 import type {

@@ -1,6 +1,6 @@
 import type { Reading } from '../observe/metrics.ts';
-import type { Extractions } from '../state/extraction-table.ts';
-import type { SharedJobsState } from '../state/shared-jobs.ts';
+import type { Extractions } from '../state/tables/extraction-table.ts';
+import type { SharedJobsState } from '../state/tables/shared-jobs.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Figures of extraction at one moment. They can be posted between threads. */

@@ -9,9 +9,9 @@ import type {
   IdempotentRequest,
 } from '../work/extraction-job.ts';
 import { decrypt } from '../kernel/encryption.ts';
-import type { ExtractStore } from '../state/extract-store.ts';
-import { extractionOf } from '../state/extractions/job-row.ts';
-import type { Slices } from '../state/turns.ts';
+import type { ExtractStore } from '../state/tables/extract-store.ts';
+import { extractionOf } from '../state/tables/extractions/job-row.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { JobReads, RecordChunk, RecordExtent, RecordPage, RecordQuery, SessionReads } from './jobs-port.ts';
 import { sliceRecords } from './shape/writers.ts';
 

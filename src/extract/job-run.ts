@@ -2,8 +2,8 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { FairEntry } from '../kernel/fair-queue.ts';
 import { SlotMap } from '../kernel/slot-map.ts';
 import type { ExtractionState } from '../work/extraction-state.ts';
-import type { ExtractionSteps, OpenStep } from '../state/extractions/step-table.ts';
-import type { Job } from '../state/extractions/job-row.ts';
+import type { ExtractionSteps, OpenStep } from '../state/tables/extractions/step-table.ts';
+import type { Job } from '../state/tables/extractions/job-row.ts';
 import { Postponed } from './postponed.ts';
 
 /** A step that is assigned to a worker. */

@@ -10,8 +10,8 @@ import type {
   IdempotentRequest,
   JobRequest,
 } from '../work/extraction-job.ts';
-import type { StoreFault } from '../state/durable.ts';
-import type { Slices } from '../state/turns.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { Step } from './connector.ts';
 import type { SourceSession } from './fetch/source-session.ts';
 

@@ -1,5 +1,5 @@
 import { SlotMap } from '../kernel/slot-map.ts';
-import type { OpenStep } from '../state/extractions/step-table.ts';
+import type { OpenStep } from '../state/tables/extractions/step-table.ts';
 import type { JobRun, Lease } from './job-run.ts';
 import { WorkerBook } from './worker-book.ts';
 

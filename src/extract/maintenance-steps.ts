@@ -1,5 +1,5 @@
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
-import type { ExtractStore } from '../state/extract-store.ts';
+import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
+import type { ExtractStore } from '../state/tables/extract-store.ts';
 
 export interface JanitorParts {
   readonly store: Pick<ExtractStore, 'extractions' | 'sessions' | 'idempotency'>;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ExtractNext } from './extract-messages.ts';
 import type { Step } from './connector.ts';
-import { LIST_MARK } from '../state/extractions/step-table.ts';
+import { LIST_MARK } from '../state/tables/extractions/step-table.ts';
 
 /** Bytes of a hash, as the store expects them. */
 const HASH_BYTES = 16;

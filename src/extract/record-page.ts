@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { ExtractionId } from '../work/extraction-job.ts';
 import { ANSWER_PIECE_BYTES } from '../kernel/limits.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { ExtractionControl, RecordExtent } from './jobs-port.ts';
 import { type RecordWriter, sliceRecords } from './shape/writers.ts';
 

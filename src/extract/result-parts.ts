@@ -1,10 +1,10 @@
 import type { FailureEntry } from '../work/extraction-job.ts';
 import type { StepFailure } from '../work/extraction-state.ts';
 import type { ExtractFailure, ExtractResult } from './extract-messages.ts';
-import type { JobFacts, StepOutcome } from '../state/extractions/apply-results.ts';
-import type { FoundRange } from '../state/extractions/row-keys.ts';
-import type { Result } from '../state/extraction-table.ts';
-import type { ContentChange } from '../state/session-table.ts';
+import type { JobFacts, StepOutcome } from '../state/tables/extractions/apply-results.ts';
+import type { FoundRange } from '../state/tables/extractions/row-keys.ts';
+import type { Result } from '../state/tables/extraction-table.ts';
+import type { ContentChange } from '../state/tables/session-table.ts';
 import { withCookieChanges } from './fetch/session-cookies.ts';
 import type { Lease } from './job-run.ts';
 

@@ -1,5 +1,5 @@
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
-import type { Applied } from '../state/extraction-table.ts';
+import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
+import type { Applied } from '../state/tables/extraction-table.ts';
 import { rowsOf, type SentResult } from './result-parts.ts';
 
 export interface ResultWriterParts {

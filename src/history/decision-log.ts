@@ -30,8 +30,8 @@ import type { DecisionRecord } from '../risk/decision-record.ts';
 import { type LoggedDecision, type RawPage, type RawRow, searchRows, unpackPage } from './decision-log/search.ts';
 import type { DecisionReader } from './decision-reader.ts';
 import { SearchSlots } from './decision-log/search-slots.ts';
-import { Slices, Turns } from '../state/turns.ts';
-import { SUM_BYTES } from '../state/value.ts';
+import { Slices, Turns } from '../state/tables/turns.ts';
+import { SUM_BYTES } from '../state/tables/value.ts';
 
 /** Choice: lower bound of the size limit, bytes, that keeps the log from growing while the disk is short of space. */
 const SCANT_BYTES_MIN = 64 * 1_048_576;

@@ -2,8 +2,8 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { OUTCOMES_KEPT_MS } from '../kernel/limits.ts';
 import type { OutcomeReport, OutcomeReports } from '../ports/outcome-reports.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
-import type { Outcomes } from '../state/outcome-table.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Outcomes } from '../state/tables/outcome-table.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { DecisionLog } from './decision-log.ts';
 
 export interface OutcomeStores {

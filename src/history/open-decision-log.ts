@@ -1,4 +1,4 @@
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import { DecisionLog, type DecisionLogOptions } from './decision-log.ts';
 import { DecisionStats } from './stats/decision-stats.ts';
 import { readDecisionRows, type RowQuery, type RowVisitor } from './decision-log/read-rows.ts';

@@ -2,7 +2,7 @@ import { HashIndex } from '../kernel/hash-index.ts';
 import { HashSet40 } from '../kernel/hash-set.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { codeOfKind, isEntityCode, type LinkCode, visitLinks } from '../risk/link-tail.ts';
-import type { Slices } from '../state/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import type { RawRecord } from './decision-log/raw-record.ts';
 import type { RowPlace } from './decision-log/scan.ts';
 import { GROUP_MAX, SubjectRows, WORD } from './subject-rows.ts';

@@ -5,8 +5,8 @@
  * To change a format: raise its version, add a step, and raise `directory` as well, because older builds check only `directory`. The table
  * in docs/operating.md states what a start does with each of them.
  *
- * Migrations lead forwards only. `src/state/migrate.ts` runs the steps of an environment; each step commits in one transaction together
- * with its version. A file has no steps: its reader reads older versions as well, and its next write has the present version.
+ * Migrations lead forwards only. `src/state/repair/migrate.ts` runs the steps of an environment; each step commits in one transaction
+ * together with its version. A file has no steps: its reader reads older versions as well, and its next write has the present version.
  */
 
 /**
@@ -42,7 +42,7 @@ const DETAILED: MigrationStep = { from: 2, rows: {} };
 /** Since version 3 the review queue holds every REVIEW, and what people do about a row. Readers read the rows of all versions. */
 const REVIEWED: MigrationStep = { from: 2, rows: {} };
 
-/** LMDB environments. Their version is row 0 of their table of counters (`src/state/format-version.ts`). */
+/** LMDB environments. Their version is row 0 of their table of counters (`src/state/repair/format-version.ts`). */
 export const ENVIRONMENT_FORMATS = {
   state: { path: 'state', version: 3, steps: [RECORDED, REVIEWED] },
   hot: { path: 'hot', version: 3, steps: [RECORDED, DETAILED] },

@@ -17,7 +17,7 @@ export const PROGRAMS = {
   read: 'workers/read',
   velocity: 'workers/velocity',
   watchdog: 'workers/watchdog',
-  'integrity-check-child': 'src/state/integrity-check-child',
+  'integrity-check-child': 'src/state/repair/integrity-check-child',
   'model-check-child': 'src/score/model-check-child',
   'geo-check-child': 'src/assets/geo-check-child',
 } as const;

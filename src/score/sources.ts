@@ -1,4 +1,4 @@
-import type { Store } from '../state/open-store.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import type { GeoIp } from './geoip.ts';
 import type { Sources } from './gather.ts';
 

@@ -1,9 +1,9 @@
 import { unreachable } from '../kernel/brand.ts';
 import type { DeliveryAttempt } from '../work/webhook.ts';
 import type { DeliverResult } from './deliver-messages.ts';
-import type { StoreFault } from '../state/durable.ts';
-import type { DeliveryUpdate } from '../state/deliveries/row.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
+import type { DeliveryUpdate } from '../state/tables/deliveries/row.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { HandedOut } from './in-flight-windows.ts';
 
 /** A result with its delivery. */

@@ -1,6 +1,6 @@
 import { probeSent } from '../work/webhook-health.ts';
 import type { Delivery } from '../work/webhook.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 import { decodeDue, newRow, type Subscriber, type Subscribers } from './due-delivery.ts';
 import type { Backlog, DueRows } from './row-writer.ts';
 

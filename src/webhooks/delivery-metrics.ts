@@ -1,5 +1,5 @@
 import type { Reading } from '../observe/metrics.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 /** Metrics of deliveries, read at each scrape. */

@@ -8,7 +8,7 @@ import type { DeliverPool, DeliverPoolEvents } from './deliver-pool.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
 import { LatePool } from '../kernel/late-pool.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
 import { type DueSource, openBacklog } from './backlog.ts';
 import { type Subscriber, Subscribers } from './due-delivery.ts';
 import { type Endpoint, Prefetch } from './prefetch.ts';
@@ -19,7 +19,7 @@ import { hasPendingRoom } from './pending-room.ts';
 import { ResultWriter, resultOf, type Arrived, type Result } from './attempt-writer.ts';
 import { EarlyDeliveries } from './early-deliveries.ts';
 import { RowWriter } from './row-writer.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 import { InFlightWindows } from './in-flight-windows.ts';
 
 export interface DispatcherParts {

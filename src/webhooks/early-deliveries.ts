@@ -1,5 +1,5 @@
 import type { Delivery } from '../work/webhook.ts';
-import type { DeliveryUpdate } from '../state/deliveries/row.ts';
+import type { DeliveryUpdate } from '../state/tables/deliveries/row.ts';
 import { type Arrived, type Result, resultOf } from './attempt-writer.ts';
 
 interface Early {

@@ -1,5 +1,5 @@
-import type { Change } from '../state/changes.ts';
-import type { Webhooks } from '../state/webhook-table.ts';
+import type { Change } from '../state/feed/changes.ts';
+import type { Webhooks } from '../state/tables/webhook-table.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 /**

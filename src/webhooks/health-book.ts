@@ -8,7 +8,7 @@ import {
 } from '../work/webhook-health.ts';
 import type { Webhook, WebhookHealth } from '../work/webhook.ts';
 import type { Log } from '../observe/log.ts';
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
 import type { Subscriber, Subscribers } from './due-delivery.ts';
 
 export interface HealthBookParts {

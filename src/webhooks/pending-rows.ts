@@ -1,4 +1,4 @@
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
 
 /** Choice: rows read at a time, about a millisecond of the main thread. */

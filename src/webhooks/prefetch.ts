@@ -2,11 +2,11 @@ import { probeSent } from '../work/webhook-health.ts';
 import { HELD_WAIT_MS_MAX, PLANS } from '../work/webhook-schedule.ts';
 import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../work/webhook.ts';
 import type { DeliverOrder, DeliverTask } from './deliver-messages.ts';
-import type { StoreFault } from '../state/durable.ts';
+import type { StoreFault } from '../state/tables/durable.ts';
 import type { Subscribers } from './due-delivery.ts';
 import { isOwn, OwnEndpoints } from './own-endpoints.ts';
-import type { DeliveryUpdate } from '../state/deliveries/row.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { DeliveryUpdate } from '../state/tables/deliveries/row.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { EndpointWindow, InFlightWindows } from './in-flight-windows.ts';
 
 /** Endpoint that receives an extraction job's results. Source: contract, 11.4. */

@@ -1,5 +1,5 @@
-import { type RotationParts, rotateSecret } from '../state/webhook-rotation.ts';
-import { encryptSecrets } from '../state/webhook-secrets.ts';
+import { type RotationParts, rotateSecret } from '../state/feed/webhook-rotation.ts';
+import { encryptSecrets } from '../state/tables/webhook-secrets.ts';
 import type { WebhookTable } from './webhook-control.ts';
 
 /** The operations on webhooks as changes of the store. */

@@ -8,10 +8,10 @@ import type { Actor, Origin } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookHealth, WebhookId } from '../work/webhook.ts';
 import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
-import { fault, type StoreFault, type StoreWrite } from '../state/durable.ts';
+import { fault, type StoreFault, type StoreWrite } from '../state/tables/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { newRow } from './due-delivery.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
+import type { Deliveries } from '../state/tables/delivery-table.ts';
 
 /** The writes to the table of webhooks that the control needs. */
 export interface WebhookTable {

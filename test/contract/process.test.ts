@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ensureUsable } from '../../src/state/ensure-usable.ts';
+import { ensureUsable } from '../../src/state/repair/ensure-usable.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { CALM, decide, get, newcomer, send, TRANSPORTS } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashOfKey } from '../../src/state/key-table.ts';
+import { hashOfKey } from '../../src/state/tables/key-table.ts';
 import { ChangeDoor } from '../../src/cli/change-door.ts';
 import { CHANGES_KEY, velocityKey } from '../../src/cluster/store-keys.ts';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
-import { openStore } from '../../src/state/open-store.ts';
+import { openStore } from '../../src/state/feed/open-store.ts';
 import { startNodes, type Nodes } from '../support/cluster.ts';
 import { IS_FULL } from '../support/long.ts';
 import { bearer, fingerprintOf } from '../support/manage.ts';

@@ -5,7 +5,7 @@ import { CLUSTER_VALUES_PURPOSE } from '../../src/cluster/encrypted-values.ts';
 import { openEntry } from '../../src/cluster/feed/change-chain.ts';
 import { HEAD_KEY } from '../../src/cluster/feed/feed-keys.ts';
 import { firstFrom, readAfter } from '../../src/cluster/feed/feed-store.ts';
-import { deriveKey } from '../../src/state/master-key.ts';
+import { deriveKey } from '../../src/state/repair/master-key.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { CLUSTER_MASTER_KEY, type Nodes, startNodes } from '../support/cluster.ts';
 import { command } from '../support/command-line.ts';

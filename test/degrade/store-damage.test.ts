@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { listBackups, rotateBackups } from '../../src/state/backup.ts';
-import { openStore } from '../../src/state/open-store.ts';
+import { listBackups, rotateBackups } from '../../src/state/repair/backup.ts';
+import { openStore } from '../../src/state/feed/open-store.ts';
 import { MAIN } from '../support/command-line.ts';
 import { decide, get } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../src/kernel/brand.ts';
 import { effectiveEntry, consensusRisk, consensusOf, type Sighting } from '../../src/risk/registry/consensus.ts';
-import { SIGHTING_KINDS } from '../../src/state/sighting-row.ts';
+import { SIGHTING_KINDS } from '../../src/state/tables/sighting-row.ts';
 import { customer, tempStore, value } from '../unit/state/support.ts';
 import { timesInFull } from '../support/long.ts';
 import { withdrawn, writesOf } from '../support/writes.ts';

@@ -1,11 +1,11 @@
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Origin } from '../../src/ports/change-feed.ts';
-import type { Change, ChangeKind } from '../../src/state/changes.ts';
-import { newCustomer } from '../../src/state/key-changes.ts';
-import { listKey } from '../../src/state/list-table.ts';
-import { NO_WORK, type ShadowReview } from '../../src/state/review-row.ts';
-import { keyOf as sightingKey } from '../../src/state/sighting-row.ts';
+import type { Change, ChangeKind } from '../../src/state/feed/changes.ts';
+import { newCustomer } from '../../src/state/feed/key-changes.ts';
+import { listKey } from '../../src/state/tables/list-table.ts';
+import { NO_WORK, type ShadowReview } from '../../src/state/tables/review-row.ts';
+import { keyOf as sightingKey } from '../../src/state/tables/sighting-row.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
 import { hashOf } from '../unit/state/support.ts';
 

@@ -3,10 +3,10 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { ExtractionDelivery, ExtractionId, OutputOptions } from '../../src/work/extraction-job.ts';
 import type { NewExtraction } from '../../src/extract/jobs-port.ts';
 import { hashesOf, packSteps } from '../../src/extract/pack-steps.ts';
-import type { FoundRecords } from '../../src/state/extractions/record-table.ts';
-import type { FoundSteps } from '../../src/state/extractions/step-table.ts';
-import type { JobFacts, StepOutcome } from '../../src/state/extractions/apply-results.ts';
-import type { NewJob, Result } from '../../src/state/extraction-table.ts';
+import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
+import type { FoundSteps } from '../../src/state/tables/extractions/step-table.ts';
+import type { JobFacts, StepOutcome } from '../../src/state/tables/extractions/apply-results.ts';
+import type { NewJob, Result } from '../../src/state/tables/extraction-table.ts';
 
 /** Jobs and results for tests, without a worker. */
 

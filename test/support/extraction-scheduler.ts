@@ -6,9 +6,9 @@ import type {
   ExtractResult,
   ExtractStepMessage,
 } from '../../src/extract/extract-messages.ts';
-import { committed, type StoreFault } from '../../src/state/durable.ts';
-import type { ExtractStore } from '../../src/state/extract-store.ts';
-import type { Job } from '../../src/state/extractions/job-row.ts';
+import { committed, type StoreFault } from '../../src/state/tables/durable.ts';
+import type { ExtractStore } from '../../src/state/tables/extract-store.ts';
+import type { Job } from '../../src/state/tables/extractions/job-row.ts';
 import { found, stepsNamed } from './extraction-jobs.ts';
 
 /** A scheduler whose workers are simulated by the test, and whose clock stands still until the test advances it. */

@@ -7,8 +7,8 @@ import type { FeedOptions } from '../../src/cluster/feed/feed-options.ts';
 import { type FeedOpened, RedisFeed } from '../../src/cluster/feed/redis-feed.ts';
 import type { Link } from '../../src/cluster/link.ts';
 import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
-import { openChangeTables } from '../../src/state/change-tables.ts';
-import { openStore, type Store } from '../../src/state/open-store.ts';
+import { openChangeTables } from '../../src/state/tables/change-tables.ts';
+import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 
 /** Nodes of a cluster inside the test's process: each has a data directory and a feed of its own. */
 

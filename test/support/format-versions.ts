@@ -3,9 +3,9 @@ import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ENVIRONMENT_FORMATS, FILE_FORMATS } from '../../src/kernel/formats.ts';
-import { openEnvironment } from '../../src/state/environment.ts';
-import { putVersion, readVersion, VERSION_TABLES } from '../../src/state/format-version.ts';
-import type { EnvironmentName } from '../../src/state/table-names.ts';
+import { openEnvironment } from '../../src/state/tables/environment.ts';
+import { putVersion, readVersion, VERSION_TABLES } from '../../src/state/repair/format-version.ts';
+import type { EnvironmentName } from '../../src/state/tables/table-names.ts';
 
 /** Reads and changes the format versions of a data directory that nothing uses. */
 

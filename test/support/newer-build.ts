@@ -12,7 +12,7 @@ export interface Build {
   remove(): void;
 }
 
-/** Occurs once in the bundle: see src/state/change-formats.ts. */
+/** Occurs once in the bundle: see src/state/feed/change-formats.ts. */
 const LIST_PUT = '"list.put": FIRST,';
 /** Version 2 has a field that older builds do not know. */
 const LIST_PUT_2 = `"list.put": {

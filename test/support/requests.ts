@@ -3,7 +3,7 @@ import { request, type Agent } from 'node:http';
 import { connect } from 'node:net';
 import { signRequest } from '../../src/client/sign.ts';
 import { ChangeDoor } from '../../src/cli/change-door.ts';
-import { openStore } from '../../src/state/open-store.ts';
+import { openStore } from '../../src/state/feed/open-store.ts';
 import { command } from './command-line.ts';
 import { expectDocumented } from './contract.ts';
 import type { Answer } from './answer.ts';

@@ -11,9 +11,9 @@ import { createJobEngine, type JobEngine } from '../../src/extract/job-engine.ts
 import { JobReading } from '../../src/extract/job-reading.ts';
 import { sessionChange } from '../../src/extract/result-parts.ts';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
-import type { StoreFault } from '../../src/state/durable.ts';
-import { type ExtractStore, openExtractStore } from '../../src/state/extract-store.ts';
-import type { LiveNode } from '../../src/state/shared-jobs.ts';
+import type { StoreFault } from '../../src/state/tables/durable.ts';
+import { type ExtractStore, openExtractStore } from '../../src/state/tables/extract-store.ts';
+import type { LiveNode } from '../../src/state/tables/shared-jobs.ts';
 import type { ExtractionId } from '../../src/work/extraction-job.ts';
 import { tempFolder } from '../unit/state/support.ts';
 import { type Answer, resultOf, SEALING } from './extraction-scheduler.ts';

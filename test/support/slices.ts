@@ -1,5 +1,5 @@
 import type { StreamedBody } from '../../src/http/exchange.ts';
-import { Slices, Turns } from '../../src/state/turns.ts';
+import { Slices, Turns } from '../../src/state/tables/turns.ts';
 
 /** Slices that never yield. */
 export function freeSlices(): Slices {

@@ -41,6 +41,14 @@ const WITHIN: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/**
+ * Folders of a room, its inner rooms → other inner rooms of it that each may import. A room in this table has no files beside them. Like
+ * rooms, they have no cycle, and every arrow is used.
+ */
+const INNER_ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  state: { tables: [], feed: ['tables'], repair: ['tables', 'feed'] },
+};
+
 /** Hot rooms never import cold ones, whatever the table allows. */
 const ON_PATH = (path: 'hot' | 'cold'): ReadonlySet<string> =>
   new Set(Object.entries(ROOMS).flatMap(([name, room]) => (room.path === path ? [name] : [])));
@@ -119,7 +127,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/app/settings.ts',
     'src/app/dashboard-build.ts',
     'src/score/model-manifest.ts',
-    'src/state/marker.ts',
+    'src/state/repair/marker.ts',
   ],
 };
 
@@ -164,6 +172,17 @@ function placeOf(path: string): string {
   return first === 'src' ? second : first;
 }
 
+/** Returns the folder in its room; null for a file of a room without inner rooms, and outside `src`. */
+function innerRoomOf(path: string): string | null {
+  const [first = '', room = '', inner = ''] = path.split('/');
+  return first === 'src' && INNER_ROOMS[room] !== undefined ? inner : null;
+}
+
+/** Returns whether the tables allow an import between files of one room. */
+function isAllowedWithin(room: string, from: string | null, to: string | null): boolean {
+  return from === null || to === null || from === to || INNER_ROOMS[room]?.[from]?.includes(to) === true;
+}
+
 function packageOf(specifier: string): string {
   const [scope = '', name = ''] = specifier.split('/');
   return scope.startsWith('@') ? `${scope}/${name}` : scope;
@@ -180,6 +199,9 @@ function violations(files: readonly SourceFile[]): string[] {
     const place = placeOf(path);
     const allowed = ARROWS[place];
     if (allowed === undefined) found.push(`${path}: the place ${place} is not in the table`);
+    const inner = innerRoomOf(path);
+    if (inner !== null && INNER_ROOMS[place]?.[inner] === undefined)
+      found.push(`${path}: ${inner} is not an inner room of ${place}`);
     for (const specifier of specifiersOf(text)) {
       if (specifier.startsWith('.')) {
         const target = relative('/', resolve('/', dirname(path), specifier));
@@ -187,7 +209,12 @@ function violations(files: readonly SourceFile[]): string[] {
         for (const [folder, places] of Object.entries(WITHIN))
           if (path.startsWith(folder) && !isWithin(target, [folder, ...places]))
             found.push(`${path}: ${folder} may not import ${target}`);
-        if (to === place) continue;
+        if (to === place) {
+          const innerTo = innerRoomOf(target);
+          if (!isAllowedWithin(place, inner, innerTo))
+            found.push(`${path}: ${place}/${inner} may not import ${place}/${innerTo} (${target})`);
+          continue;
+        }
         if (!(ONLY_FOR[target] ?? [path]).includes(path)) found.push(`${path}: ${target} may not be imported here`);
         if (!allowed?.includes(to)) found.push(`${path}: ${place} may not import ${to} (${target})`);
         if (HOT.has(place) && COLD.has(to)) found.push(`${path}: hot ${place} may not import cold ${to}`);
@@ -269,17 +296,37 @@ describe('the imports between the rooms of the source', () => {
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
-  test('The arrows have no cycle: no room can be reached from itself', () => {
-    const reaches = (from: string, seen: Set<string>): Set<string> => {
-      for (const to of ARROWS[from] ?? []) {
-        if (seen.has(to)) continue;
-        seen.add(to);
-        reaches(to, seen);
-      }
-      return seen;
-    };
-    for (const place of Object.keys(ARROWS))
-      expect([place, reaches(place, new Set()).has(place)]).toEqual([place, false]);
+  test.each([['src', ARROWS] as const, ...Object.entries(INNER_ROOMS)])(
+    'The arrows of %s have no cycle: no room can be reached from itself',
+    (_name, arrows) => {
+      const reaches = (from: string, seen: Set<string>): Set<string> => {
+        for (const to of arrows[from] ?? []) {
+          if (seen.has(to)) continue;
+          seen.add(to);
+          reaches(to, seen);
+        }
+        return seen;
+      };
+      for (const place of Object.keys(arrows))
+        expect([place, reaches(place, new Set()).has(place)]).toEqual([place, false]);
+    },
+  );
+
+  test.each(Object.entries(INNER_ROOMS))('Every arrow between the inner rooms of %s is used', (room, arrows) => {
+    const used = new Set(
+      files.flatMap(({ path, text }) =>
+        specifiersOf(text)
+          .filter((specifier) => specifier.startsWith('.') && path.startsWith(`src/${room}/`))
+          .map(
+            (specifier) =>
+              `${innerRoomOf(path)} → ${innerRoomOf(relative('/', resolve('/', dirname(path), specifier)))}`,
+          ),
+      ),
+    );
+    const allowed = Object.entries(arrows).flatMap(([from, tos]) => tos.map((to) => `${from} → ${to}`));
+    expect(allowed.filter((arrow) => !used.has(arrow))).toEqual([]);
+    const folders = files.flatMap(({ path }) => (path.startsWith(`src/${room}/`) ? [innerRoomOf(path)] : []));
+    expect(new Set(folders)).toEqual(new Set(Object.keys(arrows)));
   });
 
   test('Every arrow of the table is used by at least one import', () => {
@@ -392,6 +439,12 @@ describe('the check of the imports', () => {
       'src/extract/read/x.ts',
       "import { openStore } from '../../state/open-store.ts';",
     ],
+    [
+      'The check finds a lower inner room that imports a higher one',
+      'src/state/tables/x.ts',
+      "import { a } from '../feed/apply.ts';",
+    ],
+    ['The check finds a file beside the inner rooms', 'src/state/x.ts', ''],
     ['The check finds a place that is not in the table', 'src/elsewhere/x.ts', ''],
     ['The check finds a file beside the places', 'src/x.ts', ''],
     ['The check finds the transport in another place', 'src/decide/x.ts', "import uws from 'uWebSockets.js';"],

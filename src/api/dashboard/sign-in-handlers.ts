@@ -18,8 +18,8 @@ import { bodyTooLarge, JSON_FIELDS, sendJson } from '../../http/reply.ts';
 import { RATE_SIGN_INS, SIGN_IN_BODY_BYTES_MAX } from '../../kernel/limits.ts';
 import type { Log } from '../../observe/log.ts';
 import type { SignInShare } from '../../ports/sign-ins.ts';
-import type { Store } from '../../state/open-store.ts';
-import { hashOfKey } from '../../state/key-table.ts';
+import type { Store } from '../../state/feed/open-store.ts';
+import { hashOfKey } from '../../state/tables/key-table.ts';
 import type { DashboardAccess } from './dashboard-access.ts';
 
 export interface SignInParts {

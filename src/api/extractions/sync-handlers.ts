@@ -2,7 +2,7 @@ import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
 import { givePiece, joinShort } from '../kit/response-pieces.ts';
 import type { AnyRequest, EndpointResponse } from '../kit/endpoint-types.ts';
 import type { Cursors } from '../kit/paging.ts';
-import type { Slices } from '../../state/turns.ts';
+import type { Slices } from '../../state/tables/turns.ts';
 import type { ExtractionControl, RecordExtent } from '../../extract/jobs-port.ts';
 import { heldBytesOf, RECORD_BYTES_MAX, RECORDS_MAX, recordsRoute, writeRecords } from '../../extract/record-page.ts';
 import { SYNC_RECORDS_MAX, syncLimitExceeded } from '../../extract/request/read-request.ts';

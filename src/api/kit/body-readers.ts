@@ -5,7 +5,7 @@ import { HASH, LIST_CHANGE } from '../../contract/requests/list-requests.ts';
 import { WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../../contract/requests/webhook-requests.ts';
 import type { JsonObject } from '../../contract/json-body.ts';
 import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
-import type { ListChange } from '../../state/list-table.ts';
+import type { ListChange } from '../../state/tables/list-table.ts';
 import { ANY_BODY, type BodyReader } from './request-body.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
 import { SIMULATION_BODY } from '../simulation-body.ts';

@@ -25,7 +25,7 @@ import {
   MANAGEMENT_WAITING_PER_CUSTOMER_MAX,
 } from '../../kernel/limits.ts';
 import type { Log } from '../../observe/log.ts';
-import { Slices, type TurnLane, Turns } from '../../state/turns.ts';
+import { Slices, type TurnLane, Turns } from '../../state/tables/turns.ts';
 import { type Authenticated, authenticateHeader, authenticateSigned, checkForm } from '../../auth/authenticate.ts';
 import { type CallVerdict, CallGate } from './call-gate.ts';
 import { type Call, createCallResponses } from './call-responses.ts';

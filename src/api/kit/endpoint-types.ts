@@ -3,8 +3,8 @@ import type { Problem } from '../../contract/problem.ts';
 import type { PathParams, StreamedBody } from '../../http/exchange.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Coverage } from '../../ports/decision-history.ts';
-import type { StoreFault } from '../../state/durable.ts';
-import type { Slices } from '../../state/turns.ts';
+import type { StoreFault } from '../../state/tables/durable.ts';
+import type { Slices } from '../../state/tables/turns.ts';
 import type { BodyReader } from './request-body.ts';
 
 /** What the handler of a management endpoint receives and returns. To add an endpoint, see docs/adding.md. */

@@ -1,6 +1,6 @@
 import { BufferPool } from '../../kernel/buffer-pool.ts';
 import { ANSWER_PIECE_BYTES, PAGE_BYTES_MAX } from '../../kernel/limits.ts';
-import type { Slices } from '../../state/turns.ts';
+import type { Slices } from '../../state/tables/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
 
 /** Choice: room for a text of usual length, with which a piece ends, beyond its size. */

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { AUDIT_KINDS, type AuditEntry, type AuditKind } from '../../work/audit.ts';
-import { NO_CUSTOMER } from '../../state/audit-table.ts';
-import type { Customer } from '../../state/customer-table.ts';
-import type { Store } from '../../state/open-store.ts';
-import { Slices } from '../../state/turns.ts';
+import { NO_CUSTOMER } from '../../state/tables/audit-table.ts';
+import type { Customer } from '../../state/tables/customer-table.ts';
+import type { Store } from '../../state/feed/open-store.ts';
+import { Slices } from '../../state/tables/turns.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type Outcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';

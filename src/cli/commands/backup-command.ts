@@ -1,4 +1,4 @@
-import { backup } from '../../state/backup.ts';
+import { backup } from '../../state/repair/backup.ts';
 import type { Cli } from '../context.ts';
 import { failureOf, ok } from '../command-outcome.ts';
 import { withStore } from '../with-store.ts';

@@ -10,7 +10,7 @@ import {
 import type { Link } from '../../cluster/link.ts';
 import { readNodeId } from '../../cluster/node-id.ts';
 import { openLink } from '../../cluster/redis-link.ts';
-import { makeFilesPrivate } from '../../state/private-files.ts';
+import { makeFilesPrivate } from '../../state/repair/private-files.ts';
 import { failureOf, ok, type Outcome, usage } from '../command-outcome.ts';
 import type { Cli } from '../context.ts';
 import { tableText } from '../text-table.ts';

@@ -1,4 +1,4 @@
-import { newCustomer } from '../../state/key-changes.ts';
+import { newCustomer } from '../../state/feed/key-changes.ts';
 import type { Cli } from '../context.ts';
 import { failure, failureOf, ok } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '../../state/open-store.ts';
+import type { Store } from '../../state/feed/open-store.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type Outcome } from '../command-outcome.ts';
 import { ServerConnection } from '../server-connection.ts';

@@ -1,5 +1,5 @@
 import type { FailureDetail } from '../../work/extraction-job.ts';
-import type { Store } from '../../state/open-store.ts';
+import type { Store } from '../../state/feed/open-store.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type Outcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';

@@ -1,5 +1,5 @@
-import { makeFilesPrivate } from '../../state/private-files.ts';
-import { restoreBackup, type Restored } from '../../state/restore-backup.ts';
+import { makeFilesPrivate } from '../../state/repair/private-files.ts';
+import { restoreBackup, type Restored } from '../../state/repair/restore-backup.ts';
 import { failureOf, ok, type Outcome } from '../command-outcome.ts';
 import type { Cli } from '../context.ts';
 import { tableText, timeText } from '../text-table.ts';

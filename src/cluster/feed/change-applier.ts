@@ -1,15 +1,22 @@
 import { unreachable } from '../../kernel/brand.ts';
 import type { Origin } from '../../ports/change-feed.ts';
-import type { Environment } from '../../state/environment.ts';
-import { apply, applying } from '../../state/apply.ts';
-import { countRecord, makeRoomForRecord } from '../../state/apply/audit-record.ts';
-import { batchEntry, countNew, prepareBatchInSlices } from '../../state/apply/lists.ts';
-import type { Change, ChangeOf } from '../../state/changes.ts';
-import { committed, fault, messageOf, type StoreFault, type Written, writtenInSteps } from '../../state/durable.ts';
-import type { FeedPositions } from '../../state/feed-position.ts';
-import type { RevocationFile } from '../../state/revocations.ts';
-import type { StateBounds, StateTables } from '../../state/state-tables.ts';
-import { Slices, type Turns } from '../../state/turns.ts';
+import type { Environment } from '../../state/tables/environment.ts';
+import { apply, applying } from '../../state/feed/apply.ts';
+import { countRecord, makeRoomForRecord } from '../../state/feed/apply/audit-record.ts';
+import { batchEntry, countNew, prepareBatchInSlices } from '../../state/feed/apply/lists.ts';
+import type { Change, ChangeOf } from '../../state/feed/changes.ts';
+import {
+  committed,
+  fault,
+  messageOf,
+  type StoreFault,
+  type Written,
+  writtenInSteps,
+} from '../../state/tables/durable.ts';
+import type { FeedPositions } from '../../state/feed/feed-position.ts';
+import type { RevocationFile } from '../../state/feed/revocations.ts';
+import type { StateBounds, StateTables } from '../../state/tables/state-tables.ts';
+import { Slices, type Turns } from '../../state/tables/turns.ts';
 
 /** A change of the stream, decrypted. */
 export interface Arrived {

@@ -1,9 +1,9 @@
 import { unreachable } from '../../kernel/brand.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
-import type { ChangeFormat, ChangeFormats } from '../../state/change-formats.ts';
-import type { Change, ChangeKind } from '../../state/changes.ts';
-import { requestKey, rowKey } from '../../state/request-rows.ts';
+import type { ChangeFormat, ChangeFormats } from '../../state/feed/change-formats.ts';
+import type { Change, ChangeKind } from '../../state/feed/changes.ts';
+import { requestKey, rowKey } from '../../state/tables/request-rows.ts';
 import type { Verified } from './change-chain.ts';
 
 /**

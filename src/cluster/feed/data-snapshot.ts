@@ -1,8 +1,8 @@
-import { openChangeTables } from '../../state/change-tables.ts';
-import { durably, fault, type StoreFault } from '../../state/durable.ts';
-import type { Environment } from '../../state/environment.ts';
-import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
-import { Slices, type Turns } from '../../state/turns.ts';
+import { openChangeTables } from '../../state/tables/change-tables.ts';
+import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
+import type { Environment } from '../../state/tables/environment.ts';
+import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
+import { Slices, type Turns } from '../../state/tables/turns.ts';
 import type { Link } from '../link.ts';
 import { claimGiving, giveTables, type SnapshotChannel, type SnapshotKeys, takeTables } from '../snapshot-chunks.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';

@@ -1,6 +1,6 @@
-import type { ChangeFormats } from '../../state/change-formats.ts';
-import type { StoreFault } from '../../state/durable.ts';
-import type { StateBounds } from '../../state/state-tables.ts';
+import type { ChangeFormats } from '../../state/feed/change-formats.ts';
+import type { StoreFault } from '../../state/tables/durable.ts';
+import type { StateBounds } from '../../state/tables/state-tables.ts';
 import type { Link } from '../link.ts';
 
 export interface FeedOptions {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unreachable } from '../../kernel/brand.ts';
-import type { ChangeFormats } from '../../state/change-formats.ts';
-import type { StoreFault } from '../../state/durable.ts';
-import type { FeedPosition } from '../../state/feed-position.ts';
+import type { ChangeFormats } from '../../state/feed/change-formats.ts';
+import type { StoreFault } from '../../state/tables/durable.ts';
+import type { FeedPosition } from '../../state/feed/feed-position.ts';
 import type { Link } from '../link.ts';
 import { ChangeChain, type ChainPosition, type StreamEntry, type Verified } from './change-chain.ts';
 import type { Arrived, ChangeApplier } from './change-applier.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../../state/environment.ts';
-import { holdsCustomers } from '../../state/change-tables.ts';
-import { durably, fault, type StoreFault } from '../../state/durable.ts';
-import type { FeedPosition, FeedPositions } from '../../state/feed-position.ts';
+import type { Environment } from '../../state/tables/environment.ts';
+import { holdsCustomers } from '../../state/tables/change-tables.ts';
+import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
+import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
 import type { Link } from '../link.ts';
 import { type Asked, found, type Head, headProof, type Look, lookAt } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';

@@ -1,4 +1,4 @@
-import type { ChangeFormats } from '../../state/change-formats.ts';
+import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Command, Link, Reply, Sent } from '../link.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb';
-import { sumFits } from '../../state/value.ts';
+import { sumFits } from '../../state/tables/value.ts';
 import { type Block, newRowView, readRow, ROW_HEAD_BYTES, rowEnd, type RowView } from './block.ts';
 
 /** Reads the rows of blocks, in memory or in the store. Unreadable blocks are skipped and counted; nothing throws. */

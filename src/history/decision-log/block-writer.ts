@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import { STORE_WRITE_MS_MAX } from '../../kernel/limits.ts';
-import { lackOfRoom } from '../../state/disk-room.ts';
-import { messageOf, reasonOf } from '../../state/durable.ts';
+import { lackOfRoom } from '../../state/tables/disk-room.ts';
+import { messageOf, reasonOf } from '../../state/tables/durable.ts';
 import type { Block } from './block.ts';
 import type { Buffers } from './buffers.ts';
 

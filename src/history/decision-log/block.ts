@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { SUM_BYTES, withSum } from '../../state/value.ts';
+import { SUM_BYTES, withSum } from '../../state/tables/value.ts';
 import { crc32 } from 'node:zlib';
 
 /**

@@ -1,5 +1,5 @@
 import { DECISION_BLOCK_BYTES_MAX, DECISION_BLOCK_BYTES_MIN } from '../../kernel/limits.ts';
-import { SUM_BYTES } from '../../state/value.ts';
+import { SUM_BYTES } from '../../state/tables/value.ts';
 
 /** Capacity of each buffer class in bytes of rows; each buffer has room for a check sum after them. */
 const CLASSES = [

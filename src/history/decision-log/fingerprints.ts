@@ -6,7 +6,7 @@ import { unpackRecord } from './match.ts';
 import { comparePlaces, type Place } from './order.ts';
 import { readFingerprint } from './record-head.ts';
 import { isWanted, type LoggedDecision, type Wanted } from './search.ts';
-import type { Slices } from '../../state/turns.ts';
+import type { Slices } from '../../state/tables/turns.ts';
 
 export interface FingerprintRow {
   /** The fingerprint's newest matching decision. */

@@ -1,10 +1,10 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { LINK_SEGMENT_BLOCKS_MAX, LINK_SEGMENT_ROWS } from '../../kernel/limits.ts';
-import { lackOfRoom } from '../../state/disk-room.ts';
-import { reasonOf } from '../../state/durable.ts';
-import type { Slices } from '../../state/turns.ts';
-import { sumFits } from '../../state/value.ts';
+import { lackOfRoom } from '../../state/tables/disk-room.ts';
+import { reasonOf } from '../../state/tables/durable.ts';
+import type { Slices } from '../../state/tables/turns.ts';
+import { sumFits } from '../../state/tables/value.ts';
 import type { Block, Stream } from './block.ts';
 import type { BlockReader } from './block-reader.ts';
 import {

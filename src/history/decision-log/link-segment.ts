@@ -1,4 +1,4 @@
-import { addSum, SUM_BYTES } from '../../state/value.ts';
+import { addSum, SUM_BYTES } from '../../state/tables/value.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Stream } from './block.ts';
 

@@ -1,4 +1,4 @@
-import type { Slices } from '../../state/turns.ts';
+import type { Slices } from '../../state/tables/turns.ts';
 import type { Block } from './block.ts';
 import type { BlockReader } from './block-reader.ts';
 import { BlockWalk } from './block-walk.ts';

@@ -7,7 +7,7 @@ import type { RecordMatch } from './field-match.ts';
 import { unpackRecord } from './match.ts';
 import { hasLink, linkCount, type LinkTarget, mayHaveLink } from './row-links.ts';
 import { comparePlaces, type Place } from './order.ts';
-import type { Slices } from '../../state/turns.ts';
+import type { Slices } from '../../state/tables/turns.ts';
 
 export interface LoggedDecision {
   readonly record: DecisionRecord;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Store } from '../../../src/state/open-store.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
 import { boundedFeed } from '../../support/writes.ts';
 import { open } from '../../unit/state/support.ts';
 import { type ChangeFeedSubject, describeChangeFeed } from './change-feed.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { HistoryStats, HistoryStatsPoint } from '../../../src/ports/decision-history.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { DECISIONS } from '../../../src/risk/decision.ts';
-import { Slices, Turns } from '../../../src/state/turns.ts';
+import { Slices, Turns } from '../../../src/state/tables/turns.ts';
 import { customer } from '../../unit/state/support.ts';
 
 /** One decision or refusal, as the service counts it. */

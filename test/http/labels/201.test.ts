@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { REQUESTS_PURPOSE } from '../../../src/app/installation.ts';
 import { type KeyKind, ProvenIds } from '../../../src/kernel/ids.ts';
-import { deriveKey, openMasterKey } from '../../../src/state/master-key.ts';
+import { deriveKey, openMasterKey } from '../../../src/state/repair/master-key.ts';
 import { bearer, call } from '../../support/manage.ts';
 import { decided } from '../../support/reviews.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { FingerprintHash } from '../../../src/kernel/brand.ts';
-import { openStore } from '../../../src/state/open-store.ts';
+import { openStore } from '../../../src/state/feed/open-store.ts';
 import { bearer, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, gatehouse, newCustomer } from '../../support/requests.ts';
 import { decided } from '../../support/reviews.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAutomaticBackups, type BackupParts } from '../../../src/app/automatic-backups.ts';
 import { createLog } from '../../../src/observe/log.ts';
-import type { BackupResult } from '../../../src/state/backup.ts';
+import type { BackupResult } from '../../../src/state/repair/backup.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = 1_700_000_000_000;

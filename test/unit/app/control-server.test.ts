@@ -13,9 +13,9 @@ import {
 import { openControlServer } from '../../../src/app/control-server.ts';
 import { ChangeDoor } from '../../../src/cli/change-door.ts';
 import { createLog } from '../../../src/observe/log.ts';
-import { createKeyPair, newCustomer, newKeyPair } from '../../../src/state/key-changes.ts';
-import type { Store } from '../../../src/state/open-store.ts';
-import { acquireServerLock } from '../../../src/state/server-lock.ts';
+import { createKeyPair, newCustomer, newKeyPair } from '../../../src/state/feed/key-changes.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
+import { acquireServerLock } from '../../../src/state/repair/server-lock.ts';
 import { customer, hashOf, open, tempFolder, value } from '../state/support.ts';
 
 const ORIGIN = { by: 'cli', nowMs: 1_790_000_000_000 } as const;

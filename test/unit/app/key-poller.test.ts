@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { keyPoller } from '../../../src/app/maintenance.ts';
 import type { StoredKey } from '../../../src/auth/key-cache.ts';
-import { createKeyPair } from '../../../src/state/key-changes.ts';
+import { createKeyPair } from '../../../src/state/feed/key-changes.ts';
 import { customer, tempStore, value } from '../state/support.ts';
 
 const NOW_MS = 1_780_000_000_000;

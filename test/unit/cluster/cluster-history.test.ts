@@ -5,7 +5,7 @@ import { comparePositions, mergePages, queryAt, sourceOf } from '../../../src/cl
 import { inboxOf } from '../../../src/cluster/peers.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { Coverage, HistoryStatsPoint, Position } from '../../../src/ports/decision-history.ts';
-import { Slices, Turns } from '../../../src/state/turns.ts';
+import { Slices, Turns } from '../../../src/state/tables/turns.ts';
 import { recordOf } from '../state/decision-log-support.ts';
 import { countIn } from '../../conformance/ports/count-event.ts';
 import { CLUSTER_KEY, openNode, openNodes, type TestNode } from './nodes.ts';

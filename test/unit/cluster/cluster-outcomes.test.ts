@@ -4,7 +4,7 @@ import { LocalOutcomes } from '../../../src/history/local-outcomes.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { SettledEvent } from '../../../src/ports/velocity.ts';
 import type { Outcome } from '../../../src/risk/event-outcome.ts';
-import { Slices, Turns } from '../../../src/state/turns.ts';
+import { Slices, Turns } from '../../../src/state/tables/turns.ts';
 import { recordOf } from '../state/decision-log-support.ts';
 import { openNodes, type TestNode } from './nodes.ts';
 import { startStore, type StoreServer } from '../../support/store-links.ts';

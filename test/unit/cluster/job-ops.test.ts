@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeOp, encodeOp, JOB_LOG_FORMAT, packResult, unpackResult } from '../../../src/cluster/job-ops.ts';
 import { pack, unpack } from '../../../src/kernel/pack.ts';
-import type { Job } from '../../../src/state/extractions/job-row.ts';
+import type { Job } from '../../../src/state/tables/extractions/job-row.ts';
 import { newStoredJob, result } from '../../support/extraction-jobs.ts';
 import { tempStore, value } from '../state/support.ts';
 

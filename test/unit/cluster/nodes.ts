@@ -8,8 +8,8 @@ import { Peers } from '../../../src/cluster/peers.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import type { DecisionStats } from '../../../src/history/stats/decision-stats.ts';
 import { openDecisionLog, openDecisionStats } from '../../../src/history/open-decision-log.ts';
-import type { Store } from '../../../src/state/open-store.ts';
-import { Turns } from '../../../src/state/turns.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
+import { Turns } from '../../../src/state/tables/turns.ts';
 import { open, tempFolder } from '../state/support.ts';
 import type { StoreServer } from '../../support/store-links.ts';
 

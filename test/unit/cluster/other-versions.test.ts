@@ -16,7 +16,7 @@ import { isVelocityDegraded, readVelocityState } from '../../../src/cluster/velo
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { encrypt } from '../../../src/kernel/encryption.ts';
 import { pack } from '../../../src/kernel/pack.ts';
-import { Turns } from '../../../src/state/turns.ts';
+import { Turns } from '../../../src/state/tables/turns.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
 import { CLUSTER_KEY as FEED_KEY, openNode as openFeedNode } from '../../support/feeds.ts';
 import { linkTo } from '../../support/links.ts';

@@ -3,7 +3,7 @@ import type { Link } from '../../../src/cluster/link.ts';
 import { SharedDeliveries } from '../../../src/cluster/shared-deliveries.ts';
 import { takenOver } from '../../../src/cluster/taken-delivery.ts';
 import { newId } from '../../../src/kernel/ids.ts';
-import type { Deliveries } from '../../../src/state/delivery-table.ts';
+import type { Deliveries } from '../../../src/state/tables/delivery-table.ts';
 import type { Delivery, DeliveryAttempt } from '../../../src/work/webhook.ts';
 import { linkTo } from '../../support/links.ts';
 import { ask, withSend } from '../../support/store-links.ts';

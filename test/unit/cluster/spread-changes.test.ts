@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SpreadChanges } from '../../../src/cluster/spread-changes.ts';
-import type { Change, Committer } from '../../../src/state/changes.ts';
-import { fault } from '../../../src/state/durable.ts';
+import type { Change, Committer } from '../../../src/state/feed/changes.ts';
+import { fault } from '../../../src/state/tables/durable.ts';
 import type { FingerprintHash } from '../../../src/kernel/brand.ts';
 import { customer } from '../state/support.ts';
 import { openNodes } from './nodes.ts';

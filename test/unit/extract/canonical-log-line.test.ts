@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { FailureEntry, FailureReason } from '../../../src/work/extraction-job.ts';
 import { ended, type ExtractionState, queuedState } from '../../../src/work/extraction-state.ts';
 import { endFields } from '../../../src/extract/canonical-log-line.ts';
-import type { Job } from '../../../src/state/extractions/job-row.ts';
+import type { Job } from '../../../src/state/tables/extractions/job-row.ts';
 
 const JOB = {
   id: 'ext_1',

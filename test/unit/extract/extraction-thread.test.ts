@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type DeliveryRows, openExtractions, type Extractions } from '../../../src/extract/extraction-thread.ts';
-import type { ExtractStore } from '../../../src/state/extract-store.ts';
+import type { ExtractStore } from '../../../src/state/tables/extract-store.ts';
 import { createUnreadLog } from '../../../src/observe/log.ts';
 import type { Extraction } from '../../../src/work/extraction-job.ts';
 import type { Delivery } from '../../../src/work/webhook.ts';

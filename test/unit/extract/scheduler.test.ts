@@ -4,8 +4,8 @@ import type { SessionCookie, SourceSession } from '../../../src/extract/fetch/so
 import type { CookieChange } from '../../../src/extract/fetch/session-cookies.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import type { SchedulerBounds } from '../../../src/extract/scheduler.ts';
-import type { ExtractStore } from '../../../src/state/extract-store.ts';
-import type { Job } from '../../../src/state/extractions/job-row.ts';
+import type { ExtractStore } from '../../../src/state/tables/extract-store.ts';
+import type { Job } from '../../../src/state/tables/extractions/job-row.ts';
 import { newStoredJob, result } from '../../support/extraction-jobs.ts';
 import { resultOf, SchedulerBench, SEALING } from '../../support/extraction-scheduler.ts';
 import { customer, tempStore, value } from '../state/support.ts';

@@ -5,7 +5,7 @@ import { TopCounter, type TopCount, TopTables } from '../../../src/history/top-c
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import type { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
 import type { RowPlace } from '../../../src/history/decision-log/scan.ts';
-import { type Slices, Turns } from '../../../src/state/turns.ts';
+import { type Slices, Turns } from '../../../src/state/tables/turns.ts';
 import type { ScanQuery } from '../../../src/history/decision-log/log-query.ts';
 import { encodeRecord, type RecordParts } from '../../../src/risk/decision-record.ts';
 import { LinkTailWriter } from '../../../src/risk/link-tail.ts';

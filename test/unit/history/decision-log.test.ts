@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '../../../src/kernel/ids.ts';
 import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS, STORE_WRITE_MS_MAX } from '../../../src/kernel/limits.ts';
 import { DecisionLog } from '../../../src/history/decision-log.ts';
-import { ensureUsable } from '../../../src/state/ensure-usable.ts';
-import type { Store } from '../../../src/state/open-store.ts';
+import { ensureUsable } from '../../../src/state/repair/ensure-usable.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
 import { decide, idOf, idsOf, pageOf, query, recordOf } from '../state/decision-log-support.ts';
 import { customer, open, tempFolder } from '../state/support.ts';
 

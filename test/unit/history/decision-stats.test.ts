@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DecisionStats, StatsPoint } from '../../../src/history/stats/decision-stats.ts';
 import { decodeCounts, encodeCounts, PeriodCounts } from '../../../src/history/stats/period-counts.ts';
 import { openDecisionLog, openDecisionStats } from '../../../src/history/open-decision-log.ts';
-import { Slices, Turns } from '../../../src/state/turns.ts';
+import { Slices, Turns } from '../../../src/state/tables/turns.ts';
 import { decide as logDecision } from '../state/decision-log-support.ts';
 import { customer, open, tempFolder } from '../state/support.ts';
 

@@ -10,8 +10,8 @@ import type { SearchFilter } from '../../../src/history/decision-log/log-query.t
 import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import { readIp } from '../../../src/risk/signals/ip.ts';
 import { Linker } from '../../../src/score/linker.ts';
-import { ensureUsable } from '../../../src/state/ensure-usable.ts';
-import { SUM_BYTES, withSum } from '../../../src/state/value.ts';
+import { ensureUsable } from '../../../src/state/repair/ensure-usable.ts';
+import { SUM_BYTES, withSum } from '../../../src/state/tables/value.ts';
 import { facts } from '../../support/facts.ts';
 import { decide, idsOf } from '../state/decision-log-support.ts';
 import { customer, open, tempFolder } from '../state/support.ts';

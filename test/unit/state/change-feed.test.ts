@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIST_ACTIONS } from '../../../src/risk/decision.ts';
-import { apply } from '../../../src/state/apply.ts';
-import type { Change } from '../../../src/state/changes.ts';
-import { durably } from '../../../src/state/durable.ts';
-import { table } from '../../../src/state/environment.ts';
-import { newCustomer } from '../../../src/state/key-changes.ts';
-import type { Store } from '../../../src/state/open-store.ts';
-import { STATE_BOUNDS } from '../../../src/state/state-tables.ts';
+import { apply } from '../../../src/state/feed/apply.ts';
+import type { Change } from '../../../src/state/feed/changes.ts';
+import { durably } from '../../../src/state/tables/durable.ts';
+import { table } from '../../../src/state/tables/environment.ts';
+import { newCustomer } from '../../../src/state/feed/key-changes.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
+import { STATE_BOUNDS } from '../../../src/state/tables/state-tables.ts';
 import { boundedFeed, writesOf } from '../../support/writes.ts';
 import { customer, hashOf, tempStore, value } from './support.ts';
 

@@ -1,11 +1,11 @@
 import { newId } from '../../../src/kernel/ids.ts';
 import type { Delivery, DeliveryId } from '../../../src/work/webhook.ts';
-import { Deliveries, type DeliveryBounds } from '../../../src/state/delivery-table.ts';
-import type { DeliveryPage, DeliveryQuery } from '../../../src/state/deliveries/pages.ts';
-import type { DeliveryUpdate } from '../../../src/state/deliveries/row.ts';
-import { table } from '../../../src/state/environment.ts';
-import type { Store } from '../../../src/state/open-store.ts';
-import { RowCounters } from '../../../src/state/row-counters.ts';
+import { Deliveries, type DeliveryBounds } from '../../../src/state/tables/delivery-table.ts';
+import type { DeliveryPage, DeliveryQuery } from '../../../src/state/tables/deliveries/pages.ts';
+import type { DeliveryUpdate } from '../../../src/state/tables/deliveries/row.ts';
+import { table } from '../../../src/state/tables/environment.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
+import { RowCounters } from '../../../src/state/tables/row-counters.ts';
 import { customer } from './support.ts';
 
 export const NOW = 1_790_000_000_000;

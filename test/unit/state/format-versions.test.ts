@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENVIRONMENT_FORMATS, FILE_FORMATS } from '../../../src/kernel/formats.ts';
-import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts';
-import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
-import { readMarker } from '../../../src/state/marker.ts';
-import { RevocationFile } from '../../../src/state/revocations.ts';
+import { backup, listBackups, rotateBackups } from '../../../src/state/repair/backup.ts';
+import { ensureUsable, type Usable } from '../../../src/state/repair/ensure-usable.ts';
+import { readMarker } from '../../../src/state/repair/marker.ts';
+import { RevocationFile } from '../../../src/state/feed/revocations.ts';
 import { command } from '../../support/command-line.ts';
 import {
   contentOf,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hashOfKey } from '../../../src/state/key-table.ts';
+import { hashOfKey } from '../../../src/state/tables/key-table.ts';
 import { checkKeyText } from '../../../src/kernel/key-text.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';
 import { writesOf } from '../../support/writes.ts';

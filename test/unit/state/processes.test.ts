@@ -4,8 +4,8 @@ import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ensureUsable } from '../../../src/state/ensure-usable.ts';
-import { acquireServerLock } from '../../../src/state/server-lock.ts';
+import { ensureUsable } from '../../../src/state/repair/ensure-usable.ts';
+import { acquireServerLock } from '../../../src/state/repair/server-lock.ts';
 import { IS_FULL } from '../../support/long.ts';
 import { customer, hashOf, open, tempFolder } from './support.ts';
 
@@ -37,7 +37,7 @@ describe('SIGKILL of a writing process', () => {
     let acknowledged = 0;
     for (let round = 0; round < (IS_FULL ? 5 : 2); round++) {
       const child = run(`
-        import { openStore } from '${DIST}open-store.js';
+        import { openStore } from '${DIST}feed/open-store.js';
         import { writeSync } from 'node:fs';
         const { store } = openStore({ dataDir: ${JSON.stringify(dataDir)}, readOnly: false });
         for (let i = ${acknowledged}; ; i++) {
@@ -66,7 +66,7 @@ describe('SIGKILL of a writing process', () => {
 });
 
 const holder = (dataDir: string): string => `
-    import { acquireServerLock } from '${DIST}server-lock.js';
+    import { acquireServerLock } from '${DIST}repair/server-lock.js';
     const result = await acquireServerLock(${JSON.stringify(dataDir)}, 0);
     console.log(result.kind === 'ok' ? 'ok' : result.code);
     if (result.kind === 'ok') setInterval(() => {}, 1000);`;

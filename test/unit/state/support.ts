@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { CustomerNumber, FingerprintHash } from '../../../src/kernel/brand.ts';
-import type { StoreWrite } from '../../../src/state/durable.ts';
-import type { RegistryEntry } from '../../../src/state/registry-table.ts';
-import { openStore, type Store } from '../../../src/state/open-store.ts';
+import type { StoreWrite } from '../../../src/state/tables/durable.ts';
+import type { RegistryEntry } from '../../../src/state/tables/registry-table.ts';
+import { openStore, type Store } from '../../../src/state/feed/open-store.ts';
 
 /** Creates a temporary folder for the test, removed afterwards. */
 export function tempFolder(): string {

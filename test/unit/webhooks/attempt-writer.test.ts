@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { DeliveryId } from '../../../src/work/webhook.ts';
 import { ResultWriter, resultOf } from '../../../src/webhooks/attempt-writer.ts';
-import type { DeliveryUpdate } from '../../../src/state/deliveries/row.ts';
+import type { DeliveryUpdate } from '../../../src/state/tables/deliveries/row.ts';
 
 test('A result that the store refused is retried with the same attempt number', async () => {
   vi.useFakeTimers();

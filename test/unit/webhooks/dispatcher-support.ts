@@ -11,9 +11,9 @@ import { createLog } from '../../../src/observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/webhooks/deliver-messages.ts';
 import type { DeliverPoolEvents } from '../../../src/webhooks/deliver-pool.ts';
 import { AnswerReader, AnswerWriter, createBatchBuffer } from '../../../src/frames/batch-buffer.ts';
-import { decodeRow } from '../../../src/state/deliveries/row.ts';
-import { table } from '../../../src/state/environment.ts';
-import type { Store } from '../../../src/state/open-store.ts';
+import { decodeRow } from '../../../src/state/tables/deliveries/row.ts';
+import { table } from '../../../src/state/tables/environment.ts';
+import type { Store } from '../../../src/state/feed/open-store.ts';
 import { writesOf } from '../../support/writes.ts';
 
 export const CUSTOMER = 7 as CustomerNumber;

@@ -4,7 +4,7 @@ import type { Delivery, DeliveryId, WebhookId } from '../../../src/work/webhook.
 import { newRow } from '../../../src/webhooks/due-delivery.ts';
 import { type DueRows, RowWriter } from '../../../src/webhooks/row-writer.ts';
 import { DELIVERIES_WAITING_MAX } from '../../../src/kernel/limits.ts';
-import type { StoreWrite } from '../../../src/state/durable.ts';
+import type { StoreWrite } from '../../../src/state/tables/durable.ts';
 
 let failures: number;
 let inserts: { readonly ids: readonly string[]; readonly mark: number }[];

@@ -27,7 +27,7 @@ import type {
   EndpointRequest,
 } from '../../../../src/api/kit/endpoint-types.ts';
 import { createLog } from '../../../../src/observe/log.ts';
-import { Turns } from '../../../../src/state/turns.ts';
+import { Turns } from '../../../../src/state/tables/turns.ts';
 import { LaterAdmission } from '../../../support/later-admission.ts';
 import { sendWhole } from '../../../support/slices.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../../decide/support.ts';

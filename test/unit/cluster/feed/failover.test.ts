@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newCustomer } from '../../../../src/state/key-changes.ts';
+import { newCustomer } from '../../../../src/state/feed/key-changes.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, openNode, rowsOf, until } from '../../../support/feeds.ts';
 import { HAS_REDIS, type RedisCluster, startRedisCluster } from '../../../support/redis.ts';

@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync, existsSync } from 'node
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { CHANGE_FORMATS, type ChangeFormats } from '../../../../src/state/change-formats.ts';
-import type { ChangeOf } from '../../../../src/state/changes.ts';
+import { CHANGE_FORMATS, type ChangeFormats } from '../../../../src/state/feed/change-formats.ts';
+import type { ChangeOf } from '../../../../src/state/feed/changes.ts';
 import { CHANGES_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
-import { newCustomer } from '../../../../src/state/key-changes.ts';
+import { newCustomer } from '../../../../src/state/feed/key-changes.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, openNode, rowsOf, until } from '../../../support/feeds.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../../src/kernel/ids.ts';
-import type { ChangeOf } from '../../../../src/state/changes.ts';
-import { followJudgement } from '../../../../src/state/feedback.ts';
+import type { ChangeOf } from '../../../../src/state/feed/changes.ts';
+import { followJudgement } from '../../../../src/state/feed/feedback.ts';
 import { followWebhookChange } from '../../../../src/webhooks/follow-changes.ts';
 import type { Webhook, WebhookId } from '../../../../src/work/webhook.ts';
 import { Subscribers } from '../../../../src/webhooks/due-delivery.ts';

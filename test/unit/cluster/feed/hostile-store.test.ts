@@ -6,7 +6,7 @@ import {
   RESTART_KEY,
   WANTED_KEY,
 } from '../../../../src/cluster/feed/feed-keys.ts';
-import type { ChangeOf } from '../../../../src/state/changes.ts';
+import type { ChangeOf } from '../../../../src/state/feed/changes.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, type NodeOptions, openNode, rowsOf, until } from '../../../support/feeds.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../../support/redis.ts';

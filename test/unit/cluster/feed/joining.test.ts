@@ -6,9 +6,9 @@ import { HEAD_KEY, REPLICAS_KEY } from '../../../../src/cluster/feed/feed-keys.t
 import { clusterStatus, leaveCluster, prepareJoin } from '../../../../src/cluster/feed/membership-commands.ts';
 import type { Link } from '../../../../src/cluster/link.ts';
 import { openLink } from '../../../../src/cluster/redis-link.ts';
-import { ensureUsable } from '../../../../src/state/ensure-usable.ts';
-import { newCustomer } from '../../../../src/state/key-changes.ts';
-import { openStore } from '../../../../src/state/open-store.ts';
+import { ensureUsable } from '../../../../src/state/repair/ensure-usable.ts';
+import { newCustomer } from '../../../../src/state/feed/key-changes.ts';
+import { openStore } from '../../../../src/state/feed/open-store.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import { caughtUp, type FeedNode, openNode, rowsOf, until } from '../../../support/feeds.ts';
 import { withOwnClock } from '../../../support/own-clock.ts';

@@ -6,8 +6,8 @@ import { giveSnapshot, takeSnapshot } from '../../../../src/cluster/feed/data-sn
 import { CHANGES_KEY, chunksKey, HEAD_KEY, RESTART_KEY, WANTED_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
 import { recordPlace, textOfSigned } from '../../../../src/cluster/feed/signed-record.ts';
 import { ENVIRONMENT_FORMATS } from '../../../../src/kernel/formats.ts';
-import type { Change, ChangeOf } from '../../../../src/state/changes.ts';
-import { Turns } from '../../../../src/state/turns.ts';
+import type { Change, ChangeOf } from '../../../../src/state/feed/changes.ts';
+import { Turns } from '../../../../src/state/tables/turns.ts';
 import { CHANGES_FROM_MS } from '../../../support/any-change.ts';
 import {
   caughtUp,

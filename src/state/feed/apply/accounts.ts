@@ -1,0 +1,56 @@
+import type { CustomerNumber } from '../../../kernel/brand.ts';
+import type { ApiKey } from '../../tables/key-table.ts';
+import type { Applying, Apply } from './applying.ts';
+import { record } from './audit-record.ts';
+
+/** Customers and their keys. */
+
+export const createCustomer: Apply<'customer.created'> = (at, { id, name }) => {
+  const { tables, nowSeconds } = at;
+  const number = tables.counters.rise('customers') as CustomerNumber;
+  const customer = { number, id, name, createdAtSeconds: nowSeconds };
+  tables.customers.insert(customer);
+  record(at, number, { kind: 'customer.created', target: id, after: { name } });
+  return customer;
+};
+
+export const createKeys: Apply<'key.created'> = (at, { customer, rateLimit, keys }) => {
+  const { tables, nowSeconds } = at;
+  const made: ApiKey[] = [];
+  for (const key of keys) {
+    // A text is made once: another creation would make a revoked key valid.
+    const before = tables.apiKeys.find(key.hash);
+    if (before !== null) {
+      made.push(before);
+      continue;
+    }
+    const number = tables.counters.rise('keyNumbers');
+    made.push(tables.apiKeys.insert({ ...key, customer, rateLimit, createdAtSeconds: nowSeconds, number }));
+    const after = { kind: key.kind, rate_limit: rateLimit, origins: key.origins };
+    record(at, customer, { kind: 'key.created', target: key.prefix, after });
+  }
+  tables.counters.rise('keysVersion');
+  return made;
+};
+
+export const revokeKey: Apply<'key.revoked'> = (at, { hash }) => {
+  if (revoke(at, hash, at.nowSeconds)) {
+    at.tables.counters.rise('keysVersion');
+    return 'revoked';
+  }
+  return at.tables.apiKeys.find(hash) === null ? 'unknown' : 'already_revoked';
+};
+
+export const revokeAgain: Apply<'keys.revoked_again'> = (at, { revocations }) => {
+  const revoked = revocations.filter(([hash, atSeconds]) => revoke(at, hash, atSeconds)).length;
+  if (revoked > 0) at.tables.counters.rise('keysVersion');
+  return revoked;
+};
+
+function revoke(at: Applying, hash: string, atSeconds: number): boolean {
+  const key = at.tables.apiKeys.markRevoked(hash, atSeconds);
+  if (key === null) return false;
+  const after = { kind: key.kind, revoked_at: atSeconds };
+  record(at, key.customer, { kind: 'key.revoked', target: key.prefix, before: { kind: key.kind }, after });
+  return true;
+}

@@ -1,0 +1,85 @@
+import type { ChangeKind } from './changes.ts';
+import { NO_WORK } from '../tables/review-row.ts';
+
+/**
+ * Versions of the kinds of changes, for nodes of two versions that run side by side during an upgrade.
+ *
+ * A node writes a change in the newest version that all live nodes know, so `down` leads from each version to the one before. It reads all
+ * older versions (`up`), because the stream holds changes of a day and of nodes that were not upgraded yet. A node that meets a version
+ * that it does not know stops applying and waits for its upgrade.
+ *
+ * Raise the version of a kind when its fields change, and also when `apply` makes something else of them, or a bound in `STATE_BOUNDS`
+ * changes: all nodes must make the same of an entry. A change whose fields name its version then tells `apply` which effect it has.
+ */
+export interface ChangeFormat {
+  readonly version: number;
+  /** Version → fields of that version to those of the next. */
+  readonly up: Readonly<Record<number, ChangeFields>>;
+  /** Version → fields of that version to those of the one before. */
+  readonly down: Readonly<Record<number, ChangeFields>>;
+}
+
+export type ChangeFields = (fields: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+export type ChangeFormats = Readonly<Record<string, ChangeFormat>>;
+
+/** Rows of the review queue, without what version 1 does not know; null for a row that it cannot hold. */
+function withoutWork(row: unknown): unknown {
+  const { work: _work, ...rest } = row as Readonly<Record<string, unknown>>;
+  return rest['why'] === 'review' ? null : rest;
+}
+
+function withWork(row: unknown): unknown {
+  return { ...(row as Readonly<Record<string, unknown>>), work: NO_WORK };
+}
+
+/** Since version 2 REVIEW decisions are in the queue, and its rows have an assignee, a note and an end. */
+const QUEUED: ChangeFormat = {
+  version: 2,
+  up: { 1: ({ rows, ...rest }) => ({ ...rest, rows: (rows as readonly unknown[]).map(withWork) }) },
+  down: {
+    2: ({ rows, ...rest }) => ({
+      ...rest,
+      rows: (rows as readonly unknown[]).map(withoutWork).filter((row) => row !== null),
+    }),
+  },
+};
+
+/** A change whose `judging` can hold such a row. */
+const JUDGED: ChangeFormat = {
+  version: 2,
+  up: { 1: (fields) => withWaiting(fields, withWork) },
+  down: { 2: (fields) => withWaiting(fields, withoutWork) },
+};
+
+function withWaiting(
+  { judging, ...rest }: Readonly<Record<string, unknown>>,
+  form: (row: unknown) => unknown,
+): Readonly<Record<string, unknown>> {
+  const { waiting, ...others } = judging as Readonly<Record<string, unknown>>;
+  return { ...rest, judging: { ...others, waiting: waiting === null ? null : form(waiting) } };
+}
+
+const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
+
+export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
+  'customer.created': FIRST,
+  'key.created': FIRST,
+  'key.revoked': FIRST,
+  'keys.revoked_again': FIRST,
+  'list.put': FIRST,
+  'list.batch': FIRST,
+  'list.removed': FIRST,
+  'registry.imported': FIRST,
+  'registry.removed': FIRST,
+  'sightings.noted': FIRST,
+  'label.set': JUDGED,
+  'review.judged': JUDGED,
+  'review.changed': FIRST,
+  'reviews.queued': QUEUED,
+  'webhook.created': FIRST,
+  'webhook.changed': FIRST,
+  'webhook.removed': FIRST,
+  'webhook.rotated': FIRST,
+  'webhook.health': FIRST,
+  'rows.expired': FIRST,
+};

@@ -1,0 +1,214 @@
+import type { CustomerId, CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
+import type { KeyKind } from '../../kernel/key-text.ts';
+import type { ChangeFeed, ChangeIn } from '../../ports/change-feed.ts';
+import type { Label, ReviewVerdict } from '../../risk/judgement.ts';
+import type { Webhook, WebhookChange, WebhookHealth, WebhookId } from '../../work/webhook.ts';
+import type { Customer } from '../tables/customer-table.ts';
+import type { StoreFault } from '../tables/durable.ts';
+import type { ApiKey } from '../tables/key-table.ts';
+import type { JudgedDecision, StoredLabel } from '../tables/label-table.ts';
+import type { ListChange, ListPut } from '../tables/list-table.ts';
+import type { RegistryEntry } from '../tables/registry-table.ts';
+import type { ReviewWork, ShadowReview } from '../tables/review-row.ts';
+import type { SightingKind } from '../tables/sighting-row.ts';
+import type { NewSighting } from '../tables/sighting-table.ts';
+
+/**
+ * Every write of `state` except deliveries: its fields, and the outcome that `apply` returns. A change holds no secret and no full key,
+ * only hashes and encrypted bytes, so that it may be logged, sent to the server by the command line, and replicated.
+ *
+ * To add one: its line here, its function in `src/state/feed/apply`, and its line in `src/state/feed/apply.ts`.
+ */
+export type StateChanges = {
+  'customer.created': {
+    readonly fields: { readonly id: CustomerId; readonly name: string };
+    readonly outcome: Customer;
+  };
+  /** All of the keys or none. Their numbers are issued by `apply`; the outcome has the order of `keys`. */
+  'key.created': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      /** Limit of each key; null for the default of its kind at the time of reading. */
+      readonly rateLimit: number | null;
+      readonly keys: readonly NewApiKey[];
+    };
+    readonly outcome: readonly ApiKey[];
+  };
+  'key.revoked': { readonly fields: { readonly hash: string }; readonly outcome: Revocation };
+  /** Revocations made earlier that a restored store does not contain. The outcome is the number of keys that were still live. */
+  'keys.revoked_again': {
+    readonly fields: { readonly revocations: readonly (readonly [hash: string, atSeconds: number])[] };
+    readonly outcome: number;
+  };
+  'list.put': {
+    readonly fields: { readonly customer: CustomerNumber; readonly entry: ListChange };
+    readonly outcome: ListPut | 'limit_reached';
+  };
+  /** All of the entries or none; the outcome has their order. */
+  'list.batch': {
+    readonly fields: { readonly customer: CustomerNumber; readonly entries: readonly ListChange[] };
+    readonly outcome: readonly ListPut[] | 'limit_reached';
+  };
+  /** The outcome is whether an unexpired entry existed. */
+  'list.removed': {
+    readonly fields: { readonly customer: CustomerNumber; readonly fingerprintHash: FingerprintHash };
+    readonly outcome: boolean;
+  };
+  /** Imported entries, all or none. They replace earlier imports; consensuses stay. */
+  'registry.imported': {
+    readonly fields: {
+      readonly entries: readonly RegistryEntry[];
+      /** Set on the last part of an import: the number of entries of all parts. */
+      readonly total: number | null;
+    };
+    readonly outcome: null;
+  };
+  /** Removes the entry and all sightings of a fingerprint. If they stayed, the next customer that blocks it would publish it again. */
+  'registry.removed': { readonly fields: { readonly fingerprintHash: FingerprintHash }; readonly outcome: Forgotten };
+  /** Evidence of a customer against fingerprints. Pass a few hundred at most: each takes some 10 µs of the main thread. */
+  'sightings.noted': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly evidence: SightingKind;
+      readonly seen: readonly NewSighting[];
+    };
+    readonly outcome: Noted;
+  };
+  'label.set': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly decision: JudgedDecision;
+      readonly label: Label;
+      readonly note: string | null;
+      readonly judging: Judging;
+    };
+    readonly outcome: StoredLabel;
+  };
+  /** The outcome is the row with its verdict; null if the customer's queue does not contain it. */
+  'review.judged': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly requestId: string;
+      readonly verdict: ReviewVerdict;
+      readonly judging: Judging;
+    };
+    readonly outcome: ShadowReview | null;
+  };
+  /** Members that are absent stay as they are. The outcome is as for `review.judged`. */
+  'review.changed': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly requestId: string;
+      readonly change: ReviewChange;
+      /** The queued row, if it waits for its write. */
+      readonly waiting: ShadowReview | null;
+    };
+    readonly outcome: ShadowReview | null;
+  };
+  /** The outcome is the number of rows that were evicted to make room. */
+  'reviews.queued': {
+    readonly fields: { readonly customer: CustomerNumber; readonly rows: readonly ShadowReview[] };
+    readonly outcome: number;
+  };
+  'webhook.created': {
+    readonly fields: {
+      readonly webhook: Webhook;
+      /** The encrypted secrets. */
+      readonly sealed: Uint8Array;
+    };
+    readonly outcome: 'created' | 'limit_reached';
+  };
+  /** The outcome is the changed webhook; null if there is none. Its secrets stay. */
+  'webhook.changed': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly id: WebhookId;
+      readonly change: WebhookChange & { readonly health?: WebhookHealth };
+    };
+    readonly outcome: Webhook | null;
+  };
+  /** The outcome is whether it existed. Its deliveries stay in the log. */
+  'webhook.removed': {
+    readonly fields: { readonly customer: CustomerNumber; readonly id: WebhookId };
+    readonly outcome: boolean;
+  };
+  /** `conflict`: another rotation came first; read the secrets again. */
+  'webhook.rotated': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly id: WebhookId;
+      readonly sealed: Uint8Array;
+      /** The encrypted secrets that `sealed` was made from. */
+      readonly replaces: Uint8Array;
+    };
+    readonly outcome: Webhook | 'conflict' | null;
+  };
+  /** The only change that is not awaited on the disk: later deliveries report the health again. Removed webhooks stay removed. */
+  'webhook.health': {
+    readonly fields: {
+      /** `newFailures`: times of the failed deliveries since the node saved this health before, Unix ms. */
+      readonly changed: readonly (Pick<Webhook, 'customer' | 'id' | 'health'> & {
+        readonly newFailures?: readonly number[];
+      })[];
+    };
+    readonly outcome: null;
+  };
+  /** Removes those of the rows that are still expired when the change is applied. The outcome is their number. */
+  'rows.expired': {
+    readonly fields: { readonly table: ExpiringTable; readonly keys: readonly Buffer[] };
+    readonly outcome: number;
+  };
+};
+
+export type ChangeKind = keyof StateChanges;
+export type Change = ChangeIn<StateChanges>;
+export type ChangeOf<Kind extends ChangeKind> = { readonly kind: Kind } & StateChanges[Kind]['fields'];
+export type OutcomeOf<Kind extends ChangeKind> = StateChanges[Kind]['outcome'];
+
+/** The port of this store, and its part that only writes. */
+export type StateFeed = ChangeFeed<StateChanges, StoreFault>;
+export type Committer = Pick<StateFeed, 'commit'>;
+
+/** Tables whose rows have an age. */
+export type ExpiringTable = 'audit' | 'lists' | 'labels' | 'shadowReviews' | 'sightings' | 'registry';
+
+/** A key before its number is issued. */
+export interface NewApiKey {
+  readonly kind: KeyKind;
+  /** SHA-256 of the key's text, 64 lower-case hex digits. */
+  readonly hash: string;
+  /** The first 12 characters. */
+  readonly prefix: string;
+  /** Empty for a secret key. */
+  readonly origins: readonly string[];
+}
+
+export type Revocation = 'revoked' | 'already_revoked' | 'unknown';
+
+/** What a person does about a row of the review queue. */
+export interface ReviewChange extends Partial<Pick<ReviewWork, 'assignee' | 'note'>> {
+  /** true: closed without a verdict; false: open again. */
+  readonly closed?: boolean;
+}
+
+/** What a verdict needs that is only in memory. */
+export interface Judging {
+  /** The queued row, if it waits for its write; it is then written with the verdict. */
+  readonly waiting: ShadowReview | null;
+  /** Whether the shared registry accepts the verdict `fraud` of this decision as evidence. */
+  readonly isEvidence: boolean;
+}
+
+export interface Noted {
+  /** Number of sightings written. */
+  readonly written: number;
+  /** Number of sightings refused because the customer has no room left for their fingerprints. */
+  readonly refused: number;
+}
+
+export interface Forgotten {
+  /** Whether the registry had an entry. */
+  readonly entry: boolean;
+  /** Number of customers whose sightings were removed. */
+  readonly customers: number;
+}

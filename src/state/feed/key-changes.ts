@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
+import { newId } from '../../kernel/ids.ts';
+import { KEY_PREFIX_CHARACTERS, KEY_RANDOM_BYTES, type KeyKind, makeKeyText } from '../../kernel/key-text.ts';
+import type { Origin } from '../../ports/change-feed.ts';
+import type { ChangeOf, Committer, NewApiKey } from './changes.ts';
+import type { StoreWrite } from '../tables/durable.ts';
+import { type ApiKey, hashOfKey } from '../tables/key-table.ts';
+
+/** A new pair of keys: their texts, which exist only here, and the change that stores their hashes. */
+export interface NewKeyPair {
+  readonly secret: string;
+  readonly public: string;
+  readonly change: ChangeOf<'key.created'>;
+}
+
+export interface KeyOptions {
+  /** Applies to both keys; null for the default of each kind at the time of reading. */
+  readonly rateLimit?: number | null;
+  /** Origins of the public key, in the form of `parseOrigin`. */
+  readonly origins?: readonly string[];
+}
+
+export function newKeyPair(customer: CustomerNumber, { rateLimit = null, origins = [] }: KeyOptions = {}): NewKeyPair {
+  const secret = newKeyText('secret');
+  const open = newKeyText('public');
+  const keys = [newKey('secret', secret, []), newKey('public', open, origins)];
+  return { secret, public: open, change: { kind: 'key.created', customer, rateLimit, keys } };
+}
+
+export interface KeyPair {
+  readonly secret: { readonly text: string; readonly key: ApiKey };
+  readonly public: { readonly text: string; readonly key: ApiKey };
+}
+
+/** Creates a secret and a public key, both or neither. */
+export async function createKeyPair(
+  changes: Committer,
+  customer: CustomerNumber,
+  options: KeyOptions,
+  origin: Origin,
+): Promise<StoreWrite<KeyPair>> {
+  const made = newKeyPair(customer, options);
+  const written = await changes.commit(made.change, origin);
+  if (written.kind === 'fault') return written;
+  const [secret, open] = written.value;
+  if (secret === undefined || open === undefined) throw new Error('a pair has two keys');
+  return {
+    kind: 'ok',
+    value: { secret: { text: made.secret, key: secret }, public: { text: made.public, key: open } },
+  };
+}
+
+export function newCustomer(name: string, nowMs: number): ChangeOf<'customer.created'> {
+  return { kind: 'customer.created', id: newId('cus', nowMs) as CustomerId, name };
+}
+
+function newKey(kind: KeyKind, text: string, origins: readonly string[]): NewApiKey {
+  return { kind, hash: hashOfKey(text), prefix: text.slice(0, KEY_PREFIX_CHARACTERS), origins };
+}
+
+function newKeyText(kind: KeyKind): string {
+  for (;;) {
+    const text = makeKeyText(kind, randomBytes(KEY_RANDOM_BYTES));
+    if (text !== null) return text;
+  }
+}

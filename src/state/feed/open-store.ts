@@ -1,0 +1,165 @@
+import type { Database, RootDatabase } from 'lmdb';
+import { Audit } from '../tables/audit-table.ts';
+import { ApiKeys } from '../tables/key-table.ts';
+import type { StateFeed } from './changes.ts';
+import { type FeedParts, LmdbFeed } from './lmdb-feed.ts';
+import { FeedPositions } from './feed-position.ts';
+import { SightingReports } from './sighting-reports.ts';
+import type { StateTables } from '../tables/state-tables.ts';
+import { Counters } from '../tables/counters.ts';
+import { Customers } from '../tables/customer-table.ts';
+import { Deliveries } from '../tables/delivery-table.ts';
+import { watchDisk } from '../tables/disk-room.ts';
+import { fault, messageOf, type StoreFault } from '../tables/durable.ts';
+import { openEnvironment, table } from '../tables/environment.ts';
+import { type ExtractStore, openExtractStore } from '../tables/extract-store.ts';
+import { Feedback } from './feedback.ts';
+import { Labels } from '../tables/label-table.ts';
+import { Lists } from '../tables/list-table.ts';
+import { Outcomes } from '../tables/outcome-table.ts';
+import { Registry } from '../tables/registry-table.ts';
+import { RevocationFile } from './revocations.ts';
+import { ShadowReviews } from '../tables/review-table.ts';
+import { SightingQueue } from './sighting-queue.ts';
+import { Sightings } from '../tables/sighting-table.ts';
+import { RowCounters } from '../tables/row-counters.ts';
+import { Turns } from '../tables/turns.ts';
+import { Webhooks } from '../tables/webhook-table.ts';
+
+export interface StoreOptions {
+  readonly dataDir: string;
+  /** Read-only opens only `state`, which must exist: for score workers. */
+  readonly readOnly: boolean;
+  /** Makes the change feed; without it, the one of an installation that works alone. */
+  readonly feed?: (parts: FeedParts) => StateFeed;
+}
+
+export interface Store extends Omit<StateTables, 'rowCounters'> {
+  readonly tables: StateTables;
+  /** The only way to write `tables`. */
+  readonly changes: StateFeed;
+  readonly revocations: RevocationFile;
+  /** The position in the changes of a cluster; null when opened read-only. */
+  readonly positions: FeedPositions | null;
+  readonly sightingReports: SightingReports;
+  readonly dataDir: string;
+  readonly sightingQueue: SightingQueue;
+  readonly feedback: Feedback;
+  readonly deliveries: Deliveries;
+  /** Extraction jobs and their data; null when opened read-only. */
+  readonly extract: ExtractStore | null;
+  /** Reported outcomes of decisions; null when opened read-only. */
+  readonly outcomes: Outcomes | null;
+  /** Time slices shared by all long reads of management calls, whichever table they read. */
+  readonly turns: Turns;
+  /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
+  readonly state: RootDatabase<Buffer, Buffer>;
+  readonly hot: RootDatabase<Buffer, Buffer> | null;
+  /** Blocks of the decision log, which `src/history` reads and writes; null when opened read-only. */
+  readonly decisionBlocks: Database<Buffer, Buffer> | null;
+  /** Its index of links. */
+  readonly decisionLinks: Database<Buffer, Buffer> | null;
+  /** Statistics of decisions. */
+  readonly decisionStats: Database<Buffer, Buffer> | null;
+  /** Registers the decision log, once. It is closed before its environment. */
+  attachDecisionLog(log: AttachedLog): void;
+  /**
+   * Makes the next reads see what others have committed since. A score worker calls it at the start of every batch, the server before it
+   * polls `apiKeys.version()`. Otherwise a thread keeps reading the snapshot of its first read.
+   */
+  resetRead(): void;
+  close(): Promise<void>;
+}
+
+/** What closing the store needs to know of the decision log. `broken`: reason for which it writes no more, or null. */
+export interface AttachedLog {
+  readonly broken: string | null;
+  close(): Promise<void>;
+}
+
+export type StoreOpened = { readonly kind: 'ok'; readonly store: Store } | StoreFault;
+
+/**
+ * Opens the store. Every process must call `ensureUsable` first: touching a damaged file kills the process by a signal, and an empty file
+ * silently opens as an empty database. Safe for use by many threads and processes.
+ */
+export function openStore(options: StoreOptions): StoreOpened {
+  try {
+    const state = openEnvironment(options.dataDir, 'state', options.readOnly);
+    const counters = new Counters(table(state, 'meta'));
+    const rowCounters = new RowCounters(table(state, 'tallies'));
+    const tables: StateTables = {
+      audit: new Audit(state, rowCounters),
+      counters,
+      rowCounters,
+      customers: new Customers(state),
+      apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
+      lists: new Lists(table(state, 'lists')),
+      registry: new Registry(table(state, 'registry')),
+      sightings: new Sightings(table(state, 'sightings')),
+      labels: new Labels(state, rowCounters),
+      shadowReviews: new ShadowReviews(state, rowCounters, (customer, rows) =>
+        changes.commit({ kind: 'reviews.queued', customer, rows }, { by: 'service', nowMs: Date.now() }),
+      ),
+      webhooks: new Webhooks(table(state, 'webhooks')),
+    };
+    const revocations = new RevocationFile(options.dataDir);
+    const positions = options.readOnly ? null : new FeedPositions(table(state, 'feed'));
+    const turns = new Turns();
+    const makeFeed = options.feed ?? ((parts: FeedParts): StateFeed => new LmdbFeed(parts));
+    const changes = makeFeed({ root: state, tables, revocations, positions, turns });
+    const sightingReports = new SightingReports(changes);
+    const sightingQueue = new SightingQueue(sightingReports);
+    const { shadowReviews } = tables;
+    const feedback = new Feedback({ changes, shadowReviews, sightingQueue, sightingReports });
+    const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
+    const deliveries = new Deliveries(state, deliveryTables, rowCounters, counters, undefined, turns);
+    const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
+    if (hot !== null) table(hot, 'hot-meta');
+    const extract = options.readOnly ? null : openExtractStore(options.dataDir);
+    const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
+    const decisionBlocks = hot === null ? null : table(hot, 'decisions');
+    const decisionLinks = hot === null ? null : table(hot, 'decision-links');
+    const decisionStats = hot === null ? null : table(hot, 'decision-stats');
+    for (const written of [decisionBlocks, decisionLinks, decisionStats])
+      if (written !== null) watchDisk(written, options.dataDir);
+    let decisionLog: AttachedLog | null = null;
+    const store: Store = {
+      dataDir: options.dataDir,
+      ...tables,
+      tables,
+      changes,
+      revocations,
+      positions,
+      sightingReports,
+      sightingQueue,
+      feedback,
+      deliveries,
+      extract,
+      outcomes,
+      turns,
+      state,
+      hot,
+      decisionBlocks,
+      decisionLinks,
+      decisionStats,
+      attachDecisionLog(log) {
+        if (decisionLog !== null) throw new Error('the decision log is opened once, by the server');
+        decisionLog = log;
+      },
+      resetRead() {
+        state.resetReadTxn();
+      },
+      async close() {
+        await decisionLog?.close();
+        await extract?.root.close();
+        await state.close();
+        // After a failed write, closing the environment would never return.
+        if ((decisionLog?.broken ?? null) === null && outcomes?.broken !== true) await hot?.close();
+      },
+    };
+    return { kind: 'ok', store };
+  } catch (error) {
+    return fault('store_unusable', `the store in ${options.dataDir} cannot be opened: ${messageOf(error)}`);
+  }
+}

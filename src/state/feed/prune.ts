@@ -1,0 +1,35 @@
+import type { Committer, ExpiringTable } from './changes.ts';
+import type { StoreFault } from '../tables/durable.ts';
+import type { StateTables } from '../tables/state-tables.ts';
+
+/** Scans at most `rowsMax` rows of a table and returns the keys of expired ones; the next call continues. */
+type Scan = (tables: StateTables, nowSeconds: number, rowsMax: number) => readonly Buffer[];
+
+const SCANS: Readonly<Record<ExpiringTable, Scan>> = {
+  audit: ({ audit }, now, rowsMax) => audit.expired(now, rowsMax),
+  lists: ({ lists }, now, rowsMax) => lists.expired(now, rowsMax),
+  shadowReviews: ({ shadowReviews }, now, rowsMax) => shadowReviews.expired(now, rowsMax),
+  labels: ({ labels }, now, rowsMax) => labels.expired(now, rowsMax),
+  sightings: ({ sightings }, now, rowsMax) => sightings.expired(now, rowsMax),
+  registry: ({ registry }, now, rowsMax) => registry.faded(now, rowsMax),
+};
+
+/** Removes expired rows among the next `rowsMax` of every table, or of one. Writes only where there are any. Returns their number. */
+export async function pruneState(
+  { tables, changes }: { readonly tables: StateTables; readonly changes: Committer },
+  nowMs: number,
+  rowsMax: number,
+  only: readonly ExpiringTable[] = Object.keys(SCANS) as ExpiringTable[],
+): Promise<{ readonly removed: number; readonly faults: readonly StoreFault[] }> {
+  const faults: StoreFault[] = [];
+  let removed = 0;
+  // Sequentially, so that the write lock is free in between.
+  for (const table of only) {
+    const keys = SCANS[table](tables, Math.floor(nowMs / 1000), rowsMax);
+    if (keys.length === 0) continue;
+    const done = await changes.commit({ kind: 'rows.expired', table, keys }, { by: 'service', nowMs });
+    if (done.kind === 'fault') faults.push(done);
+    else removed += done.value;
+  }
+  return { removed, faults };
+}

@@ -1,0 +1,62 @@
+import type { RootDatabase } from 'lmdb';
+import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
+import { pack, unpack } from '../../kernel/pack.ts';
+import { type Codec, type KeyForm, type Table, table, u32Form } from './typed-table.ts';
+
+export interface Customer {
+  readonly number: CustomerNumber;
+  readonly id: CustomerId;
+  readonly name: string;
+  readonly createdAtSeconds: number;
+}
+
+const ID_FORM = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+type CustomerValue = Omit<Customer, 'number'>;
+
+/** The customers of this installation: the number that prefixes their data, and their public id. */
+export class Customers {
+  readonly #byNumber: Table<CustomerNumber, CustomerValue>;
+  readonly #byId: Table<string, CustomerNumber>;
+
+  constructor(env: RootDatabase<Buffer, Buffer>) {
+    const number = u32Form<CustomerNumber>();
+    this.#byNumber = table({ env, name: 'customers', key: number, value: VALUE });
+    this.#byId = table({ env, name: 'customer-ids', key: ID, value: number });
+  }
+
+  /** For `apply`, inside its transaction. */
+  insert(customer: Customer): void {
+    this.#byNumber.put(customer.number, customer);
+    this.#byId.put(customer.id, customer.number);
+  }
+
+  find(number: CustomerNumber): Customer | null {
+    const found = this.#byNumber.get(number);
+    return found && { number, ...found };
+  }
+
+  findById(id: string): Customer | null {
+    const number = this.#byId.get(id);
+    return number === null ? null : this.find(number);
+  }
+
+  /** Returns all customers, oldest first. */
+  all(): Customer[] {
+    return [...this.#byNumber.range({})].map(([number, customer]) => ({ number, ...customer }));
+  }
+}
+
+const ID: KeyForm<string> = {
+  encode: (id) => (ID_FORM.test(id) ? Buffer.from(id.slice('cus_'.length), 'latin1') : null),
+  decode: (bytes) => `cus_${bytes.toString('latin1')}`,
+};
+
+/** Rows of this table have no version byte. */
+const VALUE: Codec<CustomerValue> = {
+  encode: ({ id, name, createdAtSeconds }) => pack([id, name, createdAtSeconds]),
+  decode(bytes) {
+    const [id, name, createdAtSeconds] = unpack(bytes);
+    return { id: String(id) as CustomerId, name: String(name), createdAtSeconds: Number(createdAtSeconds) };
+  },
+};

@@ -1,0 +1,246 @@
+import type { Database } from 'lmdb';
+import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
+import { pack, unpack } from '../../kernel/pack.ts';
+import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
+import { LIST_EXPIRY_SECONDS_MAX } from '../../kernel/limits.ts';
+import { LIST_SCAN_ROWS_MAX } from './table-names.ts';
+import { u32Key, withoutSum, withSum } from './value.ts';
+import { TableWalk } from './table-walk.ts';
+import { type Slices, walkInSlices } from './turns.ts';
+
+export interface ListEntry {
+  readonly fingerprintHash: FingerprintHash;
+  readonly action: ListAction;
+  readonly note: string | null;
+  readonly createdAtSeconds: number;
+  readonly updatedAtSeconds: number;
+  readonly expiresAtSeconds: number | null;
+}
+
+export interface ListChange {
+  readonly fingerprintHash: FingerprintHash;
+  readonly action: ListAction;
+  readonly note: string | null;
+  /** First second in which the entry is expired; `null` for never. */
+  readonly expiresAtSeconds: number | null;
+}
+
+export interface ListPut {
+  readonly created: boolean;
+  readonly entry: ListEntry;
+}
+
+export interface ListRow {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
+export interface ListPage {
+  readonly entries: readonly ListEntry[];
+  /**
+   * The next page starts after this fingerprint; `null` at the end. Set although the page is not full if `LIST_SCAN_ROWS_MAX` rows were
+   * scanned.
+   */
+  readonly next: FingerprintHash | null;
+}
+
+export interface ListQuery {
+  readonly after: FingerprintHash | null;
+  readonly limit: number;
+  readonly action: ListAction | null;
+}
+
+const KEY_BYTES = 36;
+const EXPIRY_AT = 1;
+const REST_AT = 5;
+const U32_MAX = 0xffff_ffff;
+
+/**
+ * The lists of all customers. A key begins with the customer's number, and no method takes a key: no caller can read another customer's
+ * list.
+ */
+export class Lists {
+  readonly #table: Database<Buffer, Buffer>;
+  /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
+  readonly #scratch = Buffer.alloc(KEY_BYTES);
+  readonly #walk: TableWalk;
+
+  constructor(table: Database<Buffer, Buffer>) {
+    this.#table = table;
+    this.#walk = new TableWalk(table);
+  }
+
+  /** On the hot path. Measured: 1.7 µs with 1,000,000 entries in each of two tables, keys in random order. */
+  find(customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number): ListAction | null {
+    const key = this.#scratch;
+    key.writeUInt32BE(customer, 0);
+    key.hexWrite(fingerprintHash, 4);
+    const stored = this.#table.getBinaryFast(key);
+    if (stored === undefined) return null;
+    return counts(stored, nowSeconds) ? actionOf(stored) : null;
+  }
+
+  /** Returns whether no customer has an entry. Measured: 0.7 µs. */
+  isEmpty(): boolean {
+    for (const _key of this.#table.getKeys({ limit: 1 })) return false;
+    return true;
+  }
+
+  /** Returns the whole entry, for management. */
+  get(customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number): ListEntry | null {
+    const stored = this.#table.getBinary(listKey(customer, fingerprintHash));
+    return stored === undefined || !counts(stored, nowSeconds) ? null : decode(fingerprintHash, stored);
+  }
+
+  /** Encodes the row of an entry. For `apply`, which also encodes rows before a transaction. */
+  row(customer: CustomerNumber, entry: ListEntry): ListRow {
+    const key = listKey(customer, entry.fingerprintHash);
+    return { key, value: withSum(key, encode(entry)) };
+  }
+
+  /** Returns whether there is a row, possibly an expired one that was not pruned yet. */
+  hasRow(key: Buffer): boolean {
+    return this.#table.doesExist(key);
+  }
+
+  /** For `apply`, inside its transaction or batch. The promise is that of the batch. */
+  putRow({ key, value }: ListRow): Promise<boolean> {
+    return this.#table.put(key, value);
+  }
+
+  /** For `apply`, inside its transaction. Returns whether there was a row. */
+  removeRow(key: Buffer): boolean {
+    const found = this.#table.doesExist(key);
+    if (found) void this.#table.remove(key);
+    return found;
+  }
+
+  /**
+   * Returns the keys of expired entries among the next `rowsMax` rows of all customers. The next call continues after them and starts over
+   * at the end. Measured: 0.4 µs per row.
+   */
+  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
+    return this.#walk.next(rowsMax, (value) => !counts(value, nowSeconds));
+  }
+
+  /** Returns whether the row exists and has expired: the customer may have put it again since it was scanned. */
+  isExpired(key: Buffer, nowSeconds: number): boolean {
+    const stored = this.#table.getBinary(key);
+    return stored !== undefined && !counts(stored, nowSeconds);
+  }
+
+  /**
+   * Returns a page in the order of the fingerprints, without expired entries. Scans at most `LIST_SCAN_ROWS_MAX` rows, in slices. Entries
+   * written meanwhile may or may not be on the page.
+   */
+  async page(customer: CustomerNumber, query: ListQuery, nowSeconds: number, slices: Slices): Promise<ListPage> {
+    const entries: ListEntry[] = [];
+    const next = await this.visitPage(customer, query, nowSeconds, slices, (entry) => {
+      entries.push(entry);
+      return 'on';
+    });
+    return { entries, next };
+  }
+
+  /** Passes the entries of a page to `visit` one by one, which ends the page by returning `full`. Returns `ListPage.next`. */
+  async visitPage(
+    customer: CustomerNumber,
+    query: ListQuery,
+    nowSeconds: number,
+    slices: Slices,
+    visit: (entry: ListEntry) => 'on' | 'full',
+  ): Promise<FingerprintHash | null> {
+    let visited = 0;
+    let lastVisited: FingerprintHash | null = null;
+    let isFull = query.limit === 0;
+    let last: FingerprintHash | null = null;
+    let next: FingerprintHash | null = null;
+    let rows = 0;
+    const range = {
+      start: query.after === null ? u32Key(customer) : listKey(customer, query.after),
+      exclusiveStart: query.after !== null,
+      end: customer === U32_MAX ? Buffer.alloc(KEY_BYTES + 1, 0xff) : u32Key(customer + 1),
+    };
+    await walkInSlices(this.#table, range, slices, (key, value) => {
+      if (rows === LIST_SCAN_ROWS_MAX) {
+        next = last;
+        return 'end';
+      }
+      rows++;
+      const wanted = counts(value, nowSeconds) && (query.action === null || actionOf(value) === query.action);
+      // A further entry after a full page shows that there is a next page.
+      if (wanted && isFull) {
+        next = lastVisited;
+        return 'end';
+      }
+      last = key.toString('hex', 4) as FingerprintHash;
+      if (!wanted) return 'on';
+      lastVisited = last;
+      isFull = visit(decode(last, value)) === 'full' || ++visited === query.limit;
+      return 'on';
+    });
+    return next;
+  }
+}
+
+/** Returns the entry that a change makes of the unexpired one before it. */
+export function entryOf(change: ListChange, before: ListEntry | null, nowSeconds: number): ListEntry {
+  return {
+    fingerprintHash: change.fingerprintHash,
+    action: change.action,
+    note: change.note,
+    createdAtSeconds: before?.createdAtSeconds ?? nowSeconds,
+    updatedAtSeconds: nowSeconds,
+    expiresAtSeconds: change.expiresAtSeconds === null ? null : boundedExpiry(change.expiresAtSeconds),
+  };
+}
+
+export function listKey(customer: CustomerNumber, fingerprintHash: FingerprintHash): Buffer {
+  const key = Buffer.alloc(KEY_BYTES);
+  key.writeUInt32BE(customer, 0);
+  key.write(fingerprintHash, 4, 'hex');
+  return key;
+}
+
+/** In a stored value 0 means never, so an expiry is between 1 and 2^32 - 1 (the year 2106). */
+function boundedExpiry(seconds: number): number {
+  return Math.min(LIST_EXPIRY_SECONDS_MAX, Math.max(1, Math.floor(seconds)));
+}
+
+function encode(entry: ListEntry): Buffer {
+  const rest = pack([entry.note, entry.createdAtSeconds, entry.updatedAtSeconds]);
+  const value = Buffer.allocUnsafe(REST_AT + rest.length);
+  value.writeUInt8(LIST_ACTIONS.indexOf(entry.action), 0);
+  value.writeUInt32BE(entry.expiresAtSeconds ?? 0, EXPIRY_AT);
+  value.set(rest, REST_AT);
+  return value;
+}
+
+function decode(fingerprintHash: FingerprintHash, stored: Uint8Array): ListEntry {
+  const action = actionOf(stored);
+  if (action === null) throw new Error('a stored list entry has an unknown action');
+  const [note, created, updated] = unpack(withoutSum(stored).subarray(REST_AT));
+  const expiry = viewOf(stored).readUInt32BE(EXPIRY_AT);
+  return {
+    fingerprintHash,
+    action,
+    note: typeof note === 'string' ? note : null,
+    createdAtSeconds: Number(created),
+    updatedAtSeconds: Number(updated),
+    expiresAtSeconds: expiry === 0 ? null : expiry,
+  };
+}
+
+/** Returns whether a stored entry has not expired; reads its header only. */
+function counts(stored: Uint8Array, nowSeconds: number): boolean {
+  const expiry = viewOf(stored).readUInt32BE(EXPIRY_AT);
+  return expiry === 0 || nowSeconds < expiry;
+}
+
+function actionOf(stored: Uint8Array): ListAction | null {
+  return LIST_ACTIONS[stored[0] ?? -1] ?? null;
+}
+
+function viewOf(stored: Uint8Array): Buffer {
+  return Buffer.isBuffer(stored) ? stored : Buffer.from(stored.buffer, stored.byteOffset, stored.length);
+}

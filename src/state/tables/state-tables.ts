@@ -1,0 +1,61 @@
+import {
+  AUDIT_ENTRIES_PER_CUSTOMER_MAX,
+  LIST_ENTRIES_PER_CUSTOMER_MAX,
+  LABELS_PER_CUSTOMER_MAX,
+  SHADOW_REVIEWS_EVICTION_ROWS_MAX,
+  SHADOW_REVIEWS_PER_CUSTOMER_MAX,
+  SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
+  SIGHTINGS_PER_CUSTOMER_MAX,
+} from '../../kernel/limits.ts';
+import type { Audit } from './audit-table.ts';
+import type { Counters } from './counters.ts';
+import type { Customers } from './customer-table.ts';
+import type { ApiKeys } from './key-table.ts';
+import type { Labels } from './label-table.ts';
+import type { Lists } from './list-table.ts';
+import type { Registry } from './registry-table.ts';
+import type { ShadowReviews } from './review-table.ts';
+import type { RowCounters } from './row-counters.ts';
+import type { Sightings } from './sighting-table.ts';
+import type { Webhooks } from './webhook-table.ts';
+
+/** The tables that only `apply` writes. */
+export interface StateTables {
+  readonly audit: Audit;
+  readonly counters: Counters;
+  readonly rowCounters: RowCounters;
+  readonly customers: Customers;
+  readonly apiKeys: ApiKeys;
+  readonly lists: Lists;
+  readonly registry: Registry;
+  readonly sightings: Sightings;
+  readonly labels: Labels;
+  readonly shadowReviews: ShadowReviews;
+  readonly webhooks: Webhooks;
+}
+
+/** Maximum numbers of rows for each customer. */
+export interface StateBounds {
+  readonly listEntries: number;
+  readonly labels: number;
+  readonly shadowReviews: number;
+  /** Rows scanned to find those to evict. */
+  readonly shadowReviewsScanned: number;
+  readonly sightings: number;
+  /** The part of `sightings` that BLOCKs by traffic may use. */
+  readonly sightingsAutomatic: number;
+  readonly auditEntries: number;
+  /** Source: contract, 10.1. */
+  readonly webhooks: number;
+}
+
+export const STATE_BOUNDS: StateBounds = {
+  listEntries: LIST_ENTRIES_PER_CUSTOMER_MAX,
+  labels: LABELS_PER_CUSTOMER_MAX,
+  shadowReviews: SHADOW_REVIEWS_PER_CUSTOMER_MAX,
+  shadowReviewsScanned: SHADOW_REVIEWS_EVICTION_ROWS_MAX,
+  sightings: SIGHTINGS_PER_CUSTOMER_MAX,
+  sightingsAutomatic: SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
+  auditEntries: AUDIT_ENTRIES_PER_CUSTOMER_MAX,
+  webhooks: 20,
+};

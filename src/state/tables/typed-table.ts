@@ -1,0 +1,187 @@
+import type { Database, RangeOptions, RootDatabase } from 'lmdb';
+import type { CustomerNumber } from '../../kernel/brand.ts';
+import { pack, unpack } from '../../kernel/pack.ts';
+import { table as openTable } from './environment.ts';
+import { oldRows, requestIdOf, requestKey } from './request-rows.ts';
+import type { RowCounters } from './row-counters.ts';
+import type { RowCounterName, TableName } from './table-names.ts';
+import { withoutSum, withSum } from './value.ts';
+
+/** How the values of a table are stored. The checksum is not part of it. */
+export interface Codec<Value> {
+  encode(value: Value): Uint8Array;
+  /** Throws on bytes that `encode` cannot have written. */
+  decode(bytes: Uint8Array): Value;
+}
+
+/** How the keys of a table are stored; their order is that of the bytes. */
+export interface KeyForm<Key> {
+  /** Null for a key that no row can have, such as a malformed id. */
+  encode(key: Key): Buffer | null;
+  decode(bytes: Buffer): Key;
+}
+
+/** Checks what was stored; a zod schema is one. Choice: not zod itself, whose loading would take 10 ms of each score worker's start. */
+export interface Schema<Value> {
+  /** Throws on a value of a wrong form. */
+  parse(value: unknown): Value;
+}
+
+/** Leads a value of one version to the next. */
+export type Upgrade = (value: unknown) => unknown;
+
+/**
+ * Values with a version: a byte with the version, then msgpack. `upgrades` has one entry for each older version, so that rows of older
+ * builds are read as values of this one and are rewritten only when they change.
+ */
+export function codec<Value>(
+  schema: Schema<Value>,
+  version: number,
+  upgrades: Readonly<Record<number, Upgrade>> = {},
+): Codec<Value> {
+  const first = Buffer.from([version]);
+  return {
+    encode: (value) => Buffer.concat([first, pack([value])]),
+    decode(bytes) {
+      const found = bytes[0] ?? 0;
+      let [value] = unpack(bytes.subarray(1));
+      for (let at = found; at !== version; at++) {
+        const upgrade = upgrades[at];
+        if (upgrade === undefined)
+          throw new Error(`a stored value has version ${found}, and this build reads ${version}`);
+        value = upgrade(value);
+      }
+      return schema.parse(value);
+    },
+  };
+}
+
+export interface TableSpec<Key, Value> {
+  readonly env: RootDatabase<Buffer, Buffer>;
+  readonly name: TableName;
+  readonly key: KeyForm<Key>;
+  readonly value: Codec<Value>;
+  /** Counts the rows of each customer, whose number begins the key. */
+  readonly counted?: { readonly by: RowCounters; readonly as: RowCounterName };
+}
+
+/** A row as it is stored, with its checksum. */
+export interface StoredRow {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
+export type RowRange = Pick<RangeOptions, 'start' | 'end' | 'exclusiveStart' | 'reverse' | 'limit'>;
+
+/** A sub-database with typed rows. Methods that write must be called inside a write transaction. */
+export interface Table<Key, Value> {
+  get(key: Key): Value | null;
+  /** Yields rows in the order of their keys. */
+  range(range: RowRange): Generator<readonly [Key, Value]>;
+  /** Yields keys as they are stored. */
+  keys(range: RowRange): Generator<Buffer>;
+  /** Encodes a row without writing or counting it. */
+  row(key: Key, value: Value): StoredRow;
+  /** Returns whether there was no row. */
+  put(key: Key, value: Value): boolean;
+  /** Returns whether there was a row. */
+  remove(key: Key): boolean;
+  /** Removes rows by their stored keys. */
+  removeKey(key: Buffer): boolean;
+  /** Number of a customer's rows, for a counted table. */
+  rowsOf(customer: CustomerNumber): number;
+  /**
+   * Returns the stored keys of rows older than `cutoffMs`, in at most `rowsMax` steps; the next call continues. For keys that begin with a
+   * customer's number and a time (`oldRows`).
+   */
+  expired(cutoffMs: number, rowsMax: number): readonly Buffer[];
+  /** The sub-database, for `walkInSlices`. */
+  readonly database: Database<Buffer, Buffer>;
+  decode(stored: Uint8Array): Value;
+}
+
+export function table<Key, Value>({
+  env,
+  name,
+  key: form,
+  value: values,
+  counted,
+}: TableSpec<Key, Value>): Table<Key, Value> {
+  const database = openTable(env, name);
+  const count = (key: Buffer, rows: number): void => {
+    counted?.by.add(counted.as, key.readUInt32BE(0) as CustomerNumber, rows);
+  };
+  /** Customer with which the next `expired` continues. */
+  let expiredFrom = 0;
+  const decode = (stored: Uint8Array): Value => values.decode(withoutSum(stored));
+  const row = (key: Key, value: Value): StoredRow => {
+    const bytes = form.encode(key);
+    if (bytes === null) throw new Error(`${name} has no row for a malformed key`);
+    return { key: bytes, value: withSum(bytes, values.encode(value)) };
+  };
+  const removeKey = (key: Buffer): boolean => {
+    const found = database.doesExist(key);
+    if (found) {
+      void database.remove(key);
+      count(key, -1);
+    }
+    return found;
+  };
+  return {
+    database,
+    decode,
+    removeKey,
+    row,
+    get(key) {
+      const bytes = form.encode(key);
+      const stored = bytes === null ? undefined : database.getBinary(bytes);
+      return stored === undefined ? null : decode(stored);
+    },
+    *range(range) {
+      for (const { key, value } of database.getRange(range)) yield [form.decode(Buffer.from(key)), decode(value)];
+    },
+    *keys(range) {
+      for (const key of database.getKeys(range)) yield Buffer.from(key);
+    },
+    put(key, value) {
+      const stored = row(key, value);
+      const isNew = !database.doesExist(stored.key);
+      void database.put(stored.key, stored.value);
+      if (isNew) count(stored.key, 1);
+      return isNew;
+    },
+    remove(key) {
+      const bytes = form.encode(key);
+      return bytes !== null && removeKey(bytes);
+    },
+    expired(cutoffMs, rowsMax) {
+      const { keys, next } = oldRows(database, expiredFrom, cutoffMs, rowsMax);
+      expiredFrom = next;
+      return keys;
+    },
+    rowsOf: (customer) => counted?.by.get(counted.as, customer) ?? 0,
+  };
+}
+
+/** A customer's number, or any other u32, as a key or as a value. */
+export function u32Form<Key extends number>(): Codec<Key> & { encode(key: Key): Buffer } {
+  return {
+    encode(key) {
+      const bytes = Buffer.allocUnsafe(4);
+      bytes.writeUInt32BE(key);
+      return bytes;
+    },
+    decode: (bytes) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) as Key,
+  };
+}
+
+/** The key of a row about a customer's decision. */
+export interface DecisionKey {
+  readonly customer: CustomerNumber;
+  readonly requestId: string;
+}
+
+export const DECISION_KEY: KeyForm<DecisionKey> = {
+  encode: ({ customer, requestId }) => requestKey(customer, requestId),
+  decode: (bytes) => ({ customer: bytes.readUInt32BE(0) as CustomerNumber, requestId: requestIdOf(bytes) }),
+};
