@@ -10,7 +10,7 @@ import { computeReport, type Report } from './detect/report.ts';
 import { runSessions, type RunResult } from './detect/run.ts';
 import type { Tally } from './detect/tally.ts';
 import { loadPackages } from './micro/geo.ts';
-import { planWeek } from './traffic-days/week.ts';
+import { planWeek } from '../scripts/traffic/week.ts';
 
 /** Measures detection: runs the rules over simulated days of people and attackers. `--help` lists the options. */
 

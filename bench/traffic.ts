@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { signRequest } from '../src/client/sign.ts';
+import { randomOf } from '../scripts/traffic/random.ts';
 
 /** Varied, signed decide requests for load tests. Seeded, so that two runs send the same bodies. */
 
@@ -19,18 +20,6 @@ export const EVENTS = ['login', 'search', 'checkout', 'payment', 'signup'] as co
 export type EventMix = Readonly<Partial<Record<(typeof EVENTS)[number], number>>>;
 /** First octets of public networks in wide use. */
 const FIRST_OCTETS = [24, 31, 46, 62, 71, 78, 81, 84, 88, 92, 109, 134, 151, 178, 188, 193, 201, 212];
-
-/** A small random number generator (mulberry32): the same seed gives the same numbers everywhere. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /**
  * Number of concurrent sessions; the next constant is the mean number of events per session. Choice: more sessions than a worker caches, so

@@ -281,8 +281,8 @@ const FORMS: Readonly<Record<string, () => readonly string[]>> = {
 
 const OUTSIDE_HOLDS: Readonly<Record<string, string>> = {
   workers: 'Entry points of the threads',
-  scripts: 'Demo, generators and tools',
-  bench: 'Benchmarks and traffic generators',
+  scripts: 'Demo, generated traffic and tools',
+  bench: 'Benchmarks and load generators',
 };
 
 /** Returns a page with its tables of rooms generated and everything else unchanged. The tables are not aligned. */

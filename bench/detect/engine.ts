@@ -20,7 +20,7 @@ import { openStore } from '../../src/state/feed/open-store.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { readVelocityStats } from '../../src/velocity/stats.ts';
-import type { TrafficEvent } from '../traffic-days/events.ts';
+import type { TrafficEvent } from '../../scripts/traffic/events.ts';
 import type { OutcomeSink } from './outcomes.ts';
 
 export interface EngineParts {

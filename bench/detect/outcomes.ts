@@ -1,5 +1,5 @@
 import type { Decision } from '../../src/risk/decision.ts';
-import type { TrafficEvent, TrueOutcome } from '../traffic-days/events.ts';
+import type { TrafficEvent, TrueOutcome } from '../../scripts/traffic/events.ts';
 
 /** Outcome of an earlier request, as a customer sends it to `POST /v1/outcomes`. */
 export interface OutcomeReport {

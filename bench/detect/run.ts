@@ -1,6 +1,6 @@
 import { BATCH_REQUESTS_MAX } from '../../src/kernel/limits.ts';
-import type { PlannedSession, TrafficEvent } from '../traffic-days/events.ts';
-import { eventsOf } from '../traffic-days/week.ts';
+import type { PlannedSession, TrafficEvent } from '../../scripts/traffic/events.ts';
+import { eventsOf } from '../../scripts/traffic/week.ts';
 import type { DetectEngine } from './engine.ts';
 import { learnedOutcome, OUTCOME_DELAY_MS, OutcomeQueue } from './outcomes.ts';
 import { Tally } from './tally.ts';

@@ -1,5 +1,5 @@
 import { DECISIONS, type Decision } from '../../src/risk/decision.ts';
-import type { SessionLabel, TrafficEvent } from '../traffic-days/events.ts';
+import type { SessionLabel, TrafficEvent } from '../../scripts/traffic/events.ts';
 import type { Decided } from './engine.ts';
 
 /** Result of one session. */

@@ -1,4 +1,4 @@
-import { randomOf } from '../traffic.ts';
+import { randomOf } from '../../scripts/traffic/random.ts';
 import type { GeoFacts } from '../../src/risk/facts.ts';
 import { findPackage, GEO_PACKAGES } from '../../src/assets/asset-files.ts';
 import { GeoCheck } from '../../src/assets/geo-check.ts';

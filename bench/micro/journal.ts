@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { openJournal } from '../../src/decide/journal.ts';
 import { ReplayGuard } from '../../src/local/replay-guard.ts';
 import { BATCH_REQUESTS_MAX, REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
-import { randomOf } from '../traffic.ts';
+import { randomOf } from '../../scripts/traffic/random.ts';
 import { makeFolder, NOW_SECONDS, removeFolder, SEED } from './fixtures.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import { randomOf } from '../traffic.ts';
+import { randomOf } from '../../scripts/traffic/random.ts';
 import { CUSTOMER, fingerprintOf, makeStore, NOW_SECONDS, SEED } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { ReplayGuard } from '../../src/local/replay-guard.ts';
 import type { AdmittedId } from '../../src/ports/admission.ts';
 import { REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
-import { randomOf } from '../traffic.ts';
+import { randomOf } from '../../scripts/traffic/random.ts';
 import { collectGarbage, fresh, NOW_SECONDS, SEED } from './fixtures.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,4 +1,5 @@
-import { randomOf, type TrafficShape } from '../traffic.ts';
+import { randomOf } from '../../scripts/traffic/random.ts';
+import type { TrafficShape } from '../traffic.ts';
 
 /** Work of one sender process in one phase. Sent to the process as a message. */
 export interface SendPlan {

@@ -10,9 +10,9 @@ import { computeReport, type Report } from '../../../bench/detect/report.ts';
 import { computeRoc } from '../../../bench/detect/roc.ts';
 import { runSessions } from '../../../bench/detect/run.ts';
 import { Tally } from '../../../bench/detect/tally.ts';
-import { CUSTOMERS } from '../../../bench/traffic-days/customers.ts';
-import type { PlannedSession, SessionLabel, TrafficEvent } from '../../../bench/traffic-days/events.ts';
-import { planWeek } from '../../../bench/traffic-days/week.ts';
+import { CUSTOMERS } from '../../../scripts/traffic/customers.ts';
+import type { PlannedSession, SessionLabel, TrafficEvent } from '../../../scripts/traffic/events.ts';
+import { planWeek } from '../../../scripts/traffic/week.ts';
 
 const [customer] = CUSTOMERS;
 if (customer === undefined) throw new Error('there is no customer');

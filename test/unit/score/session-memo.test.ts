@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { randomOf } from '../../../bench/traffic.ts';
+import { randomOf } from '../../../scripts/traffic/random.ts';
 import { SessionMemos } from '../../../src/score/session-memo.ts';
 
 const NO_GRANT = { open: () => null };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDetectEngine, type DetectEngine } from '../../../../bench/detect/engine.ts';
-import { CUSTOMERS } from '../../../../bench/traffic-days/customers.ts';
-import type { TrafficEvent } from '../../../../bench/traffic-days/events.ts';
+import { CUSTOMERS } from '../../../../scripts/traffic/customers.ts';
+import type { TrafficEvent } from '../../../../scripts/traffic/events.ts';
 import { DEFAULT_POLICY_SET } from '../../../../src/risk/policy/policy-set.ts';
 
 /** Attackers who own accounts, so that some of what they do succeeds. Every rule and the velocity store, on a virtual clock. */

@@ -39,7 +39,8 @@ const ZONES: Readonly<Record<Country, readonly (readonly [string, number])[]>> =
   ],
 };
 
-interface Make {
+/** One browser on one kind of machine. */
+export interface Make {
   /** `{n}` is replaced by the version. */
   readonly agent: string;
   readonly versions: readonly (readonly [string, number])[];
@@ -80,11 +81,18 @@ const IOS = [
   ['18.6', 15],
 ] as const;
 
-const DESKTOPS: readonly (readonly [Make, number])[] = [
+type Weighted = readonly (readonly [Make, number])[];
+
+/** Chrome and Edge, by their frequency. */
+export const CHROMIUM_DESKTOPS: Weighted = [
   [desktop('Windows NT 10.0; Win64; x64', 'Win32', 'Chrome/{n}.0.0.0 Safari/537.36', CHROME), 46],
   [desktop('Windows NT 10.0; Win64; x64', 'Win32', 'Chrome/{n}.0.0.0 Safari/537.36 Edg/{n}.0.0.0', CHROME), 18],
   [desktop('Macintosh; Intel Mac OS X 10_15_7', 'MacIntel', 'Chrome/{n}.0.0.0 Safari/537.36', CHROME), 9],
   [desktop('X11; Linux x86_64', 'Linux x86_64', 'Chrome/{n}.0.0.0 Safari/537.36', CHROME), 2],
+];
+
+/** Firefox and Safari. */
+export const OTHER_DESKTOPS: Weighted = [
   [firefox('Windows NT 10.0; Win64; x64', 'Win32'), 11],
   [firefox('X11; Linux x86_64', 'Linux x86_64'), 2],
   [
@@ -101,7 +109,9 @@ const DESKTOPS: readonly (readonly [Make, number])[] = [
   ],
 ];
 
-const PHONES: readonly (readonly [Make, number])[] = [
+const DESKTOPS: Weighted = [...CHROMIUM_DESKTOPS, ...OTHER_DESKTOPS];
+
+export const IPHONES: Weighted = [
   [
     phone(
       '(iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/{n} Mobile/15E148 Safari/604.1',
@@ -110,6 +120,10 @@ const PHONES: readonly (readonly [Make, number])[] = [
     ),
     44,
   ],
+];
+
+/** Chrome and Samsung Internet. */
+export const ANDROIDS: Weighted = [
   [
     phone(
       '(Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{n}.0.0.0 Mobile Safari/537.36',
@@ -127,6 +141,8 @@ const PHONES: readonly (readonly [Make, number])[] = [
     12,
   ],
 ];
+
+const PHONES: Weighted = [...IPHONES, ...ANDROIDS];
 
 /** Rare devices: appliances, machines without updates, niche browsers. */
 const ODD: readonly Make[] = [
@@ -227,7 +243,8 @@ export class DeviceMaker {
   }
 }
 
-function deviceOf(
+/** Creates a device. `language` is its Accept-Language header; devices of one name have one fingerprint. */
+export function deviceOf(
   make: Make,
   version: string,
   name: string,
@@ -253,7 +270,7 @@ function deviceOf(
   };
 }
 
-function desktop(system: string, platform: string, browser: string, versions: Make['versions']): Make {
+export function desktop(system: string, platform: string, browser: string, versions: Make['versions']): Make {
   return {
     agent: `Mozilla/5.0 (${system}) AppleWebKit/537.36 (KHTML, like Gecko) ${browser}`,
     versions,
@@ -264,7 +281,7 @@ function desktop(system: string, platform: string, browser: string, versions: Ma
   };
 }
 
-function firefox(system: string, platform: string): Make {
+export function firefox(system: string, platform: string): Make {
   return {
     agent: `Mozilla/5.0 (${system}; rv:{n}.0) Gecko/20100101 Firefox/{n}.0`.replace('rv; rv', 'rv'),
     versions: FIREFOX,
@@ -275,7 +292,7 @@ function firefox(system: string, platform: string): Make {
   };
 }
 
-function phone(agent: string, versions: Make['versions'], platform: string): Make {
+export function phone(agent: string, versions: Make['versions'], platform: string): Make {
   return { agent: `Mozilla/5.0 ${agent}`, versions, platform, touch: 5, plugins: 0, screens: PHONE_SCREENS };
 }
 

@@ -61,13 +61,14 @@ const MAIL_DOMAINS: Readonly<Record<Country, readonly (readonly [string, number]
   ],
 };
 
-/** Draws an address as people choose it: made of names, with a year or a number when the plain form was taken. */
-export function drawEmail(country: Country, random: Random): string {
+/**
+ * Draws an address as people choose it: made of names, with a year or a number when the plain form was taken. `drawNumber` replaces that
+ * number.
+ */
+export function drawEmail(country: Country, random: Random, drawNumber = yearOrNumber): string {
   const first = random.pick(FIRST_NAMES[country]);
   const last = random.pick(LAST_NAMES[country]);
-  const number = random.chance(0.4)
-    ? String(random.between(50, 109) % 100).padStart(2, '0')
-    : String(random.between(1, 9_999));
+  const number = drawNumber(random);
   const local = random.weighted([
     [`${first}.${last}${number}`, 40],
     [`${first}${last}${number}`, 20],
@@ -79,6 +80,10 @@ export function drawEmail(country: Country, random: Random): string {
   // Apple's hidden addresses are honest, but look random.
   if (random.chance(0.015)) return `${random.hex(10)}_${random.hex(4)}@privaterelay.appleid.com`;
   return `${local}@${random.weighted(MAIL_DOMAINS[country])}`;
+}
+
+function yearOrNumber(random: Random): string {
+  return random.chance(0.4) ? String(random.between(50, 109) % 100).padStart(2, '0') : String(random.between(1, 9_999));
 }
 
 export function drawAccount(country: Country, random: Random): Account {
@@ -95,6 +100,15 @@ export function mistyped(email: string, random: Random): string {
   const at = 1 + random.below(Math.max(1, email.indexOf('@') - 1));
   return email.slice(0, at) + email.slice(at + 1);
 }
+
+/** Known disposable-mail services. */
+export const DISPOSABLE = [
+  'mailinator.com',
+  'guerrillamail.com',
+  '10minutemail.com',
+  'yopmail.com',
+  'temp-mail.org',
+] as const;
 
 /** Draws a disposable-mail domain registered last week, which no list contains. Each operator has a few such domains. */
 export function unlistedDomain(operator: string, random: Random): string {

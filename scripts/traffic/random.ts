@@ -1,5 +1,3 @@
-import { randomOf } from '../traffic.ts';
-
 /** Seeded random numbers. Generators created from the same parts return the same numbers, independent of other generators. */
 export class Random {
   readonly #next: () => number;
@@ -76,4 +74,16 @@ function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash >>> 0;
+}
+
+/** A small random number generator (mulberry32): the same seed gives the same numbers everywhere. */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { parseDecideRequest } from '../../../src/risk/decide-request.ts';
-import { ABROAD_BLOCKS, FIXED_BLOCKS, MOBILE_BLOCKS } from '../../../bench/traffic-days/address-blocks.ts';
-import { AddressBook, neighbour } from '../../../bench/traffic-days/addresses.ts';
-import { ATTACK_KINDS } from '../../../bench/traffic-days/attacks/index.ts';
-import { DAY_MS, WEEK_START_MS } from '../../../bench/traffic-days/calendar.ts';
-import type { PlannedSession, TrafficEvent } from '../../../bench/traffic-days/events.ts';
-import { Random } from '../../../bench/traffic-days/random.ts';
-import { eventsOf, planWeek, type WeekOptions } from '../../../bench/traffic-days/week.ts';
+import { ABROAD_BLOCKS, FIXED_BLOCKS, MOBILE_BLOCKS } from '../../../scripts/traffic/address-blocks.ts';
+import { AddressBook, neighbour } from '../../../scripts/traffic/addresses.ts';
+import { ATTACK_KINDS } from '../../../scripts/traffic/attacks/index.ts';
+import { DAY_MS, WEEK_START_MS } from '../../../scripts/traffic/calendar.ts';
+import type { PlannedSession, TrafficEvent } from '../../../scripts/traffic/events.ts';
+import { Random } from '../../../scripts/traffic/random.ts';
+import { eventsOf, planWeek, type WeekOptions } from '../../../scripts/traffic/week.ts';
 
 /** A location database that contains the generator's own blocks. */
 const OWN: readonly (readonly [string, string])[] = [ABROAD_BLOCKS, FIXED_BLOCKS, MOBILE_BLOCKS].flatMap((blocks) =>

@@ -1,6 +1,6 @@
 import { neighbour } from '../addresses.ts';
 import { MINUTE_MS } from '../calendar.ts';
-import { drawAccount, drawEmail, unlistedDomain, type Account } from '../identities.ts';
+import { DISPOSABLE, drawAccount, drawEmail, unlistedDomain, type Account } from '../identities.ts';
 import type { Random } from '../random.ts';
 import type { AttackKind, Campaign, Tool } from './campaign.ts';
 
@@ -24,9 +24,6 @@ function farm(campaign: Campaign, { gapMs, address, tool = () => campaign.freshB
     });
   });
 }
-
-/** Known disposable-mail services. */
-const DISPOSABLE = ['mailinator.com', 'guerrillamail.com', '10minutemail.com', 'yopmail.com', 'temp-mail.org'];
 
 /** Adds dots or a tag, which mail providers ignore: all variants belong to one mailbox. */
 function variantOf(mailbox: string, random: Random, n: number): string {
