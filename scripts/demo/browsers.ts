@@ -1,144 +1,83 @@
-/** A browser as a shop sees it: its user agent, and the signals that the collector script reads in it. */
-export interface Browser {
-  readonly name: string;
-  readonly userAgent: string;
-  /** `navigator.platform`. */
-  readonly platform: string;
-  /** Client hints, sent only by Chromium. */
-  readonly hint: { readonly platform: string; readonly mobile: boolean } | null;
-  readonly touchPoints: number;
-  readonly screen: readonly [width: number, height: number];
-  readonly plugins: number;
-  /** Set only where a value is published; src/risk/signals/tls-fingerprints.ts names the sources. */
-  readonly ja4: string | null;
-}
+import {
+  ANDROIDS as USUAL_ANDROIDS,
+  CHROMIUM_DESKTOPS as USUAL_CHROMIUM,
+  desktop,
+  firefox,
+  IPHONES as USUAL_IPHONES,
+  OTHER_DESKTOPS as USUAL_OTHERS,
+  phone,
+  type Device,
+  type Make,
+} from '../traffic/devices.ts';
 
-const CHROME_JA4 = 't13d1516h2_8daaf6152771_806a8c22fdea';
-const FIREFOX_ESR_JA4 = 't13d1717h2_5b57614c22b0_3cbfd9057e0d';
-const SAFARI_JA4 = 't13d2013h2_a09f3c656075_7f0f34a4126d';
+/** The browsers of the demo: those of the generated traffic, and some that only a persona of the demo uses. */
 
+const APPLE = 'AppleWebKit/605.1.15 (KHTML, like Gecko)';
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
-const APPLE_WEBKIT = 'AppleWebKit/605.1.15 (KHTML, like Gecko)';
-const DESKTOP = { touchPoints: 0, screen: [1_920, 1_080], plugins: 5 } as const;
-const ANDROID = {
-  platform: 'Linux armv81',
-  hint: { platform: 'Android', mobile: true },
-  touchPoints: 5,
-  screen: [412, 915],
-  plugins: 0,
-} as const;
-const IPHONE = { platform: 'iPhone', hint: null, touchPoints: 5, screen: [393, 852], plugins: 0 } as const;
-const MAC = { ...DESKTOP, platform: 'MacIntel', hint: null, screen: [1_728, 1_117] } as const;
 
-function chrome(system: 'Windows' | 'macOS' | 'Linux' | 'Chrome OS', major: number, edge = false): Browser {
-  const [text, platform] = {
-    Windows: ['Windows NT 10.0; Win64; x64', 'Win32'] as const,
-    macOS: ['Macintosh; Intel Mac OS X 10_15_7', 'MacIntel'] as const,
-    Linux: ['X11; Linux x86_64', 'Linux x86_64'] as const,
-    'Chrome OS': ['X11; CrOS x86_64 14541.0.0', 'Linux x86_64'] as const,
-  }[system];
-  const tail = edge ? ` Edg/${major}.0.0.0` : '';
-  return {
-    ...DESKTOP,
-    name: `${edge ? 'Edge' : 'Chrome'} on ${system}`,
-    userAgent: `Mozilla/5.0 (${text}) ${WEBKIT} Chrome/${major}.0.0.0 Safari/537.36${tail}`,
-    platform,
-    hint: { platform: system, mobile: false },
-    ja4: CHROME_JA4,
-  };
-}
+const iphone = (tail: string, system = '18_7'): Make =>
+  phone(`(iPhone; CPU iPhone OS ${system} like Mac OS X) ${APPLE} ${tail}`, [['1', 1]], 'iPhone');
+const webView = (tail: string, system: string): Make =>
+  phone(`(Linux; Android ${system}; wv) ${WEBKIT} Version/4.0 Chrome/${tail}`, [['1', 1]], 'Linux armv81');
+const makesOf = (weighted: readonly (readonly [Make, number])[]): readonly Make[] => weighted.map(([make]) => make);
 
-function firefox(system: string, platform: string, major: number, ja4: string | null): Browser {
-  return {
-    ...DESKTOP,
-    name: `Firefox ${major}`,
-    userAgent: `Mozilla/5.0 (${system}; rv:${major}.0) Gecko/20100101 Firefox/${major}.0`,
-    platform,
-    hint: null,
-    ja4,
-  };
-}
-
-function safari(version: string): Browser {
-  const userAgent = `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${APPLE_WEBKIT} Version/${version} Safari/605.1.15`;
-  return { ...MAC, name: `Safari ${version}`, userAgent, ja4: SAFARI_JA4 };
-}
-
-function iphone(name: string, tail: string, ja4: string | null, system = '18_7'): Browser {
-  const userAgent = `Mozilla/5.0 (iPhone; CPU iPhone OS ${system} like Mac OS X) ${APPLE_WEBKIT} ${tail}`;
-  return { ...IPHONE, name, userAgent, ja4 };
-}
-
-function android(name: string, products: string, device = 'Linux; Android 10; K'): Browser {
-  return { ...ANDROID, name, userAgent: `Mozilla/5.0 (${device}) ${WEBKIT} ${products}`, ja4: null };
-}
-
-export const CHROMIUM_DESKTOPS: readonly Browser[] = [
-  chrome('Windows', 157),
-  chrome('Windows', 158),
-  chrome('Windows', 156),
-  chrome('macOS', 157),
-  chrome('Linux', 157),
-  chrome('Chrome OS', 156),
-  chrome('Windows', 157, true),
-  chrome('macOS', 157, true),
+export const CHROMIUM_DESKTOPS: readonly Make[] = [
+  ...makesOf(USUAL_CHROMIUM),
+  desktop('X11; CrOS x86_64 14541.0.0', 'Linux x86_64', 'Chrome/{n}.0.0.0 Safari/537.36', [['156', 1]]),
 ];
-
-export const OTHER_DESKTOPS: readonly Browser[] = [
-  firefox('Windows NT 10.0; Win64; x64', 'Win32', 160, null),
-  firefox('Macintosh; Intel Mac OS X 10.15', 'MacIntel', 159, null),
-  firefox('X11; Linux x86_64', 'Linux x86_64', 140, FIREFOX_ESR_JA4),
-  safari('26.1'),
-  safari('27.0'),
-  safari('18.6'),
+export const OTHER_DESKTOPS: readonly Make[] = makesOf(USUAL_OTHERS);
+export const IPHONES: readonly Make[] = [
+  ...makesOf(USUAL_IPHONES),
+  iphone('CriOS/157.0.7300.50 Mobile/15E148 Safari/604.1'),
+  iphone('FxiOS/160.0 Mobile/15E148 Safari/605.1.15'),
 ];
-
-export const IPHONES: readonly Browser[] = [
-  iphone('Safari on iPhone', 'Version/26.1 Mobile/15E148 Safari/604.1', SAFARI_JA4),
-  iphone('Safari on iPhone', 'Version/27.0 Mobile/15E148 Safari/604.1', null),
-  iphone('Safari on iPhone', 'Version/17.6 Mobile/15E148 Safari/604.1', null, '17_6_1'),
-  iphone('Chrome on iPhone', 'CriOS/157.0.7300.50 Mobile/15E148 Safari/604.1', null),
-  iphone('Firefox on iPhone', 'FxiOS/160.0 Mobile/15E148 Safari/605.1.15', null),
+export const ANDROIDS: readonly Make[] = [
+  ...makesOf(USUAL_ANDROIDS),
+  phone('(Android 15; Mobile; rv:{n}.0) Gecko/{n}.0 Firefox/{n}.0', [['160', 1]], 'Linux aarch64'),
 ];
-
-export const ANDROIDS: readonly Browser[] = [
-  { ...android('Chrome on Android', 'Chrome/157.0.0.0 Mobile Safari/537.36'), ja4: CHROME_JA4 },
-  android('Chrome on Android', 'Chrome/156.0.0.0 Mobile Safari/537.36'),
-  android('Samsung Internet', 'SamsungBrowser/29.0 Chrome/136.0.0.0 Mobile Safari/537.36'),
-  android('Samsung Internet', 'SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36'),
-  {
-    ...ANDROID,
-    name: 'Firefox on Android',
-    userAgent: 'Mozilla/5.0 (Android 15; Mobile; rv:160.0) Gecko/160.0 Firefox/160.0',
-    platform: 'Linux aarch64',
-    hint: null,
-    ja4: null,
-  },
-];
-
-export const WEB_VIEWS: readonly Browser[] = [
+export const WEB_VIEWS: readonly Make[] = [
   iphone(
-    'Instagram on iPhone',
     'Mobile/15E148 Instagram 400.0.0.30.75 (iPhone15,2; iOS 18_6_2; de_DE; de; scale=3.00; 1179x2556; 793912345)',
-    null,
     '18_6_2',
   ),
-  iphone('Google app on iPhone', 'GSA/390.0.812345678 Mobile/15E148 Safari/604.1', null),
-  android(
-    'Facebook on Android',
-    'Version/4.0 Chrome/157.0.7300.60 Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/530.0.0.40.100;IABMV/1;]',
-    'Linux; Android 15; SM-S921B Build/AP3A.240905.015.A2; wv',
+  iphone('GSA/390.0.812345678 Mobile/15E148 Safari/604.1'),
+  webView(
+    '157.0.7300.60 Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/530.0.0.40.100;IABMV/1;]',
+    '15; SM-S921B Build/AP3A.240905.015.A2',
   ),
-  android(
-    'web view of an app',
-    'Version/4.0 Chrome/156.0.7250.90 Mobile Safari/537.36',
-    'Linux; Android 14; Pixel 7a Build/UQ1A.240205.002; wv',
-  ),
+  webView('156.0.7250.90 Mobile Safari/537.36', '14; Pixel 7a Build/UQ1A.240205.002'),
 ];
-
 /** An iPad requests the desktop site and identifies itself as a Mac; only touch points and screen size differ. */
-export const IPAD_AS_MAC: Browser = { ...safari('26.1'), name: 'iPad', touchPoints: 5, screen: [1_024, 1_366] };
+export const IPAD_AS_MAC: Make = {
+  ...desktop('Macintosh; Intel Mac OS X 10_15_7', 'MacIntel', '', []),
+  agent: `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${APPLE} Version/{n} Safari/605.1.15`,
+  versions: [['26.1', 1]],
+  touch: 5,
+  screens: [[1_024, 1_366]],
+};
 /** Firefox that hides its operating system and its time zone. */
-export const HIDING_FIREFOX: Browser = firefox('Windows NT 10.0; Win64; x64', 'Win32', 160, null);
+export const HIDING_FIREFOX: Make = firefox('Windows NT 10.0; Win64; x64', 'Win32');
 
-export const EVERYDAY: readonly Browser[] = [...CHROMIUM_DESKTOPS, ...OTHER_DESKTOPS, ...IPHONES, ...ANDROIDS];
+export const EVERYDAY: readonly Make[] = [...CHROMIUM_DESKTOPS, ...OTHER_DESKTOPS, ...IPHONES, ...ANDROIDS];
+
+/** TLS fingerprints of browsers. Source: src/risk/signals/tls-fingerprints.ts. */
+const CHROME_JA4 = 't13d1516h2_8daaf6152771_806a8c22fdea';
+const SAFARI_JA4 = 't13d2013h2_a09f3c656075_7f0f34a4126d';
+
+/** Returns the TLS fingerprint of the device's browser, or null when none is published. */
+export function ja4Of({ agent }: Device): string | null {
+  if (/ Version\/[\d.]+ (?:Mobile\/\w+ )?Safari\//.test(agent)) return SAFARI_JA4;
+  return / Chrome\//.test(agent) && !/Samsung|; wv\)/.test(agent) ? CHROME_JA4 : null;
+}
+
+/** Returns the client hints that Chrome and its relatives send, or null for other browsers. */
+export function hintOf({ agent }: Device): { readonly platform: string; readonly mobile: boolean } | null {
+  if (!/ Chrome\//.test(agent)) return null;
+  const [, platform] = [
+    ['Android', 'Android'] as const,
+    ['Windows', 'Windows'] as const,
+    ['Macintosh', 'macOS'] as const,
+    ['CrOS', 'Chrome OS'] as const,
+  ].find(([system]) => agent.includes(system)) ?? ['', 'Linux'];
+  return { platform, mobile: platform === 'Android' };
+}

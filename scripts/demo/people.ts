@@ -1,6 +1,7 @@
-import type { Browser } from './browsers.ts';
+import { deviceOf, type Device, type Make } from '../traffic/devices.ts';
+import { drawEmail } from '../traffic/identities.ts';
+import { Random } from '../traffic/random.ts';
 import { addressIn, type Place } from './places.ts';
-import { seeded, type Random } from './random.ts';
 
 /** A person with one device; both stay the same from day to day. */
 export interface Person {
@@ -11,52 +12,35 @@ export interface Person {
   readonly device: Device;
 }
 
-export interface Device {
-  readonly browser: Browser;
-  /** 64 hex digits: the value that the collector computes on this device. */
-  readonly fingerprint: string;
-  /** Time zone that the browser reports, which may differ from the actual one. */
-  readonly timeZone: string;
+/** Draws one of the make's versions and screens, with a fingerprint of its own. */
+export function makeDevice(make: Make, { language, timeZone }: Place, random: Random): Device {
+  const version = random.weighted(make.versions);
+  return deviceOf(make, version, random.hex(16), language, timeZone, random.pick(make.screens));
 }
 
-const FIRST_NAMES =
-  'anna ben carla david emma felix greta hugo ines jonas karin luca maria nils olga paul rosa simon tara ugo vera yusuf zoe marek'.split(
-    ' ',
-  );
-const LAST_NAMES =
-  'almeida berg costa dubois evans fischer garcia hansen ivanov jensen kowalski lopez martin nguyen okafor petrov ricci schmidt tanaka vogel weber young zhang silva'.split(
-    ' ',
-  );
-
-export function makeDevice(browser: Browser, place: Place, random: Random): Device {
-  return { browser, fingerprint: random.hex(64), timeZone: place.timeZone };
+/** Returns the device with a time zone that may differ from the actual one. */
+export function inTimeZone(device: Device, timeZone: string): Device {
+  return { ...device, signals: { ...device.signals, tz: timeZone } };
 }
 
-export function makePerson(place: Place, browser: Browser, random: Random, ip?: string): Person {
-  // The range is large enough to avoid collisions: a shared id would be one account in two locations.
-  const userId = `u-${random.whole(100_000_000, 999_999_999)}`;
+export function makePerson(place: Place, make: Make, random: Random, ip?: string): Person {
   return {
-    userId,
-    email: makeEmail(random.pick(place.mailDomains), random),
+    userId: `u-${random.hex(10)}`,
+    email: makeEmail(place, random),
     place,
     ip: ip ?? addressIn(place.networks, random),
-    device: makeDevice(browser, place, random),
+    device: makeDevice(make, place, random),
   };
 }
 
-export function makeEmail(domain: string, random: Random): string {
-  const first = random.pick(FIRST_NAMES);
-  const last = random.pick(LAST_NAMES);
-  const number = random.whole(10, 99_999);
-  return `${random.pick([`${first}.${last}${number}`, `${first}${last}${number}`, `${first.charAt(0)}.${last}${number}`])}@${domain}`;
+/** The range of numbers is large enough to avoid collisions: a shared e-mail would be one account in two locations. */
+function makeEmail({ names }: Place, random: Random): string {
+  return drawEmail(names, random, (drawn) => String(drawn.between(10, 99_999)));
 }
 
-const CONSONANTS = 'bcdfghjkmpqrtvwxz'.split('');
-
-/** Generates a local part that looks machine-made instead of containing a name. */
-export function makeGeneratedEmail(domain: string, random: Random): string {
-  const local = Array.from({ length: 7 }, () => random.pick(CONSONANTS) + String(random.whole(2, 9))).join('');
-  return `${local}@${domain}`;
+/** Returns the e-mail with another domain. */
+export function emailAt(domain: string, email: string): string {
+  return `${email.split('@')[0]}@${domain}`;
 }
 
 export interface CrowdSize {
@@ -81,10 +65,10 @@ export function crowdOn(
   { first, joining = 0 }: CrowdSize,
   make: (random: Random, i: number) => Person,
 ): readonly Person[] {
-  return Array.from({ length: first + joining * day.number }, (_, i) => make(seeded(`${id}, person ${i}`), i));
+  return Array.from({ length: first + joining * day.number }, (_, i) => make(new Random(`${id}, person ${i}`), i));
 }
 
-/** Random numbers for one day of a persona. */
+/** Random numbers for one day of a persona. A separate stream for each text, so that a new persona does not affect the others. */
 export function dayOf(id: string, day: NumberedDay): Random {
-  return seeded(`${id}, day ${day.number}`);
+  return new Random(`${id}, day ${day.number}`);
 }

@@ -3,7 +3,7 @@ import { EVERYDAY } from './browsers.ts';
 import { dayOf, makePerson, type Person } from './people.ts';
 import { PLACES } from './places.ts';
 import type { Persona } from './plan.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../traffic/random.ts';
 import { SHOPPERS } from './shoppers.ts';
 import { awake, visitorsOn } from './shoppers/shopper.ts';
 import { shoppingSteps, visit } from './visit.ts';

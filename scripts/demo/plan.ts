@@ -1,4 +1,5 @@
-import type { Device, Person } from './people.ts';
+import type { Device } from '../traffic/devices.ts';
+import type { Person } from './people.ts';
 
 /** A day of the plan; nothing is sent yet. */
 export interface Day {

@@ -1,7 +1,8 @@
-import { acceptLanguage } from './places.ts';
-import type { Device, Person } from './people.ts';
+import type { Device } from '../traffic/devices.ts';
+import { hintOf, ja4Of } from './browsers.ts';
+import type { Person } from './people.ts';
 import type { EventType, PlannedEvent, PlannedSession, Step } from './plan.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../traffic/random.ts';
 
 const SHOP = 'https://shop.example';
 
@@ -27,12 +28,12 @@ export function shoppingSteps(
   const steps: Step[] = [];
   let from = entrance;
   const go = (type: EventType, path: string, seconds: readonly [number, number]): void => {
-    steps.push({ type, path, from, afterSeconds: steps.length === 0 ? 0 : random.whole(...seconds) });
+    steps.push({ type, path, from, afterSeconds: steps.length === 0 ? 0 : random.between(...seconds) });
     from = path;
   };
   const enter = (): void => go(account, account === 'login' ? '/login' : '/register', [20, 90]);
   if (accountFirst) enter();
-  for (let i = random.whole(1, 3); i > 0; i--) go('search', `/search?q=${random.pick(SEARCHES)}`, [12, 140]);
+  for (let i = random.between(1, 3); i > 0; i--) go('search', `/search?q=${random.pick(SEARCHES)}`, [12, 140]);
   if (!accountFirst && (account === 'signup' || random.chance(0.75))) enter();
   if (!random.chance(buys)) return steps;
   from = '/basket';
@@ -71,7 +72,7 @@ export function visit(
   options: VisitOptions = {},
 ): PlannedSession {
   const own = options.device ?? person.device;
-  const token = makeToken(person, own, startSeconds, random, options);
+  const token = makeToken(own, startSeconds, random, options);
   let atSeconds = startSeconds;
   let ip = options.ip ?? person.ip;
   const events = steps.map((step): PlannedEvent => {
@@ -85,13 +86,13 @@ export function visit(
       body: {
         event_type: type,
         ip,
-        user_agent: options.userAgent ?? device.browser.userAgent,
+        user_agent: options.userAgent ?? device.agent,
         url: SHOP + path,
         ...(referrer !== null && { referrer }),
         ...(token !== null && { session_token: token }),
         // A visitor who only searches has not identified themselves.
         ...(type !== 'search' && { entity_keys: { user_id: who.userId, email: options.email ?? who.email } }),
-        headers: options.headers ?? headersOf(person, device),
+        headers: options.headers ?? headersOf(device),
       },
     };
   });
@@ -99,7 +100,6 @@ export function visit(
 }
 
 function makeToken(
-  person: Person,
   device: Device,
   startSeconds: number,
   random: Random,
@@ -111,27 +111,19 @@ function makeToken(
     case 'opaque':
       return `s.${random.hex(40)}`;
     case 'collector':
-      return collectorToken(person, device, { sid: random.hex(24), iat: startSeconds - random.whole(1, 4), signals });
+      return collectorToken(device, { sid: random.hex(24), iat: startSeconds - random.between(1, 4), signals });
   }
 }
 
 /** Creates a token as the collector script does in this browser. Source of the format: contract, 4.5. */
 function collectorToken(
-  person: Person,
   device: Device,
   { sid, iat, signals }: { sid: string; iat: number; signals: Readonly<Record<string, unknown>> },
 ): string {
-  const { browser } = device;
+  const hint = hintOf(device);
   const sig = {
-    webdriver: false,
-    plugins: browser.plugins,
-    languages: person.place.languages,
-    platform: browser.platform,
-    touch: browser.touchPoints,
-    width: browser.screen[0],
-    height: browser.screen[1],
-    tz: device.timeZone,
-    ...(browser.hint !== null && { mobile: browser.hint.mobile, platform_hint: browser.hint.platform }),
+    ...device.signals,
+    ...(hint !== null && { mobile: hint.mobile, platform_hint: hint.platform }),
     ...signals,
   };
   const text = JSON.stringify({ v: 1, fp: device.fingerprint, sid, iat, sig });
@@ -139,14 +131,16 @@ function collectorToken(
 }
 
 /** Returns the browser headers that a shop passes on. */
-export function headersOf(person: Person, { browser }: Device): Record<string, string> {
+export function headersOf(device: Device): Record<string, string> {
+  const hint = hintOf(device);
+  const ja4 = ja4Of(device);
   return {
     accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-    'accept-language': acceptLanguage(person.place.languages),
-    ...(browser.hint !== null && {
-      'sec-ch-ua-platform': `"${browser.hint.platform}"`,
-      'sec-ch-ua-mobile': browser.hint.mobile ? '?1' : '?0',
+    'accept-language': device.language,
+    ...(hint !== null && {
+      'sec-ch-ua-platform': `"${hint.platform}"`,
+      'sec-ch-ua-mobile': hint.mobile ? '?1' : '?0',
     }),
-    ...(browser.ja4 !== null && { 'x-svc-ja4': browser.ja4 }),
+    ...(ja4 !== null && { 'x-svc-ja4': ja4 }),
   };
 }

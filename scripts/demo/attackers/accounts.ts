@@ -2,7 +2,7 @@ import { ANDROIDS, CHROMIUM_DESKTOPS, EVERYDAY } from '../browsers.ts';
 import { makeDevice, makePerson } from '../people.ts';
 import { addressIn, AMERICA, AUSTRALIA, GERMAN_PROXIES, GERMANY, NIGERIA, PLACES, VIETNAM } from '../places.ts';
 import { momentAt, type Day, type Persona, type PlannedSession, type Step } from '../plan.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../traffic/random.ts';
 import { victimsOn } from '../shoppers/paying.ts';
 import { only, visit } from '../visit.ts';
 import { attacker, earlyUntil, eventsFrom, times } from './attacker.ts';
@@ -26,7 +26,7 @@ const TRAVELLER = attacker({
         { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: 70 },
       ];
       const stolen = { ...thief, userId: owner.userId, email: owner.email };
-      return visit(stolen, momentAt(day, 7.9, i * 120 + random.whole(0, 60)), steps, random);
+      return visit(stolen, momentAt(day, 7.9, i * 120 + random.between(0, 60)), steps, random);
     }),
 });
 
@@ -41,9 +41,15 @@ const TAKEOVER_ONE_TOKEN = attacker({
       const account = makePerson(GERMANY, random.pick(EVERYDAY), random);
       const tries = GERMAN_PROXIES.map((network, n): Step => {
         const ip = addressIn([network], random);
-        return { type: 'login', path: '/login', from: '/login', afterSeconds: n === 0 ? 0 : random.whole(15, 70), ip };
+        return {
+          type: 'login',
+          path: '/login',
+          from: '/login',
+          afterSeconds: n === 0 ? 0 : random.between(15, 70),
+          ip,
+        };
       });
-      return visit(account, momentAt(day, 1 + i * 6, random.whole(0, 3_000)), earlyUntil(3, tries), random);
+      return visit(account, momentAt(day, 1 + i * 6, random.between(0, 3_000)), earlyUntil(3, tries), random);
     }),
 });
 
@@ -57,12 +63,12 @@ const TAKEOVER_FRESH_TOKENS = attacker({
   plan: (day, random) =>
     times(2, (i) => {
       const account = makePerson(GERMANY, random.pick(EVERYDAY), random);
-      const start = momentAt(day, 2 + i * 9, random.whole(0, 3_000));
+      const start = momentAt(day, 2 + i * 9, random.between(0, 3_000));
       return GERMAN_PROXIES.map((network, n) => {
         const tried = { ...account, device: makeDevice(random.pick(EVERYDAY), GERMANY, random) };
         const steps = earlyUntil(n < 5 ? 1 : 0, only('login', '/login', '/'));
         const ip = addressIn([network], random);
-        return visit(tried, start + n * 120 + random.whole(0, 90), steps, random, { ip });
+        return visit(tried, start + n * 120 + random.between(0, 90), steps, random, { ip });
       });
     }).flat(),
 });
@@ -81,7 +87,7 @@ const SHARED_ACCOUNT = attacker({
       const user = makePerson(place, random.pick(EVERYDAY), random);
       const steps = earlyUntil(i === 0 ? 1 : 0, only('login', '/login', '/'));
       const shared = { ...user, userId: account.userId, email: account.email };
-      return visit(shared, momentAt(day, 18, i * 330 + random.whole(0, 90)), steps, random);
+      return visit(shared, momentAt(day, 18, i * 330 + random.between(0, 90)), steps, random);
     });
   },
 });
@@ -99,7 +105,7 @@ const TOKEN_REPLAY = attacker({
       const uses = GERMAN_PROXIES.slice(0, 10).map((network): Step => {
         const who = makePerson(GERMANY, random.pick(EVERYDAY), random);
         const ip = addressIn([network], random);
-        return { type: 'login', path: '/login', from: '/', afterSeconds: random.whole(20, 90), ip, who };
+        return { type: 'login', path: '/login', from: '/', afterSeconds: random.between(20, 90), ip, who };
       });
       return visit(victim, momentAt(day, 15, i * 1_200), earlyUntil(3, uses), random);
     }),
@@ -117,29 +123,30 @@ const HIJACK = attacker({
       const thief = makePerson(random.pick([VIETNAM, NIGERIA]), random.pick(ANDROIDS), random);
       const steps: Step[] = [
         { type: 'search', path: '/search?q=tea', from: null, afterSeconds: 0 },
-        { type: 'login', path: '/login', from: '/search?q=tea', afterSeconds: random.whole(20, 60) },
+        { type: 'login', path: '/login', from: '/search?q=tea', afterSeconds: random.between(20, 60) },
         {
           type: 'checkout',
           path: '/checkout',
           from: '/basket',
-          afterSeconds: random.whole(120, 1_500),
+          afterSeconds: random.between(120, 1_500),
           ip: thief.ip,
           device: thief.device,
         },
         { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: 40, device: thief.device },
       ];
-      return visit(victim, momentAt(day, 9 + i, random.whole(0, 1_500)), earlyUntil(2, steps), random);
+      return visit(victim, momentAt(day, 9 + i, random.between(0, 1_500)), earlyUntil(2, steps), random);
     }),
 });
 
 /** One machine that uses one account after another through `proxies` alternating addresses. */
 const farm = (day: Day, random: Random, proxies: number, early: number): PlannedSession[] => {
-  const device = makeDevice(random.pick(CHROMIUM_DESKTOPS), GERMANY, random);
+  const make = random.pick(CHROMIUM_DESKTOPS);
+  const device = makeDevice(make, GERMANY, random);
   const addresses = GERMAN_PROXIES.slice(0, proxies).map((network) => addressIn([network], random));
   return times(GERMAN_PROXIES.length, (i) => {
-    const account = makePerson(GERMANY, device.browser, random, addresses[i % proxies]);
+    const account = makePerson(GERMANY, make, random, addresses[i % proxies]);
     const steps = earlyUntil(i < early ? 1 : 0, only('login', '/login', '/'));
-    return visit(account, momentAt(day, 12, i * 500 + random.whole(0, 300)), steps, random, { device });
+    return visit(account, momentAt(day, 12, i * 500 + random.between(0, 300)), steps, random, { device });
   });
 };
 

@@ -2,7 +2,7 @@ import { EVERYDAY } from '../browsers.ts';
 import { dayOf, makePerson, type Person } from '../people.ts';
 import type { Place } from '../places.ts';
 import type { Day, Expectation, Persona, PlannedSession, Step } from '../plan.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../traffic/random.ts';
 
 /** An attacker that must be stopped. Each hides its traces exactly as far as its title says. */
 

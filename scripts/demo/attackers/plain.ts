@@ -1,5 +1,6 @@
+import { DISPOSABLE } from '../../traffic/identities.ts';
 import { CHROMIUM_DESKTOPS } from '../browsers.ts';
-import { makeEmail, makeGeneratedEmail, makePerson } from '../people.ts';
+import { emailAt, makePerson } from '../people.ts';
 import { addressIn, GERMANY, HOSTING_NETWORKS, PLACES } from '../places.ts';
 import { momentAt, type Persona, type Step } from '../plan.ts';
 import { headersOf, only, visit } from '../visit.ts';
@@ -25,8 +26,6 @@ const LIBRARIES_AND_CRAWLERS = [
 
 const HEADLESS_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/157.0.0.0 Safari/537.36';
-
-const DISPOSABLE = ['mailinator.com', 'guerrillamail.com', 'yopmail.com', 'sharklasers.com', 'trashmail.com'];
 
 const PROBES = [
   '/.env',
@@ -65,7 +64,7 @@ export const PLAIN_ATTACKERS: readonly Persona[] = [
         const person = mask(GERMANY, ip, random);
         return visit(person, momentAt(day, 3.5, i * 9), only('login', '/login', '/'), random, {
           token: 'opaque',
-          headers: { ...headersOf(person, person.device), 'x-svc-ja4': SCRIPT_JA4 },
+          headers: { ...headersOf(person.device), 'x-svc-ja4': SCRIPT_JA4 },
         });
       });
     },
@@ -76,11 +75,11 @@ export const PLAIN_ATTACKERS: readonly Persona[] = [
     plan: (day, random) =>
       times(12, (i) => {
         const person = mask(random.pick(PLACES), addressIn(HOSTING_NETWORKS, random), random);
-        const pages = times(random.whole(3, 7), (page): Step => {
+        const pages = times(random.between(3, 7), (page): Step => {
           const path = `/search?q=shoes&page=${page + 1}`;
           return { type: 'search', path, from: null, afterSeconds: page === 0 ? 0 : 3 };
         });
-        return visit(person, momentAt(day, 4 + i * 1.4, random.whole(0, 900)), pages, random, {
+        return visit(person, momentAt(day, 4 + i * 1.4, random.between(0, 900)), pages, random, {
           token: 'opaque',
           userAgent: LIBRARIES_AND_CRAWLERS[i % LIBRARIES_AND_CRAWLERS.length] ?? 'curl/8.14.1',
           headers: SCRIPT_HEADERS,
@@ -103,7 +102,7 @@ export const PLAIN_ATTACKERS: readonly Persona[] = [
           { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: 4 },
           { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: 3 },
         ];
-        const start = momentAt(day, 9 + i * 0.6, random.whole(0, 600));
+        const start = momentAt(day, 9 + i * 0.6, random.between(0, 600));
         // Alternates between three signs: the user agent, the webdriver flag, and a browser without plugins and languages.
         const bare = { plugins: 0, languages: [] };
         const signals = i % 3 === 1 ? { webdriver: true } : bare;
@@ -117,15 +116,15 @@ export const PLAIN_ATTACKERS: readonly Persona[] = [
     title: 'Carder, disposable e-mails',
     plan(day, random) {
       const ip = addressIn(HOSTING_NETWORKS, random);
-      return times(12, (i) =>
-        visit(
-          mask(random.pick(PLACES), ip, random),
-          momentAt(day, 1, i * 110 + random.whole(0, 40)),
-          only('payment', '/checkout/payment', i % 2 === 0 ? null : '/checkout'),
-          random,
-          { token: 'opaque', email: makeEmail(random.pick(DISPOSABLE), random) },
-        ),
-      );
+      return times(12, (i) => {
+        const person = mask(random.pick(PLACES), ip, random);
+        const steps = only('payment', '/checkout/payment', i % 2 === 0 ? null : '/checkout');
+        const email = emailAt(random.pick(DISPOSABLE), person.email);
+        return visit(person, momentAt(day, 1, i * 110 + random.between(0, 40)), steps, random, {
+          token: 'opaque',
+          email,
+        });
+      });
     },
   }),
   attacker({
@@ -136,10 +135,10 @@ export const PLAIN_ATTACKERS: readonly Persona[] = [
       return times(12, (i) =>
         visit(
           mask(random.pick(PLACES), ip, random),
-          momentAt(day, 13, i * 75 + random.whole(0, 30)),
+          momentAt(day, 13, i * 75 + random.between(0, 30)),
           only('signup', '/register', '/'),
           random,
-          { token: 'opaque', email: makeGeneratedEmail(random.pick(DISPOSABLE), random) },
+          { token: 'opaque', email: `${random.hex(9)}@${random.pick(DISPOSABLE)}` },
         ),
       );
     },

@@ -2,7 +2,7 @@ import { CHROMIUM_DESKTOPS, EVERYDAY } from '../browsers.ts';
 import { makePerson } from '../people.ts';
 import { addressIn, GERMANY, HOSTING_NETWORKS, PLACES } from '../places.ts';
 import { momentAt, type Day, type Persona, type PlannedSession, type Step } from '../plan.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../traffic/random.ts';
 import { only, visit } from '../visit.ts';
 import { attacker, earlyUntil, eventsFrom, mask, times } from './attacker.ts';
 
@@ -21,7 +21,7 @@ function stuffing(
   }: { ip: string; hour: number; count: number; gapSeconds: number; early: number },
 ): PlannedSession[] {
   return times(count, (i) => {
-    const start = momentAt(day, hour, i * gapSeconds + random.whole(0, 3));
+    const start = momentAt(day, hour, i * gapSeconds + random.between(0, 3));
     const steps = earlyUntil(i < early ? 1 : 0, only('login', '/login', '/'));
     return visit(mask(GERMANY, ip, random), start, steps, random, { token: 'opaque' });
   });
@@ -72,7 +72,7 @@ const STUFFER_SPREAD = attacker({
     times(150, (i) => {
       const person = makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
       const steps = earlyUntil(i < SPREAD_EARLY ? 1 : 0, only('login', '/login'));
-      return visit(person, momentAt(day, 4, i * 20 + random.whole(0, 15)), steps, random);
+      return visit(person, momentAt(day, 4, i * 20 + random.between(0, 15)), steps, random);
     }),
 });
 
@@ -87,7 +87,7 @@ const SIGNUP_FARM = attacker({
     const ip = addressIn(HOSTING_NETWORKS, random);
     return times(24, (i) => {
       const steps = earlyUntil(i < 6 ? 1 : 0, only('signup', '/register', '/'));
-      const start = momentAt(day, 10, i * 900 + random.whole(0, 600));
+      const start = momentAt(day, 10, i * 900 + random.between(0, 600));
       return visit(mask(random.pick(PLACES), ip, random), start, steps, random, { token: 'opaque' });
     });
   },
@@ -104,7 +104,7 @@ const CARDER = attacker({
     const ip = addressIn(GERMANY.networks, random);
     return times(30, (i) => {
       const steps = earlyUntil(i < 9 ? 1 : 0, only('payment', '/checkout/payment', '/checkout'));
-      const start = momentAt(day, 22, i * 80 + random.whole(0, 30));
+      const start = momentAt(day, 22, i * 80 + random.between(0, 30));
       return visit(mask(GERMANY, ip, random), start, steps, random, { token: 'opaque' });
     });
   },
@@ -121,16 +121,16 @@ const CARDER_SESSION = attacker({
       const person = makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
       const enter: Step[] = [
         { type: 'search', path: '/search?q=gift+card', from: null, afterSeconds: 0 },
-        { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: random.whole(30, 60) },
+        { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: random.between(30, 60) },
       ];
       const tries = times(12, (): Step => ({
         type: 'payment',
         path: '/checkout/payment',
         from: '/checkout',
-        afterSeconds: random.whole(15, 60),
+        afterSeconds: random.between(15, 60),
       }));
       const steps = earlyUntil(enter.length + 4, [...enter, ...tries]);
-      return visit(person, momentAt(day, 6 + i * 5, random.whole(0, 3_000)), steps, random);
+      return visit(person, momentAt(day, 6 + i * 5, random.between(0, 3_000)), steps, random);
     }),
 });
 
@@ -165,7 +165,7 @@ const METRONOME = attacker({
         from: '/search?q=shoes',
         afterSeconds: page === 0 ? 0 : 20,
       }));
-      return visit(person, momentAt(day, 11 + i * 3, random.whole(0, 900)), pages, random);
+      return visit(person, momentAt(day, 11 + i * 3, random.between(0, 900)), pages, random);
     }),
 });
 

@@ -7,12 +7,12 @@ import {
   IPHONES,
   OTHER_DESKTOPS,
   WEB_VIEWS,
-  type Browser,
 } from '../browsers.ts';
-import { makePerson, type CrowdSize, type Person } from '../people.ts';
+import type { Make } from '../../traffic/devices.ts';
+import { inTimeZone, makePerson, type CrowdSize, type Person } from '../people.ts';
 import { GERMANY, PLACES } from '../places.ts';
 import type { Persona } from '../plan.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../traffic/random.ts';
 import { shoppingSteps, visit, type Shopping, type VisitOptions } from '../visit.ts';
 import { awake, shopper, visitorsOn } from './shopper.ts';
 
@@ -34,15 +34,15 @@ function everyday(id: string, title: string, size: CrowdSize, { make, visit: opt
 }
 
 const anywhere =
-  (browsers: readonly Browser[]): Habits['make'] =>
+  (browsers: readonly Make[]): Habits['make'] =>
   (random) =>
     makePerson(random.pick(PLACES), random.pick(browsers), random);
 
 /** A person with an address of an e-mail forwarding service. */
-const hidden = (browser: Browser, domain: string, timeZone?: string): Habits['make'] => {
+const hidden = (make: Make, domain: string, timeZone?: string): Habits['make'] => {
   return (random) => {
-    const person = makePerson(GERMANY, browser, random);
-    const device = { ...person.device, timeZone: timeZone ?? person.device.timeZone };
+    const person = makePerson(GERMANY, make, random);
+    const device = timeZone === undefined ? person.device : inTimeZone(person.device, timeZone);
     return { ...person, device, email: `${random.hex(10)}@${domain}` };
   };
 };

@@ -1,8 +1,9 @@
 import { ANDROIDS, EVERYDAY, IPHONES, OTHER_DESKTOPS } from '../browsers.ts';
-import { crowdOn, makeDevice, makePerson } from '../people.ts';
+import { crowdOn, inTimeZone, makeDevice, makePerson } from '../people.ts';
 import { addressIn, AMERICA, GERMANY } from '../places.ts';
 import { momentAt, type EventType, type Persona, type Step } from '../plan.ts';
-import { seeded, type Random } from '../random.ts';
+import type { Make } from '../../traffic/devices.ts';
+import { Random } from '../../traffic/random.ts';
 import { only, shoppingSteps, visit } from '../visit.ts';
 import { awake, between, shopper, visitorsOn } from './shopper.ts';
 
@@ -20,7 +21,7 @@ const VPN_EXITS = ['89.39.107'];
 const RELAY_EXITS = ['172.224.46', '172.224.135', '172.225.6', '104.28.25', '146.75.16'];
 
 const german =
-  (browsers: typeof EVERYDAY, networks = GERMANY.networks) =>
+  (browsers: readonly Make[], networks = GERMANY.networks) =>
   (random: Random) =>
     makePerson({ ...GERMANY, networks }, random.pick(browsers), random);
 
@@ -38,9 +39,9 @@ const step = (type: EventType, path: string, from: string | null, afterSeconds: 
 const FLYER = shopper('shopper_flyer', 'Traveller, by plane', (day, random) =>
   crowdOn(day, 'shopper_flyer', { first: 8 }, german([...IPHONES, ...OTHER_DESKTOPS], FRANKFURT)).flatMap(
     (person, i) => {
-      const abroad = { ...person, place: { ...AMERICA, languages: GERMANY.languages } };
-      const hotel = addressIn(NEW_YORK, seeded(`${person.userId}, hotel`));
-      const device = { ...person.device, timeZone: 'America/New_York' };
+      const abroad = { ...person, place: AMERICA };
+      const hotel = addressIn(NEW_YORK, new Random(`${person.userId}, hotel`));
+      const device = inTimeZone(person.device, 'America/New_York');
       const home = (hour: number) => visit(person, momentAt(day, hour, i * 240), shoppingSteps(random), random);
       const away = (hour: number) =>
         visit(abroad, momentAt(day, hour, i * 240), shoppingSteps(random, { accountFirst: true }), random, {
@@ -59,10 +60,10 @@ const COMMUTER = shopper('shopper_commuter', 'Commuter, Wi-Fi to mobile', (day, 
   crowdOn(day, 'shopper_commuter', { first: 12 }, german([...IPHONES, ...ANDROIDS], MUNICH)).map((person) => {
     const steps = [
       step('search', '/search?q=rain+coat', 'https://www.google.com/', 0),
-      step('login', '/login', '/search?q=rain+coat', random.whole(20, 60)),
-      step('search', '/search?q=umbrella', '/account', random.whole(300, 900), addressIn([MOBILE_GATEWAY], random)),
-      step('checkout', '/checkout', '/basket', random.whole(60, 300)),
-      step('payment', '/checkout/payment', '/checkout', random.whole(40, 120)),
+      step('login', '/login', '/search?q=rain+coat', random.between(20, 60)),
+      step('search', '/search?q=umbrella', '/account', random.between(300, 900), addressIn([MOBILE_GATEWAY], random)),
+      step('checkout', '/checkout', '/basket', random.between(60, 300)),
+      step('payment', '/checkout/payment', '/checkout', random.between(40, 120)),
     ];
     return visit(person, between(day, person, 7, 9, random), steps, random);
   }),
@@ -73,10 +74,10 @@ const VPN = shopper('shopper_vpn', 'VPN, switched on in mid-session', (day, rand
   visitorsOn(day, 'shopper_vpn', { first: 12, joining: 2, make: german(EVERYDAY) }, random).map(({ person }) => {
     const steps = [
       step('search', '/search?q=bike+light', null, 0),
-      step('login', '/login', '/', random.whole(20, 60)),
-      step('search', '/search?q=tea', '/account', random.whole(30, 200), addressIn(VPN_EXITS, random)),
-      step('checkout', '/checkout', '/basket', random.whole(60, 300)),
-      step('payment', '/checkout/payment', '/checkout', random.whole(40, 120)),
+      step('login', '/login', '/', random.between(20, 60)),
+      step('search', '/search?q=tea', '/account', random.between(30, 200), addressIn(VPN_EXITS, random)),
+      step('checkout', '/checkout', '/basket', random.between(60, 300)),
+      step('payment', '/checkout/payment', '/checkout', random.between(40, 120)),
     ];
     return visit(person, awake(day, person, random), steps, random);
   }),
@@ -97,12 +98,12 @@ const RELAY = shopper('shopper_relay', 'Private relay', (day, random) => {
 /** A couple with one account: a phone in Hamburg and one in Munich, often used within the same minutes. */
 const TWO_CITIES = shopper('shopper_two_cities', 'One account, phones in two cities', (day, random) =>
   crowdOn(day, 'shopper_two_cities', { first: 8 }, german(IPHONES, HAMBURG)).flatMap((person) => {
-    const own = seeded(`${person.userId}, second phone`);
+    const own = new Random(`${person.userId}, second phone`);
     const device = makeDevice(own.pick(ANDROIDS), GERMANY, own);
     const start = awake(day, person, random);
     return [
       visit(person, start, shoppingSteps(random), random),
-      visit(person, start + random.whole(120, 900), shoppingSteps(random), random, {
+      visit(person, start + random.between(120, 900), shoppingSteps(random), random, {
         device,
         ip: addressIn(MUNICH, own),
       }),
@@ -113,7 +114,7 @@ const TWO_CITIES = shopper('shopper_two_cities', 'One account, phones in two cit
 /** A password manager is set up: computer, phone and tablet log in within minutes. */
 const THREE_DEVICES = shopper('shopper_three_devices', 'Three devices within minutes', (day, random) =>
   crowdOn(day, 'shopper_three_devices', { first: 8 }, german(OTHER_DESKTOPS)).flatMap((person) => {
-    const own = seeded(`${person.userId}, other devices`);
+    const own = new Random(`${person.userId}, other devices`);
     const devices = [
       person.device,
       makeDevice(own.pick(IPHONES), GERMANY, own),
@@ -121,7 +122,7 @@ const THREE_DEVICES = shopper('shopper_three_devices', 'Three devices within min
     ];
     const start = awake(day, person, random);
     return devices.map((device, i) =>
-      visit(person, start + i * random.whole(40, 150), only('login', '/login', '/'), random, { device }),
+      visit(person, start + i * random.between(40, 150), only('login', '/login', '/'), random, { device }),
     );
   }),
 );

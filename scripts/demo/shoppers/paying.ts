@@ -2,7 +2,7 @@ import { CHROMIUM_DESKTOPS, EVERYDAY } from '../browsers.ts';
 import { makePerson, type Person } from '../people.ts';
 import { GERMANY, PLACES } from '../places.ts';
 import { momentAt, type Day, type Persona, type Step } from '../plan.ts';
-import { seeded, type Random } from '../random.ts';
+import { Random } from '../../traffic/random.ts';
 import { only, visit } from '../visit.ts';
 import { awake, shopper, visitorsOn } from './shopper.ts';
 
@@ -17,7 +17,7 @@ const MAIL_LINK = shopper('shopper_mail_link', 'Straight to checkout from an e-m
       type: 'payment',
       path: '/checkout/payment',
       from: '/checkout',
-      afterSeconds: random.whole(40, 200),
+      afterSeconds: random.between(40, 200),
     };
     return visit(person, awake(day, person, random), [checkout, payment], random);
   }),
@@ -39,10 +39,10 @@ const GIFTS = shopper('shopper_gifts', 'Gift buyer, four payments an hour', (day
         type: 'search',
         path: `/search?q=present&page=${i + 1}`,
         from: '/',
-        afterSeconds: i === 0 ? 0 : random.whole(120, 400),
+        afterSeconds: i === 0 ? 0 : random.between(120, 400),
       },
-      { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: random.whole(60, 200) },
-      { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: random.whole(30, 120) },
+      { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: random.between(60, 200) },
+      { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: random.between(30, 120) },
     ];
     return visit(person, awake(day, person, random), Array.from({ length: 4 }, (_, i) => present(i)).flat(), random);
   }),
@@ -51,7 +51,7 @@ const GIFTS = shopper('shopper_gifts', 'Gift buyer, four payments an hour', (day
 /** People whose accounts thieves will use, eight per day. */
 function accountOwners(): readonly Person[] {
   return Array.from({ length: 24 }, (_, i) => {
-    const random = seeded(`account owner ${i}`);
+    const random = new Random(`account owner ${i}`);
     return makePerson(GERMANY, random.pick(CHROMIUM_DESKTOPS), random);
   });
 }
@@ -64,8 +64,13 @@ export function victimsOn({ number }: Day): readonly Person[] {
 const OWNERS = shopper('shopper_account_owner', 'Account owners, at home', (day, random) =>
   accountOwners().map((person, i) => {
     const login: Step = { type: 'login', path: '/login', from: '/', afterSeconds: 0 };
-    const look: Step = { type: 'search', path: '/search?q=gift', from: '/account', afterSeconds: random.whole(20, 60) };
-    return visit(person, momentAt(day, 7, i * 120 + random.whole(0, 60)), [login, look], random);
+    const look: Step = {
+      type: 'search',
+      path: '/search?q=gift',
+      from: '/account',
+      afterSeconds: random.between(20, 60),
+    };
+    return visit(person, momentAt(day, 7, i * 120 + random.between(0, 60)), [login, look], random);
   }),
 );
 

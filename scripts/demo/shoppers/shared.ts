@@ -1,8 +1,8 @@
 import { ANDROIDS, CHROMIUM_DESKTOPS, EVERYDAY, IPAD_AS_MAC, IPHONES, OTHER_DESKTOPS } from '../browsers.ts';
-import { crowdOn, makeDevice, makePerson, type Device } from '../people.ts';
+import { crowdOn, makeDevice, makePerson } from '../people.ts';
 import { AMERICA, GERMANY } from '../places.ts';
 import { momentLocal, type Day, type Persona, type PlannedSession } from '../plan.ts';
-import { seeded, type Random } from '../random.ts';
+import { Random } from '../../traffic/random.ts';
 import { only, shoppingSteps, visit } from '../visit.ts';
 import { awake, between, shopper, visitorsOn, type Crowd, type Visitor } from './shopper.ts';
 
@@ -24,9 +24,9 @@ const behind = (ip: string, browsers = EVERYDAY, place = GERMANY): Crowd['make']
 const HOUSEHOLD = shopper('shopper_household', 'Household, one address', (day, random) => {
   const people = crowdOn(day, 'shopper_household', { first: 4 }, behind(HOUSEHOLD_IP, IPHONES));
   return people.flatMap((person, i) => {
-    const second = [CHROMIUM_DESKTOPS[0], OTHER_DESKTOPS[3], IPAD_AS_MAC, CHROMIUM_DESKTOPS[5]][i] ?? IPAD_AS_MAC;
-    const devices = [person.device, makeDevice(second, GERMANY, seeded(`${person.userId}, at home`))];
-    return Array.from({ length: random.whole(1, 3) }, () =>
+    const second = [CHROMIUM_DESKTOPS[0], OTHER_DESKTOPS[2], IPAD_AS_MAC, CHROMIUM_DESKTOPS[2]][i] ?? IPAD_AS_MAC;
+    const devices = [person.device, makeDevice(second, GERMANY, new Random(`${person.userId}, at home`))];
+    return Array.from({ length: random.between(1, 3) }, () =>
       visit(person, awake(day, person, random), shoppingSteps(random), random, { device: random.pick(devices) }),
     );
   });
@@ -34,14 +34,14 @@ const HOUSEHOLD = shopper('shopper_household', 'Household, one address', (day, r
 
 /** A tablet on the kitchen table: one device, four accounts. */
 const TABLET = shopper('shopper_tablet', 'Family, one tablet', (day, random) => {
-  const device: Device = makeDevice(IPAD_AS_MAC, GERMANY, seeded('kitchen table'));
+  const device = makeDevice(IPAD_AS_MAC, GERMANY, new Random('kitchen table'));
   const people = crowdOn(day, 'shopper_tablet', { first: 4 }, behind(TABLET_IP));
   return people.map((person) => visit(person, awake(day, person, random), shoppingSteps(random), random, { device }));
 });
 
 /** Plans a login in the morning, most likely around nine. */
 function morningLogin(day: Day, { person }: Visitor, random: Random): PlannedSession {
-  const seconds = 8 * 3_600 + random.whole(0, 3_600) + random.whole(0, 3_600);
+  const seconds = 8 * 3_600 + random.between(0, 3_600) + random.between(0, 3_600);
   return visit(person, momentLocal(day, person, seconds), only('login', '/login', '/'), random);
 }
 
@@ -62,7 +62,7 @@ const SALE = shopper('shopper_sale', 'Office of 50, hour of the sale', (day, ran
   return visitorsOn(day, 'shopper_sale', crowd, random).map((visitor) => {
     if (day.number < 2)
       return visit(visitor.person, between(day, visitor.person, 8, 17, random), only('login', '/login', '/'), random);
-    const start = momentLocal(day, visitor.person, 10 * 3_600 + random.whole(0, 600));
+    const start = momentLocal(day, visitor.person, 10 * 3_600 + random.between(0, 600));
     return visit(visitor.person, start, shoppingSteps(random, { accountFirst: true, buys: 0.8 }), random);
   });
 });

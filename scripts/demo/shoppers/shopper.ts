@@ -1,6 +1,6 @@
 import { crowdOn, dayOf, type CrowdSize, type Person } from '../people.ts';
 import { momentLocal, type Day, type Persona, type PlannedSession } from '../plan.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../../traffic/random.ts';
 
 /** Creates a persona of honest people. None of them may be challenged; a challenge is a false positive. */
 export function shopper(
@@ -35,7 +35,7 @@ export function visitorsOn(day: Day, id: string, crowd: Crowd, random: Random): 
 
 /** Draws a time between two hours of the person's local day. */
 export function between(day: Day, person: Person, from: number, to: number, random: Random): number {
-  return momentLocal(day, person, random.whole(from * 3_600, to * 3_600));
+  return momentLocal(day, person, random.between(from * 3_600, to * 3_600));
 }
 
 /** Draws a time between 7:00 and 22:00 of the person's local day. */
