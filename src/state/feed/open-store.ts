@@ -89,16 +89,16 @@ export function openStore(options: StoreOptions): StoreOpened {
     const counters = new Counters(table(state, 'meta'));
     const rowCounters = new RowCounters(table(state, 'tallies'));
     const tables: StateTables = {
-      audit: new Audit(state, rowCounters),
+      audit: new Audit(table(state, 'audit'), rowCounters),
       counters,
       rowCounters,
-      customers: new Customers(state),
+      customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),
       apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
       lists: new Lists(table(state, 'lists')),
       registry: new Registry(table(state, 'registry')),
       sightings: new Sightings(table(state, 'sightings')),
-      labels: new Labels(state, rowCounters),
-      shadowReviews: new ShadowReviews(state, rowCounters, (customer, rows) =>
+      labels: new Labels(table(state, 'labels'), rowCounters),
+      shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), rowCounters, (customer, rows) =>
         changes.commit({ kind: 'reviews.queued', customer, rows }, { by: 'service', nowMs: Date.now() }),
       ),
       webhooks: new Webhooks(table(state, 'webhooks')),

@@ -1,4 +1,4 @@
-import type { RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { AUDIT_EVICTION_KEYS_MAX, AUDIT_KEEP_SECONDS, AUDIT_SCAN_ROWS_MAX } from '../../kernel/limits.ts';
 import { AUDIT_KINDS, type AuditEntry, type AuditFacts, type AuditKind } from '../../work/audit.ts';
@@ -84,9 +84,10 @@ const POSITION_FORM = /^[0-9a-f]{24}$/;
 export class Audit {
   readonly #table: Table<AuditKey, AuditValue>;
   readonly #rowCounters: RowCounters;
-  constructor(env: RootDatabase<Buffer, Buffer>, by: RowCounters) {
+
+  constructor(database: Database<Buffer, Buffer>, by: RowCounters) {
     this.#rowCounters = by;
-    this.#table = table({ env, name: 'audit', key: KEY, value: VALUE, counted: { by, as: 'audit' } });
+    this.#table = table({ database, key: KEY, value: VALUE, counted: { by, as: 'audit' } });
   }
 
   /** For `apply`, inside its transaction. Counts an entry and returns its row, which is to be written by `putRow`. */
@@ -96,8 +97,8 @@ export class Audit {
   }
 
   /** For `apply`, inside its transaction or batch. The promise is that of the batch. */
-  putRow({ key, value }: StoredRow): Promise<boolean> {
-    return this.#table.database.put(key, value);
+  putRow(row: StoredRow): Promise<boolean> {
+    return this.#table.putRow(row);
   }
 
   rowsOf(customer: CustomerNumber): number {

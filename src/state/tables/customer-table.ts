@@ -1,7 +1,7 @@
-import type { RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
-import { type Codec, type KeyForm, type Table, table, u32Form } from './typed-table.ts';
+import { integer, packedFields, text } from './packed-fields.ts';
+import { type KeyForm, type Table, table, u32Form } from './typed-table.ts';
 
 export interface Customer {
   readonly number: CustomerNumber;
@@ -19,10 +19,10 @@ export class Customers {
   readonly #byNumber: Table<CustomerNumber, CustomerValue>;
   readonly #byId: Table<string, CustomerNumber>;
 
-  constructor(env: RootDatabase<Buffer, Buffer>) {
+  constructor(customers: Database<Buffer, Buffer>, ids: Database<Buffer, Buffer>) {
     const number = u32Form<CustomerNumber>();
-    this.#byNumber = table({ env, name: 'customers', key: number, value: VALUE });
-    this.#byId = table({ env, name: 'customer-ids', key: ID, value: number });
+    this.#byNumber = table({ database: customers, key: number, value: VALUE });
+    this.#byId = table({ database: ids, key: ID, value: number });
   }
 
   /** For `apply`, inside its transaction. */
@@ -52,11 +52,4 @@ const ID: KeyForm<string> = {
   decode: (bytes) => `cus_${bytes.toString('latin1')}`,
 };
 
-/** Rows of this table have no version byte. */
-const VALUE: Codec<CustomerValue> = {
-  encode: ({ id, name, createdAtSeconds }) => pack([id, name, createdAtSeconds]),
-  decode(bytes) {
-    const [id, name, createdAtSeconds] = unpack(bytes);
-    return { id: String(id) as CustomerId, name: String(name), createdAtSeconds: Number(createdAtSeconds) };
-  },
-};
+const VALUE = packedFields<CustomerValue>({ id: text(), name: text(), createdAtSeconds: integer() });

@@ -9,7 +9,7 @@ import { type ExtractionBounds, type ExtractionJobs, Extractions } from './extra
 import { Failures } from './failure-table.ts';
 import { Idempotency } from './idempotency-table.ts';
 import { Sessions, type SessionStore } from './session-table.ts';
-import { JobOwners } from './extractions/owner-table.ts';
+import { type JobOwners, openJobOwners } from './extractions/owner-table.ts';
 import type { TableName } from './table-names.ts';
 import { RowCounters } from './row-counters.ts';
 
@@ -79,7 +79,7 @@ export function createExtractStore(
   const sessions = new Sessions(root, open('sessions'));
   const failures = new Failures(open('failures'));
   const idempotency = new Idempotency(root, open('idempotency'), new RowCounters(open('extract-tallies')));
-  const owners = new JobOwners(open('jobs-owners'));
+  const owners = openJobOwners(open('jobs-owners'));
   const counters = new Counters(open('extract-meta'));
   const extractions = new Extractions(
     root,

@@ -22,7 +22,7 @@ import {
 import type { Counters } from './counters.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { applyPart, type JobFacts, type StepPart } from './extractions/apply-results.ts';
-import { decodeJob, encodeJob, extractionOf, type Job, jobKey } from './extractions/job-row.ts';
+import { extractionOf, type Job, JOB_KEY, JOB_VALUE } from './extractions/job-row.ts';
 import type { JobOwner, JobOwners } from './extractions/owner-table.ts';
 import type { JobNumber } from './extractions/row-keys.ts';
 import { type EndedJob, LOOKED_AT_MAX, Retention, type RetentionBounds } from './extractions/retention.ts';
@@ -33,9 +33,10 @@ import type { ExtractionRecords } from './extractions/record-table.ts';
 import type { ExtractionSteps, FoundSteps } from './extractions/step-table.ts';
 import type { Failures } from './failure-table.ts';
 import type { Idempotency, IdempotentKey } from './idempotency-table.ts';
-import { endOfCustomer, rowIdOf } from './request-rows.ts';
+import { endOfCustomer } from './request-rows.ts';
 import type { ContentChange, Sessions } from './session-table.ts';
 import { type Slices, walkInSlices } from './turns.ts';
+import { type OwnKey, type Table, table } from './typed-table.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface ExtractionTables {
@@ -144,6 +145,7 @@ const CLEAN_ALL = 2;
 export class Extractions {
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #tables: ExtractionTables;
+  readonly #jobs: Table<OwnKey<ExtractionId>, Omit<Job, 'customer' | 'id'>>;
   readonly #parts: ExtractionParts;
   #bounds: ExtractionBounds;
   readonly #retention: Retention;
@@ -157,6 +159,7 @@ export class Extractions {
   ) {
     this.#root = root;
     this.#tables = tables;
+    this.#jobs = table({ database: tables.jobs, key: JOB_KEY, value: JOB_VALUE });
     this.#parts = parts;
     this.#bounds = { ...BOUNDS, ...bounds };
     this.#retention = new Retention(tables.ended, this.#bounds);
@@ -198,12 +201,11 @@ export class Extractions {
         if (!this.#parts.idempotency.hasRoom(request)) return { kind: 'limit_reached' };
       }
       const job: Job = { ...given, number: this.#numberOf(shared?.number) };
-      const key = jobKey(job.customer, job.id);
-      if (key === null) throw new Error('a job needs an id of its own');
+      const row = this.#jobs.row(job, job);
       if (shared !== undefined) this.#parts.owners.put(job.number, shared.owner);
-      void this.#tables.jobs.put(key, withSum(key, encodeJob(job)));
+      void this.#jobs.putRow(row);
       const place = u32Key(job.number);
-      void this.#tables.open.put(place, withSum(place, key));
+      void this.#tables.open.put(place, withSum(place, row.key));
       const range = { from: 0, to: steps.rowBytes.length, at: 0 };
       const { added: found, bytes } = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
       const state = { ...queuedState(), nextStep: found, openSteps: found, stepBytes: bytes, isWide: found > 1 };
@@ -227,13 +229,13 @@ export class Extractions {
   }
 
   find(customer: CustomerNumber, id: ExtractionId): StoredJob | null {
-    const key = jobKey(customer, id);
-    return key === null ? null : this.#read(key);
+    return this.#read({ customer, id });
   }
 
   async page(customer: CustomerNumber, query: ExtractionQuery, slices: Slices): Promise<ExtractionPage> {
     const rows: Extraction[] = [];
-    const start = (query.after === null ? null : jobKey(customer, query.after)) ?? endOfCustomer(customer);
+    const start =
+      (query.after === null ? null : JOB_KEY.encode({ customer, id: query.after })) ?? endOfCustomer(customer);
     const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };
     let looked = 0;
     let last: ExtractionId | null = null;
@@ -245,7 +247,7 @@ export class Extractions {
         return 'end';
       }
       looked++;
-      const job = decodeJob(Buffer.from(key), Buffer.from(value));
+      const job = { ...JOB_KEY.decode(Buffer.from(key)), ...this.#jobs.decode(Buffer.from(value)) };
       last = job.id;
       const state = this.stateOf(job.number);
       if (state !== null && fits(job, state, query)) rows.push(extractionOf(job, state));
@@ -262,7 +264,7 @@ export class Extractions {
   /** Yields the jobs that have not ended, in the order of their creation. */
   *open(): Generator<StoredJob> {
     for (const { value } of this.#tables.open.getRange()) {
-      const stored = this.#read(Buffer.from(withoutSum(value)));
+      const stored = this.#read(JOB_KEY.decode(Buffer.from(withoutSum(value))));
       if (stored !== null) yield stored;
     }
   }
@@ -270,7 +272,7 @@ export class Extractions {
   /** Returns a job that has not ended by its number. */
   openJob(job: JobNumber): StoredJob | null {
     const value = this.#tables.open.getBinary(u32Key(job));
-    return value === undefined ? null : this.#read(Buffer.from(withoutSum(value)));
+    return value === undefined ? null : this.#read(JOB_KEY.decode(withoutSum(value)));
   }
 
   /**
@@ -282,8 +284,7 @@ export class Extractions {
       const open = [...this.open()];
       this.#stepRoom.forget();
       for (const { job } of open) {
-        const key = jobKey(job.customer, job.id);
-        if (key !== null) void this.#tables.jobs.remove(key);
+        this.#jobs.remove(job);
         void this.#tables.open.remove(u32Key(job.number));
         this.#removeRest(job);
       }
@@ -415,11 +416,10 @@ export class Extractions {
   }
 
   #removeJob(ended: EndedJob): void {
-    const key = jobKey(ended.customer, ended.id);
-    const stored = key === null ? null : this.#read(key);
+    const stored = this.#read(ended);
     this.#retention.remove(ended);
-    if (key === null || stored === null) return;
-    void this.#tables.jobs.remove(key);
+    if (stored === null) return;
+    this.#jobs.remove(ended);
     this.#removeRest(stored.job);
   }
 
@@ -444,14 +444,9 @@ export class Extractions {
   #oldestEnded(customer: CustomerNumber): EndedJob | null {
     let oldest: EndedJob | null = null;
     let looked = 0;
-    for (const { key, value } of this.#tables.jobs.getRange({
-      start: u32Key(customer),
-      end: endOfCustomer(customer),
-    })) {
-      const { number } = decodeJob(Buffer.from(key), Buffer.from(value));
+    for (const [{ id }, { number }] of this.#jobs.range({ start: u32Key(customer), end: endOfCustomer(customer) })) {
       const state = this.stateOf(number);
       if (state === null || !hasEnded(state)) continue;
-      const id = rowIdOf('ext', Buffer.from(key)) as ExtractionId;
       const found = { number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes };
       if (state.delivery !== 'pending') return found;
       oldest ??= found;
@@ -480,12 +475,10 @@ export class Extractions {
     return rows;
   }
 
-  #read(key: Buffer): StoredJob | null {
-    const stored = this.#tables.jobs.getBinary(key);
-    if (stored === undefined) return null;
-    const job = decodeJob(key, Buffer.from(stored));
-    const state = this.stateOf(job.number);
-    return state === null ? null : { job, state };
+  #read({ customer, id }: OwnKey<ExtractionId>): StoredJob | null {
+    const row = this.#jobs.get({ customer, id });
+    const state = row === null ? null : this.stateOf(row.number);
+    return row === null || state === null ? null : { job: { customer, id, ...row }, state };
   }
 
   #putState(job: JobNumber, state: ExtractionState): void {

@@ -1,9 +1,8 @@
 import type { Database } from 'lmdb';
-import type { CustomerNumber } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
-import type { ExtractionId, FailureDetail, FailureEntry, FailureReason } from '../../work/extraction-job.ts';
-import { ID_BYTES, writeId } from './request-rows.ts';
-import { withoutSum, withSum } from './value.ts';
+import type { FailureDetail, FailureEntry, FailureReason } from '../../work/extraction-job.ts';
+import { field, integer, packedFields, text } from './packed-fields.ts';
+import { ID_BYTES, readId, writeId } from './request-rows.ts';
+import { type KeyForm, type Table, table } from './typed-table.ts';
 
 /** Choice: the first errors say most about the cause; the last ones show how it ended. */
 const FIRST_ENTRIES_MAX = 8;
@@ -14,51 +13,58 @@ const DETAIL_CHARACTERS_MAX = 400;
 
 /** Errors of jobs in full, by the id of the request that created the job. For the operator; removed together with the job. */
 export class Failures {
-  readonly #table: Database<Buffer, Buffer>;
+  readonly #table: Table<string, FailureValue>;
 
-  constructor(table: Database<Buffer, Buffer>) {
-    this.#table = table;
+  constructor(database: Database<Buffer, Buffer>) {
+    this.#table = table({ database, key: KEY, value: VALUE });
   }
 
   find(requestId: string): FailureDetail | null {
-    const key = keyOf(requestId);
-    const stored = key === null ? undefined : this.#table.getBinary(key);
-    if (stored === undefined) return null;
-    const [customer, jobId, count, entries] = unpack(withoutSum(Buffer.from(stored)));
-    if (!Array.isArray(entries)) throw new Error('a stored failure has the wrong form');
-    return {
-      requestId,
-      jobId: String(jobId) as ExtractionId,
-      customer: Number(customer) as CustomerNumber,
-      count: Number(count),
-      entries: entries.map(readEntry),
-    };
+    const found = this.#table.get(requestId);
+    return found && { requestId, ...found };
   }
 
   /** Must be called inside a write transaction. If not all fit, keeps the first and the last ones. */
-  add(job: Pick<FailureDetail, 'requestId' | 'jobId' | 'customer'>, added: readonly FailureEntry[]): void {
-    const key = keyOf(job.requestId);
-    if (key === null || added.length === 0) return;
-    const before = this.find(job.requestId);
+  add(
+    { requestId, jobId, customer }: Pick<FailureDetail, 'requestId' | 'jobId' | 'customer'>,
+    added: readonly FailureEntry[],
+  ): void {
+    if (added.length === 0 || KEY.encode(requestId) === null) return;
+    const before = this.#table.get(requestId);
     const all = [...(before?.entries ?? []), ...added.map(cut)];
-    const first = all.slice(0, FIRST_ENTRIES_MAX);
     const last = all.slice(FIRST_ENTRIES_MAX).slice(-LAST_ENTRIES_MAX);
-    const entries = [...first, ...last].map(({ atMs, reason, step, detail }) => [atMs, reason, step, detail]);
-    const value = pack([job.customer, job.jobId, (before?.count ?? 0) + added.length, entries]);
-    void this.#table.put(key, withSum(key, value));
+    const entries = [...all.slice(0, FIRST_ENTRIES_MAX), ...last];
+    this.#table.put(requestId, { customer, jobId, count: (before?.count ?? 0) + added.length, entries });
   }
 
   /** Must be called inside a write transaction. */
   remove(requestId: string): void {
-    const key = keyOf(requestId);
-    if (key !== null) void this.#table.remove(key);
+    this.#table.remove(requestId);
   }
 }
 
-function keyOf(requestId: string): Buffer | null {
-  const key = Buffer.allocUnsafe(ID_BYTES);
-  return writeId('req', requestId, key, 0) ? key : null;
-}
+type FailureValue = Omit<FailureDetail, 'requestId'>;
+
+const KEY: KeyForm<string> = {
+  encode(requestId) {
+    const key = Buffer.allocUnsafe(ID_BYTES);
+    return writeId('req', requestId, key, 0) ? key : null;
+  },
+  decode: (key) => readId('req', key, 0),
+};
+
+const VALUE = packedFields<FailureValue>({
+  customer: integer(),
+  jobId: text(),
+  count: integer(),
+  entries: field(
+    (stored) => {
+      if (!Array.isArray(stored)) throw new Error('a stored failure has the wrong form');
+      return stored.map(readEntry);
+    },
+    (entries) => entries.map(({ atMs, reason, step, detail }) => [atMs, reason, step, detail]),
+  ),
+});
 
 function cut(entry: FailureEntry): FailureEntry {
   const { step, detail } = entry;

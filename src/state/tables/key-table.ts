@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
 import type { KeyKind } from '../../kernel/key-text.ts';
 import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../../kernel/limits.ts';
 import type { Counters } from './counters.ts';
-import { withoutSum, withSum } from './value.ts';
+import { field, integer, MAYBE_NUMBER, packedFields, text } from './packed-fields.ts';
+import { hexForm, type Table, table } from './typed-table.ts';
 
 export interface ApiKey {
   /** SHA-256 of the key's text, 64 lower-case hex digits. The text itself is not stored. */
@@ -24,18 +24,34 @@ export interface ApiKey {
   readonly origins: readonly string[];
 }
 
-/** Index of the revocation time among a row's fields. */
-const REVOKED_AT = 5;
+/** `rateLimit` is null for the default of the kind. */
+type KeyValue = Omit<ApiKey, 'hash' | 'rateLimit'> & { readonly rateLimit: number | null };
+type NewKey = Omit<KeyValue, 'revokedAtSeconds'> & Pick<ApiKey, 'hash'>;
+
+const VALUE = packedFields<KeyValue>({
+  customer: integer(),
+  kind: field((stored) => (stored === 'secret' ? 'secret' : 'public')),
+  prefix: text(),
+  rateLimit: MAYBE_NUMBER,
+  createdAtSeconds: integer(),
+  revokedAtSeconds: MAYBE_NUMBER,
+  number: integer(),
+  // Rows of keys without origins end before this field, as all rows of earlier versions do.
+  origins: field(
+    (stored) => (Array.isArray(stored) ? stored.map(String) : []),
+    (origins) => (origins.length > 0 ? origins : undefined),
+  ),
+});
 
 /**
  * API keys by the SHA-256 of their text. `version()` increases with every change, so a server that polls it needs no other notification.
  */
 export class ApiKeys {
-  readonly #table: Database<Buffer, Buffer>;
+  readonly #table: Table<string, KeyValue>;
   readonly #counters: Counters;
 
-  constructor(table: Database<Buffer, Buffer>, counters: Counters) {
-    this.#table = table;
+  constructor(database: Database<Buffer, Buffer>, counters: Counters) {
+    this.#table = table({ database, key: hexForm(32), value: VALUE });
     this.#counters = counters;
   }
 
@@ -46,61 +62,38 @@ export class ApiKeys {
 
   /** Returns all keys, including revoked ones, in the order of their creation: for the server's key cache and for listings. */
   loadAll(): ApiKey[] {
-    const keys: ApiKey[] = [];
-    for (const { key, value } of this.#table.getRange()) keys.push(decode(Buffer.from(key).toString('hex'), value));
-    return keys.sort((a, b) => a.number - b.number);
+    return Array.from(this.#table.range({}), ([keyHash, value]) => present(keyHash, value)).sort(
+      (a, b) => a.number - b.number,
+    );
   }
 
   find(keyHash: string): ApiKey | null {
-    const key = Buffer.from(keyHash, 'hex');
-    const stored = key.length === 32 ? this.#table.getBinary(key) : undefined;
-    return stored === undefined ? null : decode(keyHash, stored);
+    const value = this.#table.get(keyHash);
+    return value && present(keyHash, value);
   }
 
   /** For `apply`, inside its transaction. */
-  insert({ hash: keyHash, customer, kind, prefix, rateLimit, createdAtSeconds, number, origins }: NewRow): ApiKey {
-    const key = Buffer.from(keyHash, 'hex');
-    const fields = [customer, kind, prefix, rateLimit, createdAtSeconds, null, number];
-    // Rows of keys without origins end before this field, as all rows of earlier versions do.
-    const stored = withSum(key, pack(origins.length > 0 ? [...fields, origins] : fields));
-    void this.#table.put(key, stored);
-    return decode(keyHash, stored);
+  insert({ hash: keyHash, ...given }: NewKey): ApiKey {
+    const value = { ...given, revokedAtSeconds: null };
+    this.#table.put(keyHash, value);
+    return present(keyHash, value);
   }
 
   /** For `apply`, inside its transaction. Returns the key as revoked now; null if it is unknown or already revoked. */
   markRevoked(keyHash: string, atSeconds: number): ApiKey | null {
-    const key = Buffer.from(keyHash, 'hex');
-    const before = key.length === 32 ? this.#table.getBinary(key) : undefined;
-    const fields = before === undefined ? [] : [...unpack(withoutSum(before))];
-    if (fields.length === 0 || fields[REVOKED_AT] !== null) return null;
-    fields[REVOKED_AT] = atSeconds;
-    const stored = withSum(key, pack(fields));
-    void this.#table.put(key, stored);
-    return decode(keyHash, stored);
+    const before = this.#table.get(keyHash);
+    if (before === null || before.revokedAtSeconds !== null) return null;
+    const value = { ...before, revokedAtSeconds: atSeconds };
+    this.#table.put(keyHash, value);
+    return present(keyHash, value);
   }
 }
-
-/** `rateLimit` is null for the default of the kind. */
-type NewRow = Omit<ApiKey, 'rateLimit' | 'revokedAtSeconds'> & {
-  readonly rateLimit: number | null;
-};
 
 export function hashOfKey(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-function decode(keyHash: string, stored: Uint8Array): ApiKey {
-  const [customer, kind, prefix, rateLimit, created, revoked, number, origins] = unpack(withoutSum(stored));
-  const isSecret = kind === 'secret';
-  return {
-    hash: keyHash,
-    customer: Number(customer) as CustomerNumber,
-    kind: isSecret ? 'secret' : 'public',
-    prefix: String(prefix),
-    rateLimit: typeof rateLimit === 'number' ? rateLimit : isSecret ? RATE_SECRET_KEY : RATE_PUBLIC_KEY,
-    createdAtSeconds: Number(created),
-    revokedAtSeconds: typeof revoked === 'number' ? revoked : null,
-    number: Number(number),
-    origins: Array.isArray(origins) ? origins.map(String) : [],
-  };
+function present(keyHash: string, value: KeyValue): ApiKey {
+  const usual = value.kind === 'secret' ? RATE_SECRET_KEY : RATE_PUBLIC_KEY;
+  return { hash: keyHash, ...value, rateLimit: value.rateLimit ?? usual };
 }

@@ -1,12 +1,12 @@
-import type { RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
 import { LABELS, type Label } from '../../risk/judgement.ts';
 import { LABELS_KEEP_SECONDS } from '../../kernel/limits.ts';
 import { endOfCustomer, requestIdOf } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
 import { type Slices, walkInSlices } from './turns.ts';
-import { type Codec, DECISION_KEY, type DecisionKey, type Table, table } from './typed-table.ts';
+import { FLAG, integer, MAYBE_FINGERPRINT, MAYBE_TEXT, oneOf, packedFields } from './packed-fields.ts';
+import { DECISION_KEY, type DecisionKey, type Table, table } from './typed-table.ts';
 import { u32Key } from './value.ts';
 
 /** The fields of a decision that a label and a review need. */
@@ -30,8 +30,8 @@ type LabelValue = Omit<StoredLabel, 'requestId'>;
 export class Labels {
   readonly #table: Table<DecisionKey, LabelValue>;
 
-  constructor(env: RootDatabase<Buffer, Buffer>, by: RowCounters) {
-    this.#table = table({ env, name: 'labels', key: DECISION_KEY, value: VALUE, counted: { by, as: 'labels' } });
+  constructor(database: Database<Buffer, Buffer>, by: RowCounters) {
+    this.#table = table({ database, key: DECISION_KEY, value: VALUE, counted: { by, as: 'labels' } });
   }
 
   find(customer: CustomerNumber, requestId: string): StoredLabel | null {
@@ -82,23 +82,10 @@ export class Labels {
   }
 }
 
-/** Rows of this table have no version byte. */
-const VALUE: Codec<LabelValue> = {
-  encode({ label, note, createdAtSeconds, fingerprintHash, publicKey }) {
-    const fingerprint = fingerprintHash === null ? null : Buffer.from(fingerprintHash, 'hex');
-    return pack([LABELS.indexOf(label), note, createdAtSeconds, fingerprint, publicKey]);
-  },
-  decode(bytes) {
-    const [index, note, createdAt, fingerprint, publicKey] = unpack(bytes);
-    const label = LABELS[Number(index)];
-    if (label === undefined) throw new Error('a stored label is unknown');
-    return {
-      label,
-      note: typeof note === 'string' ? note : null,
-      createdAtSeconds: Number(createdAt),
-      fingerprintHash:
-        fingerprint instanceof Uint8Array ? (Buffer.from(fingerprint).toString('hex') as FingerprintHash) : null,
-      publicKey: publicKey === true,
-    };
-  },
-};
+const VALUE = packedFields<LabelValue>({
+  label: oneOf(LABELS),
+  note: MAYBE_TEXT,
+  createdAtSeconds: integer(),
+  fingerprintHash: MAYBE_FINGERPRINT,
+  publicKey: FLAG,
+});

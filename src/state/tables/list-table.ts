@@ -1,10 +1,11 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
 import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
 import { LIST_EXPIRY_SECONDS_MAX } from '../../kernel/limits.ts';
+import { integer, MAYBE_TEXT, packedFields } from './packed-fields.ts';
 import { LIST_SCAN_ROWS_MAX } from './table-names.ts';
-import { u32Key, withoutSum, withSum } from './value.ts';
+import { type Codec, type KeyForm, type StoredRow, type Table, table } from './typed-table.ts';
+import { u32Key } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 
@@ -28,11 +29,6 @@ export interface ListChange {
 export interface ListPut {
   readonly created: boolean;
   readonly entry: ListEntry;
-}
-
-export interface ListRow {
-  readonly key: Buffer;
-  readonly value: Buffer;
 }
 
 export interface ListPage {
@@ -60,14 +56,16 @@ const U32_MAX = 0xffff_ffff;
  * list.
  */
 export class Lists {
-  readonly #table: Database<Buffer, Buffer>;
+  readonly #table: Table<ListKey, StoredEntry>;
+  readonly #rows: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
   readonly #walk: TableWalk;
 
-  constructor(table: Database<Buffer, Buffer>) {
-    this.#table = table;
-    this.#walk = new TableWalk(table);
+  constructor(database: Database<Buffer, Buffer>) {
+    this.#table = table({ database, key: KEY, value: VALUE });
+    this.#rows = database;
+    this.#walk = new TableWalk(database);
   }
 
   /** On the hot path. Measured: 1.7 µs with 1,000,000 entries in each of two tables, keys in random order. */
@@ -75,44 +73,42 @@ export class Lists {
     const key = this.#scratch;
     key.writeUInt32BE(customer, 0);
     key.hexWrite(fingerprintHash, 4);
-    const stored = this.#table.getBinaryFast(key);
+    const stored = this.#rows.getBinaryFast(key);
     if (stored === undefined) return null;
     return counts(stored, nowSeconds) ? actionOf(stored) : null;
   }
 
   /** Returns whether no customer has an entry. Measured: 0.7 µs. */
   isEmpty(): boolean {
-    for (const _key of this.#table.getKeys({ limit: 1 })) return false;
+    for (const _key of this.#rows.getKeys({ limit: 1 })) return false;
     return true;
   }
 
   /** Returns the whole entry, for management. */
   get(customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number): ListEntry | null {
-    const stored = this.#table.getBinary(listKey(customer, fingerprintHash));
-    return stored === undefined || !counts(stored, nowSeconds) ? null : decode(fingerprintHash, stored);
+    const stored = this.#table.get({ customer, fingerprintHash });
+    const isOver = stored === null || (stored.expiresAtSeconds ?? Infinity) <= nowSeconds;
+    return isOver ? null : { fingerprintHash, ...stored };
   }
 
   /** Encodes the row of an entry. For `apply`, which also encodes rows before a transaction. */
-  row(customer: CustomerNumber, entry: ListEntry): ListRow {
-    const key = listKey(customer, entry.fingerprintHash);
-    return { key, value: withSum(key, encode(entry)) };
+  row(customer: CustomerNumber, entry: ListEntry): StoredRow {
+    return this.#table.row({ customer, fingerprintHash: entry.fingerprintHash }, entry);
   }
 
   /** Returns whether there is a row, possibly an expired one that was not pruned yet. */
   hasRow(key: Buffer): boolean {
-    return this.#table.doesExist(key);
+    return this.#rows.doesExist(key);
   }
 
   /** For `apply`, inside its transaction or batch. The promise is that of the batch. */
-  putRow({ key, value }: ListRow): Promise<boolean> {
-    return this.#table.put(key, value);
+  putRow(row: StoredRow): Promise<boolean> {
+    return this.#table.putRow(row);
   }
 
   /** For `apply`, inside its transaction. Returns whether there was a row. */
   removeRow(key: Buffer): boolean {
-    const found = this.#table.doesExist(key);
-    if (found) void this.#table.remove(key);
-    return found;
+    return this.#table.removeKey(key);
   }
 
   /**
@@ -125,7 +121,7 @@ export class Lists {
 
   /** Returns whether the row exists and has expired: the customer may have put it again since it was scanned. */
   isExpired(key: Buffer, nowSeconds: number): boolean {
-    const stored = this.#table.getBinary(key);
+    const stored = this.#rows.getBinary(key);
     return stored !== undefined && !counts(stored, nowSeconds);
   }
 
@@ -161,7 +157,7 @@ export class Lists {
       exclusiveStart: query.after !== null,
       end: customer === U32_MAX ? Buffer.alloc(KEY_BYTES + 1, 0xff) : u32Key(customer + 1),
     };
-    await walkInSlices(this.#table, range, slices, (key, value) => {
+    await walkInSlices(this.#rows, range, slices, (key, value) => {
       if (rows === LIST_SCAN_ROWS_MAX) {
         next = last;
         return 'end';
@@ -176,7 +172,7 @@ export class Lists {
       last = key.toString('hex', 4) as FingerprintHash;
       if (!wanted) return 'on';
       lastVisited = last;
-      isFull = visit(decode(last, value)) === 'full' || ++visited === query.limit;
+      isFull = visit({ fingerprintHash: last, ...this.#table.decode(value) }) === 'full' || ++visited === query.limit;
       return 'on';
     });
     return next;
@@ -195,6 +191,11 @@ export function entryOf(change: ListChange, before: ListEntry | null, nowSeconds
   };
 }
 
+interface ListKey {
+  readonly customer: CustomerNumber;
+  readonly fingerprintHash: FingerprintHash;
+}
+
 export function listKey(customer: CustomerNumber, fingerprintHash: FingerprintHash): Buffer {
   const key = Buffer.alloc(KEY_BYTES);
   key.writeUInt32BE(customer, 0);
@@ -202,45 +203,49 @@ export function listKey(customer: CustomerNumber, fingerprintHash: FingerprintHa
   return key;
 }
 
+const KEY: KeyForm<ListKey> = {
+  encode: ({ customer, fingerprintHash }) => listKey(customer, fingerprintHash),
+  decode: (key) => ({
+    customer: key.readUInt32BE(0) as CustomerNumber,
+    fingerprintHash: key.toString('hex', 4) as FingerprintHash,
+  }),
+};
+
 /** In a stored value 0 means never, so an expiry is between 1 and 2^32 - 1 (the year 2106). */
 function boundedExpiry(seconds: number): number {
   return Math.min(LIST_EXPIRY_SECONDS_MAX, Math.max(1, Math.floor(seconds)));
 }
 
-function encode(entry: ListEntry): Buffer {
-  const rest = pack([entry.note, entry.createdAtSeconds, entry.updatedAtSeconds]);
-  const value = Buffer.allocUnsafe(REST_AT + rest.length);
-  value.writeUInt8(LIST_ACTIONS.indexOf(entry.action), 0);
-  value.writeUInt32BE(entry.expiresAtSeconds ?? 0, EXPIRY_AT);
-  value.set(rest, REST_AT);
-  return value;
-}
+type StoredEntry = Omit<ListEntry, 'fingerprintHash'>;
 
-function decode(fingerprintHash: FingerprintHash, stored: Uint8Array): ListEntry {
-  const action = actionOf(stored);
-  if (action === null) throw new Error('a stored list entry has an unknown action');
-  const [note, created, updated] = unpack(withoutSum(stored).subarray(REST_AT));
-  const expiry = viewOf(stored).readUInt32BE(EXPIRY_AT);
-  return {
-    fingerprintHash,
-    action,
-    note: typeof note === 'string' ? note : null,
-    createdAtSeconds: Number(created),
-    updatedAtSeconds: Number(updated),
-    expiresAtSeconds: expiry === 0 ? null : expiry,
-  };
-}
+const REST = packedFields<Pick<StoredEntry, 'note' | 'createdAtSeconds' | 'updatedAtSeconds'>>({
+  note: MAYBE_TEXT,
+  createdAtSeconds: integer(),
+  updatedAtSeconds: integer(),
+});
+
+/** The number of the action, u8, and the expiry, u32, which the hot path reads alone; then the other fields, packed. */
+const VALUE: Codec<StoredEntry> = {
+  encode(entry) {
+    const head = Buffer.allocUnsafe(REST_AT);
+    head.writeUInt8(LIST_ACTIONS.indexOf(entry.action), 0);
+    head.writeUInt32BE(entry.expiresAtSeconds ?? 0, EXPIRY_AT);
+    return Buffer.concat([head, REST.encode(entry)]);
+  },
+  decode(bytes) {
+    const action = actionOf(bytes);
+    if (action === null) throw new Error('a stored list entry has an unknown action');
+    const expiry = bytes.readUInt32BE(EXPIRY_AT);
+    return { action, expiresAtSeconds: expiry === 0 ? null : expiry, ...REST.decode(bytes.subarray(REST_AT)) };
+  },
+};
 
 /** Returns whether a stored entry has not expired; reads its header only. */
-function counts(stored: Uint8Array, nowSeconds: number): boolean {
-  const expiry = viewOf(stored).readUInt32BE(EXPIRY_AT);
+function counts(stored: Buffer, nowSeconds: number): boolean {
+  const expiry = stored.readUInt32BE(EXPIRY_AT);
   return expiry === 0 || nowSeconds < expiry;
 }
 
-function actionOf(stored: Uint8Array): ListAction | null {
+function actionOf(stored: Buffer): ListAction | null {
   return LIST_ACTIONS[stored[0] ?? -1] ?? null;
-}
-
-function viewOf(stored: Uint8Array): Buffer {
-  return Buffer.isBuffer(stored) ? stored : Buffer.from(stored.buffer, stored.byteOffset, stored.length);
 }

@@ -13,7 +13,8 @@ import {
 } from '../../risk/registry/consensus.ts';
 import { registryRiskAt } from '../../risk/registry/registry-risk.ts';
 import { CONSENSUS_KEEP_SECONDS } from '../../kernel/limits.ts';
-import { SUM_BYTES, withSum } from './value.ts';
+import { type Codec, hexForm, type Table, table } from './typed-table.ts';
+import { SUM_BYTES } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 
 /** An imported entry of a fingerprint. */
@@ -46,20 +47,22 @@ const CONSENSUS_LENGTHS: ReadonlySet<number> = new Set([SEEN_BYTES, CONSENSUS_BY
  * Choice: an entry that was only imported stays as small as possible, because most entries are of that kind.
  */
 export class Registry {
-  readonly #table: Database<Buffer, Buffer>;
+  readonly #table: Table<FingerprintHash, RegistryOrigin>;
+  readonly #rows: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
   readonly #walk: TableWalk;
 
-  constructor(table: Database<Buffer, Buffer>) {
-    this.#table = table;
-    this.#walk = new TableWalk(table);
+  constructor(database: Database<Buffer, Buffer>) {
+    this.#table = table({ database, key: hexForm<FingerprintHash>(KEY_BYTES), value: VALUE });
+    this.#rows = database;
+    this.#walk = new TableWalk(database);
   }
 
   /** On the hot path: returns the entry with its risk after the half-life. Measured: 1.8 µs with 1,000,000 entries. */
   find(fingerprintHash: FingerprintHash, nowSeconds: number): RegistryFacts | null {
     this.#scratch.hexWrite(fingerprintHash);
-    const stored = this.#table.getBinaryFast(this.#scratch);
+    const stored = this.#rows.getBinaryFast(this.#scratch);
     if (stored === undefined) return null;
     if (stored.length === IMPORTED_BYTES + SUM_BYTES) {
       // The most frequent case, without allocating an intermediate object.
@@ -68,14 +71,14 @@ export class Registry {
         customers: stored.readUInt32BE(4),
       };
     }
-    const { imported, publishedConsensus } = decode(stored);
+    const { imported, publishedConsensus } = this.#table.decode(stored);
     const entry = effectiveEntry(imported, publishedConsensus, nowSeconds);
     return entry && { risk: entry.risk, customers: entry.customers };
   }
 
   /** Returns whether there is no entry. Measured: 0.7 µs. */
   isEmpty(): boolean {
-    for (const _key of this.#table.getKeys({ limit: 1 })) return false;
+    for (const _key of this.#rows.getKeys({ limit: 1 })) return false;
     return true;
   }
 
@@ -88,45 +91,33 @@ export class Registry {
 
   /** Returns both parts as stored, for the operator. */
   get(fingerprintHash: FingerprintHash): RegistryOrigin | null {
-    const stored = this.#table.getBinary(keyOf(fingerprintHash));
-    return stored === undefined ? null : decode(stored);
+    return this.#table.get(fingerprintHash);
   }
 
   count(): number {
-    return this.#table.getKeysCount();
+    return this.#rows.getKeysCount();
   }
 
   /** For `apply`, inside its transaction. Replaces an earlier import; a consensus stays. Measured: 4 µs. */
   putImported(entry: RegistryEntry): void {
-    const key = keyOf(entry.fingerprintHash);
-    const imported = encodeImported(entry);
-    const publishedConsensus = publishedBytes(this.#table.getBinaryFast(key));
-    void this.#table.put(
-      key,
-      withSum(key, publishedConsensus === null ? imported : Buffer.concat([imported, publishedConsensus])),
-    );
+    const { fingerprintHash, ...imported } = entry;
+    const publishedConsensus = this.get(fingerprintHash)?.publishedConsensus ?? null;
+    void this.#table.putRow(this.#table.row(fingerprintHash, { imported, publishedConsensus }));
   }
 
   /** For `apply`, inside its transaction. null removes the published consensus; an imported part stays. */
   setConsensus(fingerprintHash: FingerprintHash, consensus: Consensus | null, nowSeconds: number): void {
-    const key = keyOf(fingerprintHash);
-    const stored = this.#table.getBinary(key);
-    const before = stored === undefined ? NOTHING : decode(stored);
+    const before = this.get(fingerprintHash) ?? NOTHING;
     const publishedConsensus = consensus === null ? null : published(before.publishedConsensus, consensus, nowSeconds);
     if (isSame(before.publishedConsensus, publishedConsensus)) return;
-    const parts: Buffer[] = [];
-    if (before.imported !== null) parts.push(encodeImported(before.imported));
-    if (publishedConsensus !== null) parts.push(encodePublished(publishedConsensus));
-    if (parts.length === 0) void this.#table.remove(key);
-    else void this.#table.put(key, withSum(key, Buffer.concat(parts)));
+    const { imported } = before;
+    if (imported === null && publishedConsensus === null) this.#table.remove(fingerprintHash);
+    else this.#table.put(fingerprintHash, { imported, publishedConsensus });
   }
 
   /** For `apply`, inside its transaction. Returns whether there was an entry. */
   remove(fingerprintHash: FingerprintHash): boolean {
-    const key = keyOf(fingerprintHash);
-    const found = this.#table.doesExist(key);
-    if (found) void this.#table.remove(key);
-    return found;
+    return this.#table.remove(fingerprintHash);
   }
 
   /**
@@ -134,7 +125,7 @@ export class Registry {
    * last one. Imported entries fade too, but stay until the operator removes them.
    */
   faded(nowSeconds: number, rowsMax: number): readonly Buffer[] {
-    return this.#walk.next(rowsMax, (value) => isFaded(decode(Buffer.from(value)), nowSeconds));
+    return this.#walk.next(rowsMax, (value) => isFaded(this.#table.decode(value), nowSeconds));
   }
 
   /** For `apply`, inside its transaction. Returns whether the consensus had faded: it may have been published again since. */
@@ -147,10 +138,6 @@ export class Registry {
 }
 
 const NOTHING: RegistryOrigin = { imported: null, publishedConsensus: null };
-
-function keyOf(fingerprintHash: FingerprintHash): Buffer {
-  return Buffer.from(fingerprintHash, 'hex');
-}
 
 function isFaded({ publishedConsensus }: RegistryOrigin, nowSeconds: number): boolean {
   return publishedConsensus !== null && nowSeconds - publishedConsensus.lastSeenSeconds > CONSENSUS_KEEP_SECONDS;
@@ -166,21 +153,24 @@ function isSame(a: PublishedConsensus | null, b: PublishedConsensus | null): boo
   );
 }
 
-/** Returns the bytes of the published consensus in a stored value, copied because the value is borrowed. */
-function publishedBytes(stored: Buffer | undefined): Buffer | null {
-  if (stored === undefined) return null;
-  const bytes = stored.length - SUM_BYTES;
-  const from = CONSENSUS_LENGTHS.has(bytes) ? 0 : CONSENSUS_LENGTHS.has(bytes - IMPORTED_BYTES) ? IMPORTED_BYTES : -1;
-  return from < 0 ? null : Buffer.from(stored.subarray(from, bytes));
-}
-
-function decode(stored: Buffer): RegistryOrigin {
-  const bytes = stored.length - SUM_BYTES;
-  if (bytes === IMPORTED_BYTES) return { imported: decodeImported(stored), publishedConsensus: null };
-  if (CONSENSUS_LENGTHS.has(bytes)) return { imported: null, publishedConsensus: decodePublished(stored, 0, bytes) };
-  if (!CONSENSUS_LENGTHS.has(bytes - IMPORTED_BYTES)) throw new Error('a stored registry entry has an unknown length');
-  return { imported: decodeImported(stored), publishedConsensus: decodePublished(stored, IMPORTED_BYTES, bytes) };
-}
+const VALUE: Codec<RegistryOrigin> = {
+  encode: ({ imported, publishedConsensus }) =>
+    Buffer.concat([
+      ...(imported === null ? [] : [encodeImported(imported)]),
+      ...(publishedConsensus === null ? [] : [encodePublished(publishedConsensus)]),
+    ]),
+  decode(bytes) {
+    const { length } = bytes;
+    if (length === IMPORTED_BYTES) return { imported: decodeImported(bytes), publishedConsensus: null };
+    if (CONSENSUS_LENGTHS.has(length)) return { imported: null, publishedConsensus: decodePublished(bytes) };
+    if (!CONSENSUS_LENGTHS.has(length - IMPORTED_BYTES))
+      throw new Error('a stored registry entry has an unknown length');
+    return {
+      imported: decodeImported(bytes),
+      publishedConsensus: decodePublished(bytes.subarray(IMPORTED_BYTES)),
+    };
+  },
+};
 
 function decodeImported(stored: Buffer): RegistryPart {
   return { risk: Math.round(stored.readFloatBE(0) * 1e4) / 1e4, ...decodeSeen(stored, 4) };
@@ -195,16 +185,15 @@ function decodeSeen(stored: Buffer, at: number): SeenBy {
 }
 
 /** A published consensus of an older version, without the last three numbers, counts as confirmed and as shown. */
-function decodePublished(stored: Buffer, at: number, end: number): PublishedConsensus {
-  const seen = decodeSeen(stored, at);
-  const rest = at + SEEN_BYTES;
-  if (end - at < CONSENSUS_BYTES)
+function decodePublished(stored: Buffer): PublishedConsensus {
+  const seen = decodeSeen(stored, 0);
+  if (stored.length < CONSENSUS_BYTES)
     return { ...seen, confirmed: seen.customers, risenAtSeconds: 0, shownBefore: coarseCustomers(seen.customers) };
   return {
     ...seen,
-    confirmed: stored.readUInt32BE(rest),
-    risenAtSeconds: stored.readUInt32BE(rest + 4),
-    shownBefore: stored.readUInt32BE(rest + 8),
+    confirmed: stored.readUInt32BE(SEEN_BYTES),
+    risenAtSeconds: stored.readUInt32BE(SEEN_BYTES + 4),
+    shownBefore: stored.readUInt32BE(SEEN_BYTES + 8),
   };
 }
 

@@ -1,9 +1,18 @@
 import type { FingerprintHash } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
 import { DECISIONS, type Decision } from '../../risk/decision.ts';
 import { decodeRecord } from '../../risk/decision-record.ts';
 import { REVIEW_REASONS, type ReviewReason, type ReviewVerdict, VERDICTS } from '../../risk/judgement.ts';
 import type { JudgedDecision } from './label-table.ts';
+import {
+  field,
+  FLAG,
+  integer,
+  MAYBE_FINGERPRINT,
+  MAYBE_NUMBER,
+  MAYBE_TEXT,
+  oneOf,
+  packedFields,
+} from './packed-fields.ts';
 import type { Codec } from './typed-table.ts';
 
 /** What people do about a row, apart from its verdict. */
@@ -70,45 +79,34 @@ export function reviewHeadOf(stored: Uint8Array): ReviewHead {
   return { verdict: VERDICTS[(stored[0] ?? 0) - 1] ?? null, why };
 }
 
+const REST = packedFields<Omit<ReviewValue, keyof ReviewHead | 'work'> & ReviewWork>({
+  decision: oneOf(DECISIONS),
+  score: integer(),
+  occurredAtMs: integer(),
+  fingerprintHash: MAYBE_FINGERPRINT,
+  publicKey: FLAG,
+  reasons: field((stored) => {
+    if (!Array.isArray(stored)) throw new Error('a stored review has the wrong form');
+    return stored.map(String);
+  }),
+  // Rows of older builds end before one of these.
+  wouldBe: field(
+    (stored) => DECISIONS[Number(stored)] ?? null,
+    (decision) => (decision === null ? -1 : DECISIONS.indexOf(decision)),
+  ),
+  assignee: MAYBE_TEXT,
+  note: MAYBE_TEXT,
+  closedAtSeconds: MAYBE_NUMBER,
+});
+
 export const REVIEW_VALUE: Codec<ReviewValue> = {
-  encode(row) {
-    const rest = pack([
-      DECISIONS.indexOf(row.decision),
-      row.score,
-      row.occurredAtMs,
-      row.fingerprintHash === null ? null : Buffer.from(row.fingerprintHash, 'hex'),
-      row.publicKey,
-      row.reasons,
-      row.wouldBe === null ? -1 : DECISIONS.indexOf(row.wouldBe),
-      row.work.assignee,
-      row.work.note,
-      row.work.closedAtSeconds,
-    ]);
+  encode({ work, ...row }) {
     const verdict = row.verdict === null ? 0 : VERDICTS.indexOf(row.verdict) + 1;
-    return Buffer.concat([Buffer.from([verdict, REVIEW_REASONS.indexOf(row.why)]), rest]);
+    const head = Buffer.from([verdict, REVIEW_REASONS.indexOf(row.why)]);
+    return Buffer.concat([head, REST.encode({ ...row, ...work })]);
   },
   decode(bytes) {
-    const fields = unpack(bytes.subarray(REST_AT));
-    const [decided, score, occurredAt, fingerprint, publicKey, reasons, wouldBe = -1, assignee, note, closedAt] =
-      fields;
-    const decision = DECISIONS[Number(decided)];
-    if (decision === undefined || !Array.isArray(reasons)) throw new Error('a stored review has the wrong form');
-    return {
-      fingerprintHash:
-        fingerprint instanceof Uint8Array ? (Buffer.from(fingerprint).toString('hex') as FingerprintHash) : null,
-      publicKey: publicKey === true,
-      decision,
-      wouldBe: DECISIONS[Number(wouldBe)] ?? null,
-      score: Number(score),
-      reasons: reasons.map(String),
-      occurredAtMs: Number(occurredAt),
-      // Rows of older builds have none of these.
-      work: {
-        assignee: typeof assignee === 'string' ? assignee : null,
-        note: typeof note === 'string' ? note : null,
-        closedAtSeconds: typeof closedAt === 'number' ? closedAt : null,
-      },
-      ...reviewHeadOf(bytes),
-    };
+    const { assignee, note, closedAtSeconds, ...row } = REST.decode(bytes.subarray(REST_AT));
+    return { ...row, work: { assignee, note, closedAtSeconds }, ...reviewHeadOf(bytes) };
   },
 };

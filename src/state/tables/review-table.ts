@@ -1,4 +1,4 @@
-import type { RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { ReviewOrder, ReviewQueue, ReviewReason, ReviewState, ReviewVerdict } from '../../risk/judgement.ts';
 import {
@@ -82,9 +82,9 @@ export class ShadowReviews {
   #evicted = 0;
   #flushing: Promise<StoreFault | null> | null = null;
 
-  constructor(env: RootDatabase<Buffer, Buffer>, by: RowCounters, save: SaveReviews, bounds = BOUNDS) {
+  constructor(database: Database<Buffer, Buffer>, by: RowCounters, save: SaveReviews, bounds = BOUNDS) {
     const counted = { by, as: 'shadowReviews' } as const;
-    this.#table = table({ env, name: 'shadow-reviews', key: DECISION_KEY, value: REVIEW_VALUE, counted });
+    this.#table = table({ database, key: DECISION_KEY, value: REVIEW_VALUE, counted });
     this.#save = save;
     this.#bounds = bounds;
   }

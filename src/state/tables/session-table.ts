@@ -1,16 +1,26 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
 import type { BrowserSession } from '../../work/extraction-job.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
-import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
+import { BYTES, integer, packedFields, text } from './packed-fields.ts';
+import { endOfCustomer } from './request-rows.ts';
 import { encrypt, decrypt } from '../../kernel/encryption.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
-import { u32Key, withoutSum, withSum } from './value.ts';
+import { type OwnKey, ownKey, type Table, table } from './typed-table.ts';
+import { u32Key } from './value.ts';
 
 /** Choice: one per site that a customer reads, with room for future ones. */
 const SESSIONS_PER_CUSTOMER_MAX = 1_000;
+
+const KEY = ownKey('ses');
+const VALUE = packedFields<SessionValue>({
+  host: text(),
+  createdAtMs: integer(),
+  expiresAtMs: integer(),
+  sealed: BYTES,
+});
+type SessionValue = Omit<BrowserSession, 'customer' | 'id'> & { readonly sealed: Uint8Array };
 
 /**
  * Sessions supplied by customers: cookies and headers, encrypted and bound by their context to the customer and the host. The content is
@@ -18,18 +28,18 @@ const SESSIONS_PER_CUSTOMER_MAX = 1_000;
  */
 export class Sessions {
   readonly #root: RootDatabase<Buffer, Buffer>;
-  readonly #table: Database<Buffer, Buffer>;
+  readonly #table: Table<OwnKey<string>, SessionValue>;
   readonly #walk: TableWalk;
   readonly #perCustomerMax: number;
 
   constructor(
     root: RootDatabase<Buffer, Buffer>,
-    table: Database<Buffer, Buffer>,
+    database: Database<Buffer, Buffer>,
     perCustomerMax = SESSIONS_PER_CUSTOMER_MAX,
   ) {
     this.#root = root;
-    this.#table = table;
-    this.#walk = new TableWalk(table);
+    this.#table = table({ database, key: KEY, value: VALUE });
+    this.#walk = new TableWalk(database);
     this.#perCustomerMax = perCustomerMax;
   }
 
@@ -41,7 +51,7 @@ export class Sessions {
   ): Promise<StoreWrite<'created' | 'limit_reached'>> {
     const { customer } = session;
     return durably(this.#root, () => {
-      const count = this.#table.getKeysCount({ start: u32Key(customer), end: endOfCustomer(customer) });
+      const count = this.#table.database.getKeysCount({ start: u32Key(customer), end: endOfCustomer(customer) });
       if (count >= this.#perCustomerMax) return 'limit_reached';
       this.#put(key, session, content);
       return 'created';
@@ -70,10 +80,10 @@ export class Sessions {
   ): Promise<{ readonly rows: readonly BrowserSession[]; readonly next: string | null }> {
     const rows: BrowserSession[] = [];
     let next: string | null = null;
-    const start = (after === null ? null : rowKey('ses', customer, after)) ?? endOfCustomer(customer);
+    const start = (after === null ? null : KEY.encode({ customer, id: after })) ?? endOfCustomer(customer);
     const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };
-    await walkInSlices(this.#table, range, slices, (key, value) => {
-      const { session } = decode(Buffer.from(key), Buffer.from(value));
+    await walkInSlices(this.#table.database, range, slices, (key, value) => {
+      const { session } = rowOf(KEY.decode(Buffer.from(key)), this.#table.decode(Buffer.from(value)));
       if (session.expiresAtMs <= nowMs) return 'on';
       // A further row after a full page shows that there is a next page.
       if (rows.length === limit) {
@@ -88,12 +98,7 @@ export class Sessions {
 
   /** Resolves to whether it existed. */
   remove(customer: CustomerNumber, id: string): Promise<StoreWrite<boolean>> {
-    const key = rowKey('ses', customer, id);
-    return durably(this.#root, () => {
-      if (key === null || !this.#table.doesExist(key)) return false;
-      void this.#table.remove(key);
-      return true;
-    });
+    return durably(this.#root, () => this.#table.remove({ customer, id }));
   }
 
   /**
@@ -109,26 +114,21 @@ export class Sessions {
 
   /** Removes expired sessions among the next `rowsMax`. */
   sweep(nowMs: number, rowsMax: number): Promise<StoreWrite<number>> {
-    const keys = this.#walk.next(rowsMax, (value) => expiryOf(value) <= nowMs);
+    const keys = this.#walk.next(rowsMax, (value) => this.#table.decode(value).expiresAtMs <= nowMs);
     if (keys.length === 0) return Promise.resolve({ kind: 'ok', value: 0 });
     return committed(this.#root, () => {
-      for (const key of keys) void this.#table.remove(key);
+      for (const key of keys) this.#table.removeKey(key);
       return keys.length;
     });
   }
 
   #read(customer: CustomerNumber, id: string): Row | null {
-    const key = rowKey('ses', customer, id);
-    const stored = key === null ? undefined : this.#table.getBinary(key);
-    return key === null || stored === undefined ? null : decode(key, Buffer.from(stored));
+    const value = this.#table.get({ customer, id });
+    return value && rowOf({ customer, id }, value);
   }
 
   #put(key: Uint8Array, session: BrowserSession, content: Uint8Array): void {
-    const place = rowKey('ses', session.customer, session.id);
-    if (place === null) throw new Error('a session needs an id of its own');
-    const { host, createdAtMs, expiresAtMs } = session;
-    const sealed = encrypt(key, content, contextOf(session));
-    void this.#table.put(place, withSum(place, pack([host, createdAtMs, expiresAtMs, sealed])));
+    this.#table.put(session, { ...session, sealed: encrypt(key, content, contextOf(session)) });
   }
 }
 
@@ -148,19 +148,6 @@ function contextOf({ customer, id, host }: BrowserSession): string {
   return `session/${customer}/${id}/${host}`;
 }
 
-function decode(key: Buffer, stored: Buffer): Row {
-  const [host, createdAt, expiresAt, sealed] = unpack(withoutSum(stored));
-  if (!(sealed instanceof Uint8Array)) throw new Error('a stored session has the wrong form');
-  const session: BrowserSession = {
-    id: rowIdOf('ses', key),
-    customer: key.readUInt32BE(0) as CustomerNumber,
-    host: String(host),
-    createdAtMs: Number(createdAt),
-    expiresAtMs: Number(expiresAt),
-  };
-  return { session, sealed };
-}
-
-function expiryOf(stored: Buffer): number {
-  return Number(unpack(withoutSum(stored))[2]);
+function rowOf(key: OwnKey<string>, { sealed, ...rest }: SessionValue): Row {
+  return { session: { ...key, ...rest }, sealed };
 }

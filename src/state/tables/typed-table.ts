@@ -1,17 +1,17 @@
-import type { Database, RangeOptions, RootDatabase } from 'lmdb';
+import type { Database, RangeOptions } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
-import { table as openTable } from './environment.ts';
-import { oldRows, requestIdOf, requestKey } from './request-rows.ts';
+import type { IdPrefix } from '../../kernel/ids.ts';
+import { oldRows, requestIdOf, requestKey, rowIdOf, rowKey } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
-import type { RowCounterName, TableName } from './table-names.ts';
-import { withoutSum, withSum } from './value.ts';
+import type { RowCounterName } from './table-names.ts';
+import { u32Key, withoutSum, withSum } from './value.ts';
 
 /** How the values of a table are stored. The checksum is not part of it. */
 export interface Codec<Value> {
-  encode(value: Value): Uint8Array;
+  encode(value: Value): Buffer;
   /** Throws on bytes that `encode` cannot have written. */
-  decode(bytes: Uint8Array): Value;
+  decode(bytes: Buffer): Value;
 }
 
 /** How the keys of a table are stored; their order is that of the bytes. */
@@ -57,8 +57,7 @@ export function codec<Value>(
 }
 
 export interface TableSpec<Key, Value> {
-  readonly env: RootDatabase<Buffer, Buffer>;
-  readonly name: TableName;
+  readonly database: Database<Buffer, Buffer>;
   readonly key: KeyForm<Key>;
   readonly value: Codec<Value>;
   /** Counts the rows of each customer, whose number begins the key. */
@@ -82,6 +81,8 @@ export interface Table<Key, Value> {
   keys(range: RowRange): Generator<Buffer>;
   /** Encodes a row without writing or counting it. */
   row(key: Key, value: Value): StoredRow;
+  /** Writes an encoded row without counting it. The promise is that of the batch. */
+  putRow(row: StoredRow): Promise<boolean>;
   /** Returns whether there was no row. */
   put(key: Key, value: Value): boolean;
   /** Returns whether there was a row. */
@@ -97,26 +98,25 @@ export interface Table<Key, Value> {
   expired(cutoffMs: number, rowsMax: number): readonly Buffer[];
   /** The sub-database, for `walkInSlices`. */
   readonly database: Database<Buffer, Buffer>;
-  decode(stored: Uint8Array): Value;
+  /** Decodes a value as it is stored, which may be borrowed. */
+  decode(stored: Buffer): Value;
 }
 
 export function table<Key, Value>({
-  env,
-  name,
+  database,
   key: form,
   value: values,
   counted,
 }: TableSpec<Key, Value>): Table<Key, Value> {
-  const database = openTable(env, name);
   const count = (key: Buffer, rows: number): void => {
     counted?.by.add(counted.as, key.readUInt32BE(0) as CustomerNumber, rows);
   };
   /** Customer with which the next `expired` continues. */
   let expiredFrom = 0;
-  const decode = (stored: Uint8Array): Value => values.decode(withoutSum(stored));
+  const decode = (stored: Buffer): Value => values.decode(withoutSum(stored));
   const row = (key: Key, value: Value): StoredRow => {
     const bytes = form.encode(key);
-    if (bytes === null) throw new Error(`${name} has no row for a malformed key`);
+    if (bytes === null) throw new Error('a malformed key has no row');
     return { key: bytes, value: withSum(bytes, values.encode(value)) };
   };
   const removeKey = (key: Buffer): boolean => {
@@ -132,13 +132,15 @@ export function table<Key, Value>({
     decode,
     removeKey,
     row,
+    putRow: ({ key, value }) => database.put(key, value),
     get(key) {
       const bytes = form.encode(key);
       const stored = bytes === null ? undefined : database.getBinary(bytes);
       return stored === undefined ? null : decode(stored);
     },
     *range(range) {
-      for (const { key, value } of database.getRange(range)) yield [form.decode(Buffer.from(key)), decode(value)];
+      for (const { key, value } of database.getRange(range))
+        yield [form.decode(Buffer.from(key)), decode(Buffer.from(value))];
     },
     *keys(range) {
       for (const key of database.getKeys(range)) yield Buffer.from(key);
@@ -164,14 +166,10 @@ export function table<Key, Value>({
 }
 
 /** A customer's number, or any other u32, as a key or as a value. */
-export function u32Form<Key extends number>(): Codec<Key> & { encode(key: Key): Buffer } {
+export function u32Form<Key extends number>(): Codec<Key> {
   return {
-    encode(key) {
-      const bytes = Buffer.allocUnsafe(4);
-      bytes.writeUInt32BE(key);
-      return bytes;
-    },
-    decode: (bytes) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) as Key,
+    encode: u32Key,
+    decode: (bytes) => bytes.readUInt32BE(0) as Key,
   };
 }
 
@@ -185,3 +183,27 @@ export const DECISION_KEY: KeyForm<DecisionKey> = {
   encode: ({ customer, requestId }) => requestKey(customer, requestId),
   decode: (bytes) => ({ customer: bytes.readUInt32BE(0) as CustomerNumber, requestId: requestIdOf(bytes) }),
 };
+
+/** The key of a customer's row that has an id of its own. */
+export interface OwnKey<Id extends string> {
+  readonly customer: CustomerNumber;
+  readonly id: Id;
+}
+
+export function ownKey<Id extends string>(prefix: IdPrefix): KeyForm<OwnKey<Id>> {
+  return {
+    encode: ({ customer, id }) => rowKey(prefix, customer, id),
+    decode: (bytes) => ({ customer: bytes.readUInt32BE(0) as CustomerNumber, id: rowIdOf(prefix, bytes) as Id }),
+  };
+}
+
+/** A fingerprint's hash, 64 lower-case hex digits, or any other text of hex digits, as its bytes. */
+export function hexForm<Key extends string>(length: number): KeyForm<Key> {
+  return {
+    encode(text) {
+      const bytes = Buffer.from(text, 'hex');
+      return bytes.length === length ? bytes : null;
+    },
+    decode: (bytes) => bytes.toString('hex') as Key,
+  };
+}

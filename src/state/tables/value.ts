@@ -19,8 +19,8 @@ export function addSum(key: Uint8Array, stored: Buffer): Buffer {
 }
 
 /** Returns the value without its check sum, which is not verified. */
-export function withoutSum(stored: Uint8Array): Uint8Array {
-  return stored.subarray(0, stored.length - SUM_BYTES);
+export function withoutSum<Bytes extends Uint8Array>(stored: Bytes): Bytes {
+  return stored.subarray(0, stored.length - SUM_BYTES) as Bytes;
 }
 
 /** Returns whether the check sum matches; the integrity check calls it for every row that its time allows. */

@@ -1,10 +1,11 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { pack, unpack } from '../../kernel/pack.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import type { Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
-import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
-import { u32Key, withoutSum, withSum } from './value.ts';
+import { BYTES, field, FLAG, integer, MAYBE_TEXT, packedFields, text } from './packed-fields.ts';
+import { endOfCustomer } from './request-rows.ts';
+import { type Codec, type OwnKey, ownKey, type Table, table } from './typed-table.ts';
+import { u32Key } from './value.ts';
 import { decryptSecrets } from './webhook-secrets.ts';
 
 export interface WebhookQuery {
@@ -25,99 +26,77 @@ export interface WebhookPage {
  * from `deriveKey`; under another key everything except the secrets can be read.
  */
 export class Webhooks {
-  readonly #table: Database<Buffer, Buffer>;
+  readonly #table: Table<OwnKey<WebhookId>, WebhookValue>;
 
-  constructor(table: Database<Buffer, Buffer>) {
-    this.#table = table;
+  constructor(database: Database<Buffer, Buffer>) {
+    this.#table = table({ database, key: KEY, value: VALUE });
   }
 
   find(customer: CustomerNumber, id: WebhookId): Webhook | null {
-    return this.#read(customer, id)?.webhook ?? null;
+    return this.sealed(customer, id)?.webhook ?? null;
   }
 
   page(customer: CustomerNumber, { after, limit }: WebhookQuery): WebhookPage {
     const rows: Webhook[] = [];
-    const from = after === null ? null : keyOf(customer, after);
+    const from = after === null ? null : KEY.encode({ customer, id: after });
     const start = from ?? endOfCustomer(customer);
-    const range = this.#table.getRange({ start, exclusiveStart: true, end: u32Key(customer), reverse: true });
-    for (const { key, value } of range) {
+    const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };
+    for (const [key, value] of this.#table.range(range)) {
       // A further row after a full page shows that there is a next page.
       if (rows.length === limit) return { rows, next: rows.at(-1)?.id ?? null };
-      rows.push(decode(Buffer.from(key), Buffer.from(value)).webhook);
+      rows.push(rowOf(key, value).webhook);
     }
     return { rows, next: null };
   }
 
   count(customer: CustomerNumber): number {
-    return this.#table.getKeysCount({ start: u32Key(customer), end: endOfCustomer(customer) });
+    return this.#table.database.getKeysCount({ start: u32Key(customer), end: endOfCustomer(customer) });
   }
 
   /** Returns the webhooks of all customers, for a start. */
   loadAll(): readonly Webhook[] {
-    const webhooks: Webhook[] = [];
-    for (const { key, value } of this.#table.getRange()) {
-      webhooks.push(decode(Buffer.from(key), Buffer.from(value)).webhook);
-    }
-    return webhooks;
+    return Array.from(this.#table.range({}), ([key, value]) => rowOf(key, value).webhook);
   }
 
   /** Returns the webhook with its encrypted secrets. */
   sealed(customer: CustomerNumber, id: WebhookId): SealedWebhook | null {
-    return this.#read(customer, id);
+    const value = this.#table.get({ customer, id });
+    return value && rowOf({ customer, id }, value);
   }
 
   /** For `apply`, inside its transaction. */
   put(webhook: Webhook, sealed: Uint8Array): void {
-    const key = keyOf(webhook.customer, webhook.id);
-    if (key === null) throw new Error('a webhook needs an id of its own');
-    this.#put(key, encode(webhook, sealed));
+    this.#table.put(webhook, { ...webhook, sealed });
   }
 
   /** For `apply`, inside its transaction. Writes only the health. Returns the one before; null without the webhook. */
   putHealth(customer: CustomerNumber, id: WebhookId, health: WebhookHealth): WebhookHealth | null {
-    const key = keyOf(customer, id);
-    const stored = key === null ? undefined : this.#table.getBinary(key);
-    if (key === null || stored === undefined) return null;
-    const value = Buffer.from(withoutSum(stored));
-    const before = readHealth(value);
-    writeHealth(value, health);
-    this.#put(key, value);
-    return before;
+    const value = this.#table.get({ customer, id });
+    if (value === null) return null;
+    this.#table.put({ customer, id }, { ...value, health });
+    return value.health;
   }
 
   /** For `apply`, inside its transaction. Returns whether it existed. */
   remove(customer: CustomerNumber, id: WebhookId): boolean {
-    const key = keyOf(customer, id);
-    if (key === null || !this.#table.doesExist(key)) return false;
-    void this.#table.remove(key);
-    return true;
+    return this.#table.remove({ customer, id });
   }
 
   /** Returns null if the webhook no longer exists, or its secrets were encrypted under another key. Measured: 22 µs. */
   secretsOf(key: Uint8Array, { customer, id }: Pick<Webhook, 'customer' | 'id'>): WebhookSecrets | null {
-    const row = this.#read(customer, id);
+    const row = this.sealed(customer, id);
     return row === null ? null : decryptSecrets(key, row.webhook, row.sealed);
   }
 
   /** Returns whether any webhook's secrets can be decrypted with this key; null without webhooks. */
   opensWith(key: Uint8Array): boolean | null {
     let isAny = false;
-    for (const { key: place, value } of this.#table.getRange()) {
+    for (const [own, value] of this.#table.range({})) {
       isAny = true;
-      const { webhook, sealed } = decode(Buffer.from(place), Buffer.from(value));
+      const { webhook, sealed } = rowOf(own, value);
       if (decryptSecrets(key, webhook, sealed) !== null) return true;
     }
     return isAny ? false : null;
-  }
-
-  #read(customer: CustomerNumber, id: WebhookId): SealedWebhook | null {
-    const key = keyOf(customer, id);
-    const stored = key === null ? undefined : this.#table.getBinary(key);
-    return key === null || stored === undefined ? null : decode(key, stored);
-  }
-
-  #put(key: Buffer, value: Buffer): void {
-    void this.#table.put(key, withSum(key, value));
   }
 }
 
@@ -126,12 +105,33 @@ export interface SealedWebhook {
   readonly sealed: Uint8Array;
 }
 
-function keyOf(customer: CustomerNumber, id: WebhookId): Buffer | null {
-  return rowKey('wh', customer, id);
+type WebhookValue = Omit<Webhook, 'customer' | 'id'> & { readonly sealed: Uint8Array };
+
+function rowOf(key: OwnKey<WebhookId>, { sealed, ...rest }: WebhookValue): SealedWebhook {
+  return { webhook: { ...key, ...rest }, sealed };
 }
 
+const KEY = ownKey<WebhookId>('wh');
+
+const REST = packedFields<Omit<WebhookValue, 'health'>>({
+  url: text(),
+  eventTypes: field(
+    (stored) => {
+      if (!Array.isArray(stored)) throw new Error('a stored webhook has the wrong form');
+      return stored.flatMap((number) => DECISIONS[Number(number)] ?? []);
+    },
+    (types) => types.map((type) => DECISIONS.indexOf(type)),
+  ),
+  description: MAYBE_TEXT,
+  createdAtMs: integer(),
+  updatedAtMs: integer(),
+  sealed: BYTES,
+  // Rows of older versions end with the secrets.
+  disabled: FLAG,
+});
+
 /**
- * The health comes first and has a fixed length, so that a change of it touches nothing else:
+ * The health comes first and has a fixed length; the other fields follow, packed:
  *
  *   status u8 (1 = unhealthy)   consecutive failures u32   cool-down ms u32   unhealthy since, next probe, last success,
  *   last failure: Unix ms, f64 each, NaN for null
@@ -141,35 +141,14 @@ const COOLDOWN_AT = 5;
 const TIMES_AT = 9;
 const REST_AT = TIMES_AT + 4 * 8;
 
-function encode(
-  { url, eventTypes, description, disabled, createdAtMs, updatedAtMs, health }: Webhook,
-  sealed: Uint8Array,
-): Buffer {
-  const types = eventTypes.map((type) => DECISIONS.indexOf(type));
-  const head = Buffer.alloc(REST_AT);
-  writeHealth(head, health);
-  return Buffer.concat([head, pack([url, types, description, createdAtMs, updatedAtMs, sealed, disabled])]);
-}
-
-function decode(key: Buffer, stored: Buffer): SealedWebhook {
-  // Rows of older versions end with the secrets.
-  const [url, types, description, createdAt, updatedAt, sealed, disabled] = unpack(
-    withoutSum(stored).subarray(REST_AT),
-  );
-  if (!Array.isArray(types) || !(sealed instanceof Uint8Array)) throw new Error('a stored webhook has the wrong form');
-  const webhook: Webhook = {
-    id: rowIdOf('wh', key) as WebhookId,
-    customer: key.readUInt32BE(0) as CustomerNumber,
-    url: String(url),
-    eventTypes: types.flatMap((number) => DECISIONS[Number(number)] ?? []),
-    description: typeof description === 'string' ? description : null,
-    disabled: disabled === true,
-    health: readHealth(stored),
-    createdAtMs: Number(createdAt),
-    updatedAtMs: Number(updatedAt),
-  };
-  return { webhook, sealed };
-}
+const VALUE: Codec<WebhookValue> = {
+  encode(webhook) {
+    const head = Buffer.alloc(REST_AT);
+    writeHealth(head, webhook.health);
+    return Buffer.concat([head, REST.encode(webhook)]);
+  },
+  decode: (bytes) => ({ ...REST.decode(bytes.subarray(REST_AT)), health: readHealth(bytes) }),
+};
 
 function writeHealth(value: Buffer, health: WebhookHealth): void {
   const { unhealthySinceMs, nextProbeAtMs, lastSuccessAtMs, lastFailureAtMs } = health;

@@ -3,7 +3,8 @@ import { LIST_ACTIONS, type ListAction } from '../../../risk/decision.ts';
 import type { AuditFacts } from '../../../work/audit.ts';
 import type { CommitSlices } from '../../../ports/change-feed.ts';
 import type { ChangeOf, OutcomeOf } from '../changes.ts';
-import { entryOf, type ListEntry, listKey, type ListPut, type ListRow } from '../../tables/list-table.ts';
+import { entryOf, type ListEntry, listKey, type ListPut } from '../../tables/list-table.ts';
+import type { StoredRow } from '../../tables/typed-table.ts';
 import type { Applying, Apply } from './applying.ts';
 import { record, type Recorded } from './audit-record.ts';
 
@@ -46,7 +47,7 @@ export const putEntries: Apply<'list.batch'> = (at, change) => {
 };
 
 export interface PreparedBatch {
-  readonly rows: readonly ListRow[];
+  readonly rows: readonly StoredRow[];
   /** Keys without an unexpired entry; the row of an expired one may still exist. */
   readonly unseen: readonly Buffer[];
   readonly puts: readonly ListPut[];
@@ -58,7 +59,7 @@ export function* prepareBatch(
   { customer, entries }: ChangeOf<'list.batch'>,
 ): Generator<null, PreparedBatch> {
   const puts: ListPut[] = [];
-  const rows: ListRow[] = [];
+  const rows: StoredRow[] = [];
   const own = new Map<FingerprintHash, ListEntry>();
   const unseen: Buffer[] = [];
   for (const change of entries) {

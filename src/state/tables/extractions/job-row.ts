@@ -1,9 +1,7 @@
-import type { CustomerNumber } from '../../../kernel/brand.ts';
-import { pack, unpack } from '../../../kernel/pack.ts';
 import type { Extraction, ExtractionId, JobRequest } from '../../../work/extraction-job.ts';
 import { countsOf, type ExtractionState } from '../../../work/extraction-state.ts';
-import { rowIdOf, rowKey } from '../request-rows.ts';
-import { withoutSum } from '../value.ts';
+import { field, integer, MAYBE_TEXT, packedFields, text } from '../packed-fields.ts';
+import { type Codec, ownKey } from '../typed-table.ts';
 import type { JobNumber } from './row-keys.ts';
 
 /** The fields of a job that never change. The `status` of its delivery is the initial one; the state holds the current one. */
@@ -15,40 +13,32 @@ export interface Job extends JobRequest {
   readonly createdAtMs: number;
 }
 
-export function jobKey(customer: CustomerNumber, id: ExtractionId): Buffer | null {
-  return rowKey('ext', customer, id);
-}
+export const JOB_KEY = ownKey<ExtractionId>('ext');
 
-export function encodeJob(job: Job): Buffer {
-  const { number, requestId, connector, operation, input, collect, output, session, delivery } = job;
-  return pack([
-    number,
-    requestId,
-    connector,
-    operation,
-    JSON.stringify({ input, collect, output, delivery }),
-    session,
-    job.encryptedSecrets,
-    job.createdAtMs,
-  ]);
-}
+/** Stored as one text of JSON. */
+type JsonFields = Pick<Job, 'input' | 'collect' | 'output' | 'delivery'>;
 
-/** `key` and `stored` must be copies. */
-export function decodeJob(key: Buffer, stored: Buffer): Job {
-  const [number, requestId, connector, operation, json, session, sealed, createdAt] = unpack(withoutSum(stored));
-  return {
-    ...(JSON.parse(String(json)) as Pick<Job, 'input' | 'collect' | 'output' | 'delivery'>),
-    number: Number(number),
-    id: rowIdOf('ext', key) as ExtractionId,
-    customer: key.readUInt32BE(0) as CustomerNumber,
-    requestId: String(requestId),
-    connector: String(connector),
-    operation: String(operation),
-    session: typeof session === 'string' ? session : null,
-    encryptedSecrets: sealed instanceof Uint8Array ? sealed : null,
-    createdAtMs: Number(createdAt),
-  };
-}
+/** The fields of a stored job, without those of its key. */
+export const JOB_VALUE: Codec<Omit<Job, 'customer' | 'id'>> = {
+  encode({ input, collect, output, delivery, ...job }) {
+    return ROW.encode({ ...job, json: { input, collect, output, delivery } });
+  },
+  decode(bytes) {
+    const { json, ...job } = ROW.decode(bytes);
+    return { ...job, ...json };
+  },
+};
+
+const ROW = packedFields<Omit<Job, 'customer' | 'id' | keyof JsonFields> & { readonly json: JsonFields }>({
+  number: integer(),
+  requestId: text(),
+  connector: text(),
+  operation: text(),
+  json: field((stored) => JSON.parse(String(stored)) as JsonFields, JSON.stringify),
+  session: MAYBE_TEXT,
+  encryptedSecrets: field((stored) => (stored instanceof Uint8Array ? stored : null)),
+  createdAtMs: integer(),
+});
 
 /** Returns the job as the API presents it. */
 export function extractionOf(job: Job, state: ExtractionState): Extraction {

@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
-import { u32Key, withoutSum, withSum } from '../value.ts';
+import { type Codec, type Table, table, u32Form } from '../typed-table.ts';
+import { u32Key } from '../value.ts';
 import type { JobNumber } from './row-keys.ts';
 
 /** The node of a cluster that runs a job. */
@@ -10,32 +11,15 @@ export interface JobOwner {
   readonly token: number;
 }
 
-/** Owners of the jobs of a cluster. Jobs of a single node have no rows here. */
-export class JobOwners {
-  readonly #table: Database<Buffer, Buffer>;
+/** The token, u32, then the node. */
+const VALUE: Codec<JobOwner> = {
+  encode: ({ node, token }) => Buffer.concat([u32Key(token), Buffer.from(node)]),
+  decode: (bytes) => ({ token: bytes.readUInt32BE(0), node: bytes.toString('utf8', 4) }),
+};
 
-  constructor(table: Database<Buffer, Buffer>) {
-    this.#table = table;
-  }
+/** Owners of the jobs of a cluster. Jobs of a single node have no rows here. Writes must be called inside a write transaction. */
+export type JobOwners = Pick<Table<JobNumber, JobOwner>, 'get' | 'put' | 'remove'>;
 
-  get(job: JobNumber): JobOwner | null {
-    const stored = this.#table.getBinary(u32Key(job));
-    if (stored === undefined) return null;
-    const row = Buffer.from(withoutSum(stored));
-    return { token: row.readUInt32BE(0), node: row.toString('utf8', 4) };
-  }
-
-  /** Must be called inside a write transaction. */
-  put(job: JobNumber, { node, token }: JobOwner): void {
-    const key = u32Key(job);
-    const head = Buffer.allocUnsafe(4);
-    head.writeUInt32BE(token);
-    void this.#table.put(key, withSum(key, Buffer.concat([head, Buffer.from(node)])));
-  }
-
-  /** Must be called inside a write transaction. */
-  remove(job: JobNumber): void {
-    const key = u32Key(job);
-    if (this.#table.doesExist(key)) void this.#table.remove(key);
-  }
+export function openJobOwners(database: Database<Buffer, Buffer>): JobOwners {
+  return table({ database, key: u32Form(), value: VALUE });
 }

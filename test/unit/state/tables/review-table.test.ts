@@ -1,3 +1,4 @@
+import { table } from '../../../../src/state/tables/environment.ts';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../../src/kernel/ids.ts';
 import { encodeRecord, type RecordParts } from '../../../../src/risk/decision-record.ts';
@@ -75,7 +76,7 @@ function bounded(
     },
   );
   const reviews = new ShadowReviews(
-    store.state,
+    table(store.state, 'shadow-reviews'),
     store.tables.rowCounters,
     (of, rows) => feed.commit({ kind: 'reviews.queued', customer: of, rows }, { by: 'service', nowMs: NOW * 1000 }),
     all,
