@@ -4,7 +4,7 @@ import { createClient, type Client } from '../src/client/client.ts';
 import { PERSONAS } from './demo/personas.ts';
 import { play, type PlayedSession } from './demo/play.ts';
 import { catchesOf, decisionsOf, readingOf } from './demo/print.ts';
-import { makeReport } from './demo/report.ts';
+import { makeReport, type Report } from './demo/report.ts';
 import { keptSettings, startServer, type DemoServer } from './demo/server.ts';
 import { helpIfAsked } from './usage.ts';
 
@@ -65,63 +65,22 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
   });
   try {
     await waitForKey(client);
-    const days = Array.from({ length: DAYS }, (_, number) => ({
-      number,
-      startSeconds: startSeconds + number * DAY_SECONDS,
-    }));
-    const planned = days.flatMap((day) =>
-      PERSONAS.flatMap((persona) =>
-        persona.plan(day).map(({ events }) => ({ session: { persona, events: [] } as PlayedSession, events })),
-      ),
-    );
-    const progress = createProgress(
-      planned.length,
-      planned.reduce((total, { events }) => total + events.length, 0),
-    );
-    try {
-      await play(planned, {
-        client,
-        setTime: (seconds) => (atSeconds = seconds),
-        onEvent: (done, seconds) => progress.update(done, seconds),
-        signal: stopped.signal,
-      });
-    } finally {
-      // A progress bar that is not stopped leaves the terminal without a cursor.
-      progress.stop();
-    }
+    const sessions = await playDays(client, (seconds) => (atSeconds = seconds));
     if (stopped.signal.aborted) {
       process.exitCode = INTERRUPTED_EXIT;
       return;
     }
-    const report = makeReport(
-      { until, days: DAYS },
-      PERSONAS,
-      planned.map(({ session }) => session),
-    );
     // The virtual clock stands at the last event: without this, "the last hour" of the dashboard ends up to an hour too early.
     if (keep) {
       atSeconds = Date.parse(until) / 1_000;
       // Refused after its signature was verified, which sets the clock: nothing is stored or counted.
       await client.report([]);
     }
-    const kept = keep
-      ? {
-          url: server.url,
-          dashboard: String((await server.run('dashboard', 'link', '--customer', String(customer)))['url']),
-          secret_key: String(secretKey),
-          data_dir: server.dataDir,
-        }
-      : null;
-    if (json)
-      process.stdout.write(`${JSON.stringify({ ...report, ...(kept !== null && { server: kept }) }, null, 2)}\n`);
-    else {
-      const width = process.stdout.columns ?? COLUMNS;
-      const parts = [decisionsOf(report, width), catchesOf(report, width), readingOf(report)];
-      process.stdout.write(`${parts.join('\n\n\n')}\n`);
-    }
-    say(
-      `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, including the start of the server.`,
-    );
+    const kept = keep ? await findKept(server, String(customer), String(secretKey)) : null;
+    const report = makeReport({ until, days: DAYS }, PERSONAS, sessions);
+    printReport(report, kept);
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    say(`\n${report.events} decisions in ${seconds.toFixed(1)} s, including the start of the server.`);
     if (kept === null) return;
     say(
       `\nThe server runs until Ctrl-C. Look at its decisions:\n\n  ${kept.dashboard}\n\n` +
@@ -131,6 +90,56 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
   } finally {
     await client.close();
   }
+}
+
+/** Plays all days of all personas. Returns their sessions, which are incomplete after Ctrl-C. */
+async function playDays(client: Client, setTime: (seconds: number) => void): Promise<readonly PlayedSession[]> {
+  const days = Array.from({ length: DAYS }, (_, number) => ({
+    number,
+    startSeconds: startSeconds + number * DAY_SECONDS,
+  }));
+  const planned = days.flatMap((day) =>
+    PERSONAS.flatMap((persona) =>
+      persona.plan(day).map(({ events }) => ({ session: { persona, events: [] } as PlayedSession, events })),
+    ),
+  );
+  const progress = createProgress(
+    planned.length,
+    planned.reduce((total, { events }) => total + events.length, 0),
+  );
+  const onEvent = (done: number, seconds: number): void => progress.update(done, seconds);
+  try {
+    await play(planned, { client, setTime, onEvent, signal: stopped.signal });
+  } finally {
+    // A progress bar that is not stopped leaves the terminal without a cursor.
+    progress.stop();
+  }
+  return planned.map(({ session }) => session);
+}
+
+/** Where the server that keeps running is reached, in the form of the JSON output. */
+interface KeptServer {
+  readonly url: string;
+  /** A link that signs in once. */
+  readonly dashboard: string;
+  readonly secret_key: string;
+  readonly data_dir: string;
+}
+
+async function findKept(server: DemoServer, customer: string, secretKey: string): Promise<KeptServer> {
+  const { url, dataDir } = server;
+  const link = await server.run('dashboard', 'link', '--customer', customer);
+  return { url, dashboard: String(link['url']), secret_key: secretKey, data_dir: dataDir };
+}
+
+function printReport(report: Report, kept: KeptServer | null): void {
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ ...report, ...(kept !== null && { server: kept }) }, null, 2)}\n`);
+    return;
+  }
+  const width = process.stdout.columns ?? COLUMNS;
+  const parts = [decisionsOf(report, width), catchesOf(report, width), readingOf(report)];
+  process.stdout.write(`${parts.join('\n\n\n')}\n`);
 }
 
 /** Waits until the server knows the new key. The probe sends a body that is not JSON, so that no decision is made. */
