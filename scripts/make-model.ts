@@ -118,7 +118,7 @@ const FLOAT = onnx.TensorProto.DataType.FLOAT;
 const INT64 = onnx.TensorProto.DataType.INT64;
 
 function encodeNetwork(variant: Variant, width: number, outputBias: number): Uint8Array {
-  const nodes: { opType: string; input: string[]; output: string[]; name: string; attribute?: object[] }[] = [
+  const nodes: Node[] = [
     { opType: 'Gemm', input: ['features', 'w1', 'b1'], output: ['sums'], name: 'hidden' },
     { opType: 'Relu', input: ['sums'], output: ['units'], name: 'relu' },
     { opType: 'Gemm', input: ['units', 'w2', 'b2'], output: ['logit'], name: 'output' },
@@ -130,6 +130,40 @@ function encodeNetwork(variant: Variant, width: number, outputBias: number): Uin
     floats('w2', [HIDDEN.length, 1], OUTPUT_WEIGHTS),
     floats('b2', [1], [outputBias]),
   ];
+  const end = endOf(variant);
+  const model = {
+    irVersion: 7,
+    producerName: 'gatehouse-toy',
+    opsetImport: [{ domain: '', version: 13 }],
+    graph: {
+      name: 'toy',
+      node: [...nodes, ...end.nodes],
+      initializer: [...constants, ...end.constants],
+      input: [value('features', FLOAT, width)],
+      output: end.outputs,
+    },
+  };
+  return onnx.ModelProto.encode(onnx.ModelProto.create(model)).finish();
+}
+
+interface Node {
+  readonly opType: string;
+  readonly input: string[];
+  readonly output: string[];
+  readonly name: string;
+  readonly attribute?: object[];
+}
+
+interface NetworkEnd {
+  readonly nodes: readonly Node[];
+  readonly constants: readonly ReturnType<typeof floats>[];
+  readonly outputs: ReturnType<typeof value>[];
+}
+
+/** The part of the network behind the value `chance`. */
+function endOf(variant: Variant): NetworkEnd {
+  const nodes: Node[] = [];
+  const constants: ReturnType<typeof floats>[] = [];
   let outputs = [value('probability', FLOAT, 1)];
   switch (variant) {
     case 'nan_output':
@@ -183,19 +217,7 @@ function encodeNetwork(variant: Variant, width: number, outputBias: number): Uin
     case 'garbage':
       nodes.push({ opType: 'Identity', input: ['chance'], output: ['probability'], name: 'answer' });
   }
-  const model = {
-    irVersion: 7,
-    producerName: 'gatehouse-toy',
-    opsetImport: [{ domain: '', version: 13 }],
-    graph: {
-      name: 'toy',
-      node: nodes,
-      initializer: constants,
-      input: [value('features', FLOAT, width)],
-      output: outputs,
-    },
-  };
-  return onnx.ModelProto.encode(onnx.ModelProto.create(model)).finish();
+  return { nodes, constants, outputs };
 }
 
 function axis(): object {

@@ -69,20 +69,7 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
   // A fixed key: two runs with the same seed give the same figures.
   const memory = createVelocityMemory(velocityBytes, Buffer.alloc(16, 7));
   const velocity = new LocalVelocity(memory);
-  const engine = new Engine({
-    sources: worker.sources,
-    model: { current: () => null },
-    policies: { current: () => policies },
-    velocity,
-    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
-    warmUpVelocity: velocity,
-    simulatedVelocity: velocity,
-    isDegraded: () => false,
-    takeStoreFailure: () => worker.takeStoreFailure(),
-    onMemoryFailed(error) {
-      throw error;
-    },
-  });
+  const engine = createEngine(worker, velocity, policies);
   const frame = createBatchBuffer();
   const writer = new BatchWriter(frame);
   const reader = new BatchReader(frame);
@@ -133,4 +120,22 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The engine of a score worker, without a model. */
+function createEngine(worker: ReturnType<typeof createSources>, velocity: LocalVelocity, policies: PolicySet): Engine {
+  return new Engine({
+    sources: worker.sources,
+    model: { current: () => null },
+    policies: { current: () => policies },
+    velocity,
+    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
+    warmUpVelocity: velocity,
+    simulatedVelocity: velocity,
+    isDegraded: () => false,
+    takeStoreFailure: () => worker.takeStoreFailure(),
+    onMemoryFailed(error) {
+      throw error;
+    },
+  });
 }

@@ -44,6 +44,19 @@ const decisions = (name: string, perSecond: number, callsOf: Flood['callsOf']): 
   perSecond,
 });
 
+const PREFLIGHTS: Flood = {
+  ...calls('preflights', 64, () => [
+    {
+      name: 'preflight',
+      method: 'OPTIONS',
+      path: '/v1/decide',
+      headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
+      isKeyless: true,
+    },
+  ]),
+  perSecond: PREFLIGHTS_PER_SECOND,
+};
+
 /** `nextBody` returns decide bodies. */
 export function floods(nextBody: () => string): readonly Flood[] {
   return [
@@ -81,18 +94,7 @@ export function floods(nextBody: () => string): readonly Flood[] {
       }),
     ]),
     calls('decisions, none fits', 32, () => [get('decisions', '/v1/decisions?limit=1000&q=nothing-has-this')]),
-    {
-      ...calls('preflights', 64, () => [
-        {
-          name: 'preflight',
-          method: 'OPTIONS',
-          path: '/v1/decide',
-          headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
-          isKeyless: true,
-        },
-      ]),
-      perSecond: PREFLIGHTS_PER_SECOND,
-    },
+    PREFLIGHTS,
     calls('signed bodies of 1 MB', 32, () => [
       { ...post('list entry', '/v1/lists', { note: 'n'.repeat(1_000_000) }), isSigned: true },
     ]),
