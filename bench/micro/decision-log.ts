@@ -9,7 +9,7 @@ import type { DecisionLog } from '../../src/history/decision-log.ts';
 import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { calmFacts, CUSTOMER, makeFolder, NOW_SECONDS, removeFolder, sharedCopy } from './fixtures.ts';
 import { Spent } from './spent.ts';
-import { Ring, type Stage } from './stage.ts';
+import { Ring, type Stage, type Tasks } from './stage.ts';
 
 const NOW_MS = NOW_SECONDS * 1000;
 /** Decisions in a quarter of a second at 40,000 decisions/s. */
@@ -22,40 +22,7 @@ export const decisionLog: Stage = {
   async add(tasks, { smoke }) {
     const folder = makeFolder();
     const rows = smoke ? 2_000 : 1_000_000;
-    const shared = Ring.of(1_024, (n) => sharedCopy(recordAt(NOW_MS + n, n)));
-
-    const { store: writing, log: fresh } = opened(`${folder}/writing`);
-    tasks.add('append', {
-      perSample: 4_096,
-      // Deletes all rows, so that every sample begins with an empty log and warm buffers.
-      prepare() {
-        fresh.prune(NOW_MS + 2 * FLAGGED_KEPT_MS);
-        void fresh.flush();
-      },
-      run(n) {
-        fresh.append(CUSTOMER, shared.at(n), 1.2);
-        return fresh;
-      },
-      isSane: (log) => log.stats().dropped === 0 && log.stats().rows === 4_096,
-    });
-    const handOverMs: number[] = [];
-    const spent = new Spent();
-    let usersFound = 0;
-    tasks.addAsync(`write ${WRITE_ROWS} in the background`, {
-      perSample: WRITE_ROWS,
-      prepare() {
-        for (let n = 0; n < WRITE_ROWS; n++) fresh.append(ANOTHER, shared.at(n), 1.2);
-      },
-      async run() {
-        const startedAtMs = performance.now();
-        const written = fresh.flush();
-        handOverMs.push(performance.now() - startedAtMs);
-        await written;
-        return fresh.broken;
-      },
-      isSane: (broken) => broken === null,
-    });
-
+    const { writing, handOverMs } = addWrites(tasks, `${folder}/writing`);
     const full = `${folder}/full`;
     const ids = await fill(full, rows);
     const { store: reading, log } = opened(full);
@@ -74,37 +41,7 @@ export const decisionLog: Stage = {
       run: (n) => log.find(CUSTOMER, ids.at(n * 7).id, NOW_MS),
       isSane: (found) => found !== null,
     });
-    const findByLink = async (): Promise<number> => {
-      const user = usersFound++ % users(rows);
-      const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
-      const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
-      const page = await log.search(CUSTOMER, asked);
-      return page.kind === 'page' ? page.rows.length : -1;
-    };
-    tasks.addAsync(`find ${LINKED} by a link in ${rows.toLocaleString('en')}`, {
-      perSample: LOOK_UPS,
-      async run() {
-        let least = LINKED;
-        for (let n = 0; n < LOOK_UPS; n++) least = Math.min(least, await spent.measure(findByLink));
-        return least;
-      },
-      isSane: (least) => least === Math.min(LINKED, rows),
-    });
-    const looked = Math.min(rows, DECISION_SCAN_ROWS_MAX);
-    const query = { decision: null, after: null, limit: 100, nowMs: NOW_MS };
-    for (const [name, text, isSane] of [
-      ['search, nothing matches', 'no such reason', (found: number) => found === 0],
-      ['search, a page', null, (found: number) => found === 100],
-    ] as const) {
-      tasks.addAsync(`${name}${text === null ? '' : `, ${looked.toLocaleString('en')} rows`}`, {
-        perSample: text === null ? 100 : looked,
-        async run() {
-          const page = await log.search(CUSTOMER, { ...query, text });
-          return page.kind === 'page' ? page.rows.length : -1;
-        },
-        isSane,
-      });
-    }
+    const spent = addSearches(tasks, log, rows);
     return {
       notes() {
         const { bytes, rows: kept } = log.stats();
@@ -122,6 +59,80 @@ export const decisionLog: Stage = {
     };
   },
 };
+
+/** Tasks that append to a log and write it. Returns its store, and the times that handing over rows blocked the main thread. */
+function addWrites(tasks: Tasks, folder: string): { readonly writing: Store; readonly handOverMs: number[] } {
+  const shared = Ring.of(1_024, (n) => sharedCopy(recordAt(NOW_MS + n, n)));
+
+  const { store: writing, log: fresh } = opened(folder);
+  tasks.add('append', {
+    perSample: 4_096,
+    // Deletes all rows, so that every sample begins with an empty log and warm buffers.
+    prepare() {
+      fresh.prune(NOW_MS + 2 * FLAGGED_KEPT_MS);
+      void fresh.flush();
+    },
+    run(n) {
+      fresh.append(CUSTOMER, shared.at(n), 1.2);
+      return fresh;
+    },
+    isSane: (log) => log.stats().dropped === 0 && log.stats().rows === 4_096,
+  });
+  const handOverMs: number[] = [];
+  tasks.addAsync(`write ${WRITE_ROWS} in the background`, {
+    perSample: WRITE_ROWS,
+    prepare() {
+      for (let n = 0; n < WRITE_ROWS; n++) fresh.append(ANOTHER, shared.at(n), 1.2);
+    },
+    async run() {
+      const startedAtMs = performance.now();
+      const written = fresh.flush();
+      handOverMs.push(performance.now() - startedAtMs);
+      await written;
+      return fresh.broken;
+    },
+    isSane: (broken) => broken === null,
+  });
+  return { writing, handOverMs };
+}
+
+/** Tasks that search a log of `rows` decisions. Returns the times of the look-ups by a link. */
+function addSearches(tasks: Tasks, log: DecisionLog, rows: number): Spent {
+  const spent = new Spent();
+  let usersFound = 0;
+  const findByLink = async (): Promise<number> => {
+    const user = usersFound++ % users(rows);
+    const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
+    const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
+    const page = await log.search(CUSTOMER, asked);
+    return page.kind === 'page' ? page.rows.length : -1;
+  };
+  tasks.addAsync(`find ${LINKED} by a link in ${rows.toLocaleString('en')}`, {
+    perSample: LOOK_UPS,
+    async run() {
+      let least = LINKED;
+      for (let n = 0; n < LOOK_UPS; n++) least = Math.min(least, await spent.measure(findByLink));
+      return least;
+    },
+    isSane: (least) => least === Math.min(LINKED, rows),
+  });
+  const looked = Math.min(rows, DECISION_SCAN_ROWS_MAX);
+  const query = { decision: null, after: null, limit: 100, nowMs: NOW_MS };
+  for (const [name, text, isSane] of [
+    ['search, nothing matches', 'no such reason', (found: number) => found === 0],
+    ['search, a page', null, (found: number) => found === 100],
+  ] as const) {
+    tasks.addAsync(`${name}${text === null ? '' : `, ${looked.toLocaleString('en')} rows`}`, {
+      perSample: text === null ? 100 : looked,
+      async run() {
+        const page = await log.search(CUSTOMER, { ...query, text });
+        return page.kind === 'page' ? page.rows.length : -1;
+      },
+      isSane,
+    });
+  }
+  return spent;
+}
 
 /** Decisions of each user in the log. */
 const LINKED = 100;
