@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
-import type { Result } from '../../src/state/tables/extraction-table.ts';
+import type { PartResult } from '../../src/state/tables/extraction-table.ts';
 import type { Store } from '../../src/state/feed/open-store.ts';
 import type { Children } from '../webhooks/children.ts';
 import { print } from '../webhooks/report.ts';
@@ -91,7 +91,7 @@ async function putJob({ extract }: Store, customer: CustomerNumber, records: num
   const { job } = created.stored;
   valueOf(await extractions.begin([job.number], nowMs));
   for (let first = 0; first < records; first += CHUNK_RECORDS * CHUNKS_AT_ONCE) {
-    const parts: Result[] = [];
+    const parts: PartResult[] = [];
     const end = Math.min(records, first + CHUNK_RECORDS * CHUNKS_AT_ONCE);
     for (let from = first; from < end; from += CHUNK_RECORDS) {
       const to = Math.min(records, from + CHUNK_RECORDS);

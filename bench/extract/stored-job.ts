@@ -2,10 +2,10 @@ import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ExtractionId } from '../../src/work/extraction-job.ts';
 import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
-import type { NewJob, Result } from '../../src/state/tables/extraction-table.ts';
+import type { NewStoredJob, PartResult } from '../../src/state/tables/extraction-table.ts';
 
 /** A job as the service stores it, with its first step as the only one. */
-export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
+export function storedJob(customer: CustomerNumber, nowMs: number): NewStoredJob {
   // Row format of the store: length of the key, key, state.
   const step = Buffer.from('\0\u0005first{}');
   return {
@@ -37,7 +37,7 @@ export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
 }
 
 /** The result of one step of such a job: records only. */
-export function storedPart(job: Result['job'], found: FoundRecords, isLast: boolean): Result {
+export function storedPart(job: PartResult['job'], found: FoundRecords, isLast: boolean): PartResult {
   return {
     job,
     step: 0,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { deriveKey, openMasterKey } from '../../src/state/repair/master-key.ts';
-import type { Result } from '../../src/state/tables/extraction-table.ts';
+import type { PartResult } from '../../src/state/tables/extraction-table.ts';
 import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { valueOf } from '../extract/service.ts';
 import { storedJob, storedPart } from '../extract/stored-job.ts';
@@ -119,7 +119,7 @@ function extractOf(store: Store): NonNullable<Store['extract']> {
   return store.extract;
 }
 
-function partOf(job: Result['job'], from: number, to: number, isLast: boolean): Result {
+function partOf(job: PartResult['job'], from: number, to: number, isLast: boolean): PartResult {
   const lines = Array.from({ length: to - from }, (_, i) => Buffer.from(`${JSON.stringify(recordOf(from + i))}\n`));
   const hashes = Buffer.concat(lines.map((line) => createHash('sha256').update(line).digest().subarray(0, 16)));
   const found = { ndjson: Buffer.concat(lines), lineBytes: Uint32Array.from(lines, (line) => line.length), hashes };

@@ -5,7 +5,7 @@ import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import type { Committer } from '../state/feed/changes.ts';
 import type { StoreWrite } from '../state/tables/durable.ts';
-import type { ListChange, ListEntry, ListPut, Lists } from '../state/tables/list-table.ts';
+import type { ListEntryChange, ListEntry, ListPut, Lists } from '../state/tables/list-table.ts';
 import type { Registry } from '../state/tables/registry-table.ts';
 import type { Slices } from '../state/tables/turns.ts';
 import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
@@ -83,7 +83,7 @@ export function listHandlers(
     return entry === null ? NOT_FOUND : { kind: 'json', status: 200, body: show(entry, request) };
   };
 
-  const add: EndpointHandler<Validated<ListChange>> = async (request) => {
+  const add: EndpointHandler<Validated<ListEntryChange>> = async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
     const { customer } = request.caller;

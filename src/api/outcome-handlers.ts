@@ -1,5 +1,5 @@
 import type { SecretHandlers } from '../http/handlers.ts';
-import type { OutcomeReport, OutcomeReports } from '../ports/outcome-reports.ts';
+import type { ReportedOutcome, ReportedOutcomes } from '../ports/outcome-reports.ts';
 import { OUTCOMES } from '../risk/event-outcome.ts';
 import type { Slices } from '../state/tables/turns.ts';
 import type { BodyOf } from './kit/request-body.ts';
@@ -19,14 +19,14 @@ interface Rejected {
  */
 export function outcomeHandlers(
   endpoint: EndpointFactory,
-  outcomes: OutcomeReports<Slices>,
+  outcomes: ReportedOutcomes<Slices>,
 ): SecretHandlers<'reportOutcomes'> {
   const report: EndpointHandler<BodyOf<typeof OUTCOME_REPORT>> = async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
     const { caller, nowMs, slices, coverage } = request;
     const rejected: Rejected[] = [];
-    const reports: (OutcomeReport & { readonly index: number })[] = [];
+    const reports: (ReportedOutcome & { readonly index: number })[] = [];
     const ids = read.value.requestIds.split(' ');
     for (const [index, requestId] of ids.entries()) {
       const outcome = OUTCOMES[Number(read.value.outcomes[index])];

@@ -2,16 +2,8 @@ import type { Coverage } from '../ports/decision-history.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Actor } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
-import type {
-  Delivery,
-  DeliveryEvent,
-  DeliveryId,
-  DeliveryStatus,
-  Webhook,
-  WebhookChange,
-  WebhookId,
-  WebhookSecrets,
-} from '../work/webhook.ts';
+import type { DeliveryPageOutcome, DeliveryQuery } from '../state/tables/deliveries/pages.ts';
+import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookId, WebhookSecrets } from '../work/webhook.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 
 /**
@@ -105,22 +97,6 @@ export interface WebhookReader {
   /** Returns null if the secrets cannot be decrypted, for example with another master key. */
   secretsOf(webhook: Webhook): WebhookSecrets | null;
 }
-
-export interface DeliveryQuery {
-  /** The last delivery of the previous page; null to begin with the newest. */
-  readonly after: DeliveryId | null;
-  readonly limit: number;
-  /** This and the following members are filters; null matches all. */
-  readonly webhookId: string | null;
-  readonly status: DeliveryStatus | null;
-  readonly requestId: string | null;
-  readonly event: DeliveryEvent | null;
-}
-
-export type DeliveryPageOutcome =
-  | { readonly kind: 'page'; readonly rows: readonly Delivery[]; readonly next: DeliveryId | null }
-  /** The customer's limit of concurrent pages is reached. */
-  | Busy;
 
 /** Read access to the delivery log. */
 export interface DeliveryReader {

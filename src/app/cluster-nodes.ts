@@ -15,7 +15,7 @@ import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
-import type { OutcomeReports } from '../ports/outcome-reports.ts';
+import type { ReportedOutcomes } from '../ports/outcome-reports.ts';
 import type { SignInShare } from '../ports/sign-ins.ts';
 import type { Slices, Turns } from '../state/tables/turns.ts';
 import { peerReadings } from './cluster-readings.ts';
@@ -107,7 +107,7 @@ export class ClusterNodes {
     return new ClusterStats(stats, this.peers, this.#options.turns);
   }
 
-  outcomes(own: OutcomeReports<Slices>): OutcomeReports<Slices> {
+  outcomes(own: ReportedOutcomes<Slices>): ReportedOutcomes<Slices> {
     return new ClusterOutcomes(own, this.peers, this.#options.turns);
   }
 

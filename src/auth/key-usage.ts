@@ -7,7 +7,8 @@ const KEYS_KEPT = 4_096;
 /** Choice: verified requests are refused with fewer codes. */
 const CODES_MAX = 32;
 
-export interface KeyUse {
+/** As `KeyUse` of the port; this room does not import it. */
+interface KeyUse {
   /** Accepted calls of the last 24 hours. */
   readonly calls: number;
   /** Refused calls of the last 24 hours, by problem code. */

@@ -1,14 +1,14 @@
 import { visitorShare } from '../kernel/capacity-share.ts';
-import type { AdmissionRequest, Verdict } from '../ports/admission.ts';
+import type { AdmissionRequest, AdmissionVerdict } from '../ports/admission.ts';
 import type { FunctionCall } from './functions.ts';
 import { visitorsKey, windowKey } from './store-keys.ts';
 
 /** The verdict of the store on a request that it has admitted; its id comes from the local admission. */
-export type SharedVerdict<T> = Extract<Verdict<T>, { readonly outcome: 'admitted' }>;
+export type SharedVerdict<T> = Extract<AdmissionVerdict<T>, { readonly outcome: 'admitted' }>;
 
 /** Verdicts of a batch, some of which the local admission completes. */
 export class Verdicts<T extends AdmissionRequest> {
-  readonly all: Verdict<T>[];
+  readonly all: AdmissionVerdict<T>[];
   readonly asked: T[] = [];
   readonly askedAt: number[] = [];
   /** The store's verdict; null without one. */

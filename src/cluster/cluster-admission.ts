@@ -4,7 +4,7 @@ import { visitorShare } from '../kernel/capacity-share.ts';
 import { FixedWindow } from '../kernel/fixed-window.ts';
 import { KeyedHash } from '../kernel/keyed-hash.ts';
 import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
-import type { Admission, AdmissionRequest, AdmittedId, RateWindowName, Verdict } from '../ports/admission.ts';
+import type { Admission, AdmissionRequest, AdmittedId, RateWindowName, AdmissionVerdict } from '../ports/admission.ts';
 import { Group, type SharedVerdict, Verdicts } from './admission-batch.ts';
 import { ADMISSION_FUNCTIONS, ID_NODES, OVER_RATE } from './admission-functions.ts';
 import type { FunctionCall } from './functions.ts';
@@ -14,7 +14,7 @@ import { requestIdKey } from './store-keys.ts';
 
 /** Admission by the memory of one node, which answers at once. */
 export interface LocalVerdicts extends Admission {
-  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[];
+  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly AdmissionVerdict<T>[];
 }
 
 export interface ClusterAdmissionOptions {
@@ -124,7 +124,9 @@ export class ClusterAdmission implements Admission {
   }
 
   /** Answers at once while the store is known not to answer. */
-  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[] | Promise<readonly Verdict<T>[]> {
+  admit<T extends AdmissionRequest>(
+    batch: readonly T[],
+  ): readonly AdmissionVerdict<T>[] | Promise<readonly AdmissionVerdict<T>[]> {
     const last = batch.at(-1);
     if (last === undefined) return [];
     this.#nowSeconds = last.nowSeconds;
@@ -234,7 +236,7 @@ export class ClusterAdmission implements Admission {
   }
 
   /** Completes the verdicts by those of the local admission, in the order of the batch. */
-  #settle<T extends AdmissionRequest>(verdicts: Verdicts<T>): readonly Verdict<T>[] {
+  #settle<T extends AdmissionRequest>(verdicts: Verdicts<T>): readonly AdmissionVerdict<T>[] {
     for (const [n, own] of this.#local.admit(verdicts.asked).entries()) {
       const at = verdicts.askedAt[n] ?? 0;
       const shared = verdicts.shared[n] ?? null;
@@ -243,14 +245,14 @@ export class ClusterAdmission implements Admission {
     return verdicts.all;
   }
 
-  #admitAlone<T>(own: Verdict<T>): Verdict<T> {
+  #admitAlone<T>(own: AdmissionVerdict<T>): AdmissionVerdict<T> {
     if (own.outcome !== 'admitted') return own;
     if (own.id !== null) this.#changes.push('remember', own.id);
     return { ...own, isDegraded: true };
   }
 
   /** The store has admitted it, so it has counted it and remembers its id. */
-  #confirm<T extends AdmissionRequest>(shared: SharedVerdict<T>, own: Verdict<T>): Verdict<T> {
+  #confirm<T extends AdmissionRequest>(shared: SharedVerdict<T>, own: AdmissionVerdict<T>): AdmissionVerdict<T> {
     switch (own.outcome) {
       case 'admitted':
         return { ...shared, id: own.id };

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Coverage } from '../ports/decision-history.ts';
-import type { OutcomeReport, OutcomeReports } from '../ports/outcome-reports.ts';
+import type { ReportedOutcome, ReportedOutcomes } from '../ports/outcome-reports.ts';
 import { OUTCOMES } from '../risk/event-outcome.ts';
 import { Slices, type Turns } from '../state/tables/turns.ts';
 import { customerIn, isNumber } from './history-wire.ts';
@@ -13,11 +13,11 @@ const QUESTION = 'outcomes.report';
  * it, so an outcome counts once, on whatever nodes it is reported. If that node does not answer, the outcome is refused as unknown;
  * reporting it again is safe.
  */
-export class ClusterOutcomes implements OutcomeReports<Slices> {
-  readonly #own: OutcomeReports<Slices>;
+export class ClusterOutcomes implements ReportedOutcomes<Slices> {
+  readonly #own: ReportedOutcomes<Slices>;
   readonly #peers: Peers;
 
-  constructor(own: OutcomeReports<Slices>, peers: Peers, turns: Turns) {
+  constructor(own: ReportedOutcomes<Slices>, peers: Peers, turns: Turns) {
     this.#own = own;
     this.#peers = peers;
     peers.handle(QUESTION, (body) => answer(own, turns, body));
@@ -25,7 +25,7 @@ export class ClusterOutcomes implements OutcomeReports<Slices> {
 
   async report(
     customer: CustomerNumber,
-    reports: readonly OutcomeReport[],
+    reports: readonly ReportedOutcome[],
     nowMs: number,
     slices: Slices,
     coverage?: Coverage,
@@ -46,13 +46,13 @@ export class ClusterOutcomes implements OutcomeReports<Slices> {
 
 /** Answers with the positions of those that this node has accepted. */
 async function* answer(
-  own: OutcomeReports<Slices>,
+  own: ReportedOutcomes<Slices>,
   turns: Turns,
   [who, nowMs, ...flat]: readonly unknown[],
 ): AsyncGenerator<readonly unknown[]> {
   const customer = customerIn(who);
   if (customer === null || !isNumber(nowMs)) throw new Error('malformed question');
-  const reports: OutcomeReport[] = [];
+  const reports: ReportedOutcome[] = [];
   for (let at = 0; at < flat.length; at += 2) {
     const outcome = OUTCOMES[Number(flat[at + 1])];
     if (outcome === undefined) throw new Error('malformed question');

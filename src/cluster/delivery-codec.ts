@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { decodeRow, deliveryKey, encodeRow } from '../state/tables/deliveries/row.ts';
+import { decodeRow, deliveryRowKey, encodeRow } from '../state/tables/deliveries/row.ts';
 import type { Delivery, DeliveryId } from '../work/webhook.ts';
 import type { WorkCodec } from './redis-work-queue.ts';
 
@@ -40,7 +40,7 @@ export function unpackDelivery(id: string, bytes: Buffer): Delivery | null {
 }
 
 function keyOf(customer: CustomerNumber, id: string): Buffer {
-  const key = deliveryKey(customer, id);
+  const key = deliveryRowKey(customer, id);
   if (key === null) throw new Error('a delivery needs an id of its own');
   return key;
 }

@@ -5,7 +5,7 @@ import type { Job } from '../state/tables/extractions/job-row.ts';
 import type { FoundRecords } from '../state/tables/extractions/record-table.ts';
 import { type FoundRange, HASH_BYTES, type JobNumber } from '../state/tables/extractions/row-keys.ts';
 import type { FoundSteps } from '../state/tables/extractions/step-table.ts';
-import type { Result } from '../state/tables/extraction-table.ts';
+import type { PartResult } from '../state/tables/extraction-table.ts';
 import type { BrowserSession, FailureEntry } from '../work/extraction-job.ts';
 import type { Failure } from '../work/extraction-state.ts';
 
@@ -104,7 +104,7 @@ export function decodeOp(bytes: Buffer): DecodedOp {
   return { kind: 'op', origin, op: op.kind === 'create' ? { ...op, steps: unpackSteps(op.steps) } : op };
 }
 
-export function packResult(result: Result, token: number): WireResult {
+export function packResult(result: PartResult, token: number): WireResult {
   const { job, step, records, next, isLast, isPostponed = false, outcome, session } = result;
   return {
     owned: [job.number, token],
@@ -121,8 +121,8 @@ export function packResult(result: Result, token: number): WireResult {
 export function unpackResult(
   wire: WireResult,
   job: Job,
-  sessionOf: (session: NonNullable<WireResult['session']>) => NonNullable<Result['session']>,
-): Result {
+  sessionOf: (session: NonNullable<WireResult['session']>) => NonNullable<PartResult['session']>,
+): PartResult {
   const { step, isLast, isPostponed, outcome } = wire;
   const records = wire.records && unpackRecords(wire.records);
   const next = wire.next && unpackSteps(wire.next);

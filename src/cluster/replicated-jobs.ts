@@ -2,11 +2,11 @@ import { unreachable } from '../kernel/brand.ts';
 import { committed, type StoreWrite } from '../state/tables/durable.ts';
 import type { ExtractStore } from '../state/tables/extract-store.ts';
 import type {
-  Applied,
+  AppliedResult,
   ExtractionJobs,
   JobCreated,
-  NewJob,
-  Result,
+  NewStoredJob,
+  PartResult,
   StoredJob,
 } from '../state/tables/extraction-table.ts';
 import type { JobNumber } from '../state/tables/extractions/row-keys.ts';
@@ -81,7 +81,7 @@ export class JobApplier {
     const { encryptionKey, answer } = this.#functions;
     const stored = this.#store.extractions.find(job.customer, job.id);
     if (stored !== null) return Promise.resolve({ kind: 'ok', value: { kind: 'created', stored } });
-    const given: NewJob = {
+    const given: NewStoredJob = {
       job,
       steps,
       idempotency: idempotency && {
@@ -99,7 +99,7 @@ export class JobApplier {
     results: readonly WireResult[],
     origin: OpOrigin,
     isAwaited: boolean,
-  ): Promise<StoreWrite<readonly Applied[]>> {
+  ): Promise<StoreWrite<readonly AppliedResult[]>> {
     const { extractions } = this.#store;
     const jobs = results.map(({ owned }) => (this.#isOwner(owned, origin) ? extractions.openJob(owned[0]) : null));
     const own = results.flatMap((wire, n) => {
@@ -109,7 +109,7 @@ export class JobApplier {
     const written = await extractions.apply(own, origin.nowMs);
     if (written.kind === 'fault') return written;
     const applied = [...written.value];
-    const all = results.map(({ owned: [job] }, n): Applied => {
+    const all = results.map(({ owned: [job] }, n): AppliedResult => {
       const one = jobs[n] === null ? undefined : applied.shift();
       return one ?? { state: extractions.stateOf(job), isTaken: false, isEnd: false };
     });
@@ -117,7 +117,7 @@ export class JobApplier {
     return { kind: 'ok', value: all };
   }
 
-  #sessionOf({ changesJson, atMs }: NonNullable<WireResult['session']>): NonNullable<Result['session']> {
+  #sessionOf({ changesJson, atMs }: NonNullable<WireResult['session']>): NonNullable<PartResult['session']> {
     const { encryptionKey, sessionChange } = this.#functions;
     return { encryptionKey, changesJson, atMs, change: sessionChange(changesJson, atMs) };
   }
@@ -126,7 +126,7 @@ export class JobApplier {
     { job, token, failure, entries }: Extract<JobOp, { kind: 'end' }>,
     origin: OpOrigin,
     isAwaited: boolean,
-  ): Promise<StoreWrite<Applied>> {
+  ): Promise<StoreWrite<AppliedResult>> {
     const { extractions } = this.#store;
     const stored = token === null || this.#isOwner([job, token], origin) ? extractions.openJob(job) : null;
     if (stored === null)
@@ -136,7 +136,7 @@ export class JobApplier {
     return ended;
   }
 
-  #ended(stored: StoredJob | null, { state, isEnd }: Applied): void {
+  #ended(stored: StoredJob | null, { state, isEnd }: AppliedResult): void {
     if (stored !== null && state !== null && isEnd) this.#onNews({ kind: 'ended', stored: { job: stored.job, state } });
   }
 
@@ -238,7 +238,7 @@ function replicatedJobs(parts: ReplicatedStoreParts): ExtractionJobs {
       const token = failure.reason === 'cancelled' ? null : tokenOf(parts, number);
       if (token === null && failure.reason !== 'cancelled')
         return Promise.resolve({ kind: 'ok', value: untaken(local, number) });
-      return follower.commit<Applied>({ kind: 'end', job: number, token, failure, entries }, nowMs);
+      return follower.commit<AppliedResult>({ kind: 'end', job: number, token, failure, entries }, nowMs);
     },
     saveDelivery(job, state) {
       const own = owned(job);
@@ -257,16 +257,18 @@ const NO_BYTES = new Uint8Array(0);
 /** Writes the results of jobs that this node runs; those of other jobs are not taken. */
 async function applyOwn(
   parts: ReplicatedStoreParts,
-  results: readonly Result[],
+  results: readonly PartResult[],
   nowMs: number,
-): Promise<StoreWrite<readonly Applied[]>> {
+): Promise<StoreWrite<readonly AppliedResult[]>> {
   const wires = results.map((result) => {
     const token = tokenOf(parts, result.job.number);
     return token === null ? null : packResult(result, token);
   });
   const own = wires.filter((wire) => wire !== null);
   const written =
-    own.length === 0 ? null : await parts.follower.commit<readonly Applied[]>({ kind: 'apply', results: own }, nowMs);
+    own.length === 0
+      ? null
+      : await parts.follower.commit<readonly AppliedResult[]>({ kind: 'apply', results: own }, nowMs);
   if (written?.kind === 'fault') return written;
   const applied = [...(written?.value ?? [])];
   const all = results.map(
@@ -275,7 +277,7 @@ async function applyOwn(
   return { kind: 'ok', value: all };
 }
 
-function untaken({ extractions }: ExtractStore, job: JobNumber): Applied {
+function untaken({ extractions }: ExtractStore, job: JobNumber): AppliedResult {
   return { state: extractions.stateOf(job), isTaken: false, isEnd: false };
 }
 

@@ -19,7 +19,7 @@ import type { Journal } from './journal.ts';
 import type { Key, KeyCache } from '../auth/key-cache.ts';
 import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
-import type { Admission, RateState, Verdict } from '../ports/admission.ts';
+import type { Admission, RateState, AdmissionVerdict } from '../ports/admission.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { DecideRequest, Pending } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
@@ -182,13 +182,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     }
   }
 
-  function settleAdmissions(verdicts: readonly Verdict<DecideRequest>[]): readonly (Pending | null)[] {
+  function settleAdmissions(verdicts: readonly AdmissionVerdict<DecideRequest>[]): readonly (Pending | null)[] {
     const now = nowSeconds();
     return verdicts.map((verdict) => settleAdmission(verdict, now));
   }
 
   /** Returns the verdict on a request that continues; null for one that was refused and answered. */
-  function settleAdmission(verdict: Verdict<DecideRequest>, now: number): Pending | null {
+  function settleAdmission(verdict: AdmissionVerdict<DecideRequest>, now: number): Pending | null {
     const { exchange, key, timestampSeconds } = verdict.request;
     switch (verdict.outcome) {
       case 'admitted':

@@ -1,5 +1,5 @@
 import type { Reading } from '../observe/metrics.ts';
-import type { Extractions } from '../state/tables/extraction-table.ts';
+import type { ExtractionTable } from '../state/tables/extraction-table.ts';
 import type { SharedJobsState } from '../state/tables/shared-jobs.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -47,7 +47,7 @@ export const NO_FIGURES: ExtractionFigures = {
 
 export function figuresOf(
   { counts, queue, gate, stepsInFlight, resultsWaiting }: Scheduler,
-  { endedBytes }: Pick<Extractions, 'endedBytes'>,
+  { endedBytes }: Pick<ExtractionTable, 'endedBytes'>,
   deliveries: number,
   shared: SharedJobsState | null,
 ): ExtractionFigures {

@@ -3,7 +3,7 @@ import type { StepFailure } from '../work/extraction-state.ts';
 import type { ExtractFailure, ExtractResult } from './extract-messages.ts';
 import type { JobFacts, StepOutcome } from '../state/tables/extractions/apply-results.ts';
 import type { FoundRange } from '../state/tables/extractions/row-keys.ts';
-import type { Result } from '../state/tables/extraction-table.ts';
+import type { PartResult } from '../state/tables/extraction-table.ts';
 import type { ContentChange } from '../state/tables/session-table.ts';
 import { withCookieChanges } from './fetch/session-cookies.ts';
 import type { Lease } from './job-run.ts';
@@ -16,7 +16,7 @@ const PART_BYTES_MAX = 262_144;
 const ENTRIES_MAX = 4;
 
 /** A result with the lease under which it arrived; null if no worker sent it. */
-export interface SentResult extends Result {
+export interface SentResult extends PartResult {
   readonly lease: Lease | null;
   /** When the step is to run again, Unix ms. Set only if it is postponed. */
   readonly againAtMs?: number;
@@ -72,7 +72,7 @@ export function partsOf(
 function sessionOf(
   { sessionJson: changes }: ExtractResult,
   { encryptionKey, nowMs }: { readonly encryptionKey: Uint8Array; readonly nowMs: number },
-): Result['session'] {
+): PartResult['session'] {
   if (changes === null) return null;
   return { encryptionKey, changesJson: changes, atMs: nowMs, change: sessionChange(changes, nowMs) };
 }
@@ -86,7 +86,7 @@ export function sessionChange(changesJson: string, atMs: number): ContentChange 
 }
 
 /** Returns the maximum number of rows that a part writes, at least one. */
-export function rowsOf({ records, next }: Result): number {
+export function rowsOf({ records, next }: PartResult): number {
   return 1 + lengthOf(next?.range) + lengthOf(records?.range);
 }
 

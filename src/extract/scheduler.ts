@@ -7,7 +7,7 @@ import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } fr
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { ExtractStore } from '../state/tables/extract-store.ts';
 import type { Job } from '../state/tables/extractions/job-row.ts';
-import type { Applied, StoredJob } from '../state/tables/extraction-table.ts';
+import type { AppliedResult, StoredJob } from '../state/tables/extraction-table.ts';
 import { ExtractionCounts } from './counts.ts';
 import { JobQueue, type QueueBounds } from './job-queue.ts';
 import { JobRun, type Lease } from './job-run.ts';
@@ -438,7 +438,7 @@ export class Scheduler {
     this.#write(lease, losesRest ? { ...KILLER, failure: { ...KILLED, losesRest } } : KILLER, null);
   }
 
-  #applied(result: SentResult, { state, isTaken, isEnd }: Applied): void {
+  #applied(result: SentResult, { state, isTaken, isEnd }: AppliedResult): void {
     const run = this.#runs.get(result.job.number);
     if (run === undefined) return;
     const { connector } = run.job;

@@ -1,10 +1,10 @@
 import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
-import type { Applied } from '../state/tables/extraction-table.ts';
+import type { AppliedResult } from '../state/tables/extraction-table.ts';
 import { rowsOf, type SentResult } from './result-parts.ts';
 
 export interface ResultWriterParts {
-  apply(results: readonly SentResult[]): Promise<StoreWrite<readonly Applied[]>>;
-  onApplied(result: SentResult, applied: Applied): void;
+  apply(results: readonly SentResult[]): Promise<StoreWrite<readonly AppliedResult[]>>;
+  onApplied(result: SentResult, applied: AppliedResult): void;
   /** Called after each transaction. */
   onWritten(): void;
   onFault(fault: StoreFault): void;

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { OUTCOMES_KEPT_MS } from '../kernel/limits.ts';
-import type { OutcomeReport, OutcomeReports } from '../ports/outcome-reports.ts';
+import type { ReportedOutcome, ReportedOutcomes } from '../ports/outcome-reports.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { Outcomes } from '../state/tables/outcome-table.ts';
 import type { Slices } from '../state/tables/turns.ts';
@@ -13,7 +13,7 @@ export interface OutcomeStores {
 }
 
 /** Outcomes of the decisions of this node. They are counted in the velocity store before `report` resolves. */
-export class LocalOutcomes implements OutcomeReports<Slices> {
+export class LocalOutcomes implements ReportedOutcomes<Slices> {
   readonly #stores: OutcomeStores;
 
   constructor(stores: OutcomeStores) {
@@ -22,7 +22,7 @@ export class LocalOutcomes implements OutcomeReports<Slices> {
 
   async report(
     customer: CustomerNumber,
-    reports: readonly OutcomeReport[],
+    reports: readonly ReportedOutcome[],
     nowMs: number,
     slices: Slices,
   ): Promise<readonly boolean[]> {
@@ -41,7 +41,7 @@ export class LocalOutcomes implements OutcomeReports<Slices> {
   /** Returns false if this node has no such decision, or if it is older than `OUTCOMES_KEPT_MS`. */
   #settle(
     customer: CustomerNumber,
-    { requestId, outcome }: OutcomeReport,
+    { requestId, outcome }: ReportedOutcome,
     nowMs: number,
     counting: Set<Promise<void>>,
   ): boolean {

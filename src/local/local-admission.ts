@@ -1,6 +1,6 @@
-import type { Admission, AdmissionRequest, AdmittedId, RateWindowName, Verdict } from '../ports/admission.ts';
+import type { Admission, AdmissionRequest, AdmittedId, RateWindowName, AdmissionVerdict } from '../ports/admission.ts';
 import { visitorShare } from '../kernel/capacity-share.ts';
-import { OVER_RATE, RateWindow } from './rate-window.ts';
+import { NONE_LEFT, RateWindow } from './rate-window.ts';
 import type { ReplayGuard } from './replay-guard.ts';
 
 /** The journal, from which a start reads the ids back. */
@@ -23,7 +23,7 @@ export class LocalAdmission implements Admission {
     this.#journal = journal;
   }
 
-  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[] {
+  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly AdmissionVerdict<T>[] {
     return batch.map((request) => this.#admitOne(request));
   }
 
@@ -35,7 +35,7 @@ export class LocalAdmission implements Admission {
     this.#ids.forget(id);
   }
 
-  #admitOne<T extends AdmissionRequest>(request: T): Verdict<T> {
+  #admitOne<T extends AdmissionRequest>(request: T): AdmissionVerdict<T> {
     const { keyNumber, allowance, source, requestId, nowSeconds } = request;
     const window = this.#windows[request.window];
     const resetSeconds = window.roll(nowSeconds);
@@ -43,7 +43,7 @@ export class LocalAdmission implements Admission {
     const remaining =
       source === null ? window.take(keyNumber, allowance) : window.takeVisitor(keyNumber, allowance, source);
     const retryAfterSeconds = Math.max(1, resetSeconds - nowSeconds);
-    if (remaining === OVER_RATE)
+    if (remaining === NONE_LEFT)
       return { outcome: 'rate_limited', request, limit, remaining: 0, resetSeconds, retryAfterSeconds };
     const id = requestId === null ? null : this.#ids.admit(keyNumber, requestId, request.timestampSeconds, nowSeconds);
     if (id === 'replayed') {

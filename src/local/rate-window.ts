@@ -3,7 +3,7 @@ import { FixedWindow } from '../kernel/fixed-window.ts';
 import { VisitorCounts } from './visitor-counts.ts';
 
 /** Returned instead of what remains when a request is over its rate. */
-export const OVER_RATE = -1;
+export const NONE_LEFT = -1;
 
 /** Counts of the current window: one counter per key, and one per source address of a public key. Source: contract, 3.9. */
 export class RateWindow {
@@ -21,10 +21,10 @@ export class RateWindow {
     return this.#window.endSeconds;
   }
 
-  /** Counts one request of a verified key. Returns how many remain, or `OVER_RATE`: then nothing was counted. */
+  /** Counts one request of a verified key. Returns how many remain, or `NONE_LEFT`: then nothing was counted. */
   take(keyNumber: number, allowance: number): number {
     const used = this.#perKey[keyNumber] ?? 0;
-    if (used >= allowance) return OVER_RATE;
+    if (used >= allowance) return NONE_LEFT;
     if (keyNumber >= this.#perKey.length) this.#grow(keyNumber);
     this.#perKey[keyNumber] = used + 1;
     return allowance - used - 1;
@@ -39,9 +39,9 @@ export class RateWindow {
     const visitors = (this.#visitors ??= new VisitorCounts());
     const share = visitorShare(allowance);
     const used = visitors.find(keyNumber, source);
-    if (used >= share) return OVER_RATE;
+    if (used >= share) return NONE_LEFT;
     const ofKey = this.take(keyNumber, allowance);
-    if (ofKey === OVER_RATE) return OVER_RATE;
+    if (ofKey === NONE_LEFT) return NONE_LEFT;
     visitors.add();
     return Math.min(share - used - 1, ofKey);
   }

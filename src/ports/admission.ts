@@ -13,7 +13,9 @@ export interface Admission {
    * Returns one verdict for each request, in the same order. Never rejects for a store that cannot be reached. The store may forget an id
    * from its expiry on, by its own clock: a caller refuses a request whose timestamp has left its window when the verdict arrives.
    */
-  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[] | Promise<readonly Verdict<T>[]>;
+  admit<T extends AdmissionRequest>(
+    batch: readonly T[],
+  ): readonly AdmissionVerdict<T>[] | Promise<readonly AdmissionVerdict<T>[]>;
   /**
    * Adds an admitted id to what the next commit of this node's journal writes. Called before the request is answered. An adapter whose
    * `admit` is durable does nothing.
@@ -41,7 +43,7 @@ export interface AdmissionRequest {
   readonly nowSeconds: number;
 }
 
-export type Verdict<T> = Admitted<T> | Refused<T> | Unavailable<T>;
+export type AdmissionVerdict<T> = Admitted<T> | Refused<T> | Unavailable<T>;
 
 /** State of the key's window, or of the visitor's share in it: a visitor cannot observe the traffic of others. */
 export interface RateState {

@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Outcome } from '../risk/event-outcome.ts';
 import type { Coverage } from './decision-history.ts';
 
-export interface OutcomeReport {
+export interface ReportedOutcome {
   readonly requestId: string;
   readonly outcome: Outcome;
 }
@@ -11,14 +11,14 @@ export interface OutcomeReport {
  * Outcomes of decisions, reported later. The last outcome of a decision counts, once: the node that has the decision keeps it and settles
  * it in the velocity store, wherever it was reported.
  */
-export interface OutcomeReports<Slices> {
+export interface ReportedOutcomes<Slices> {
   /**
    * Returns for each report, in their order, whether it was accepted: false if the customer has no such decision, or if the decision is
    * older than `OUTCOMES_KEPT_MS`. Reporting the same outcome again is accepted and changes nothing.
    */
   report(
     customer: CustomerNumber,
-    reports: readonly OutcomeReport[],
+    reports: readonly ReportedOutcome[],
     nowMs: number,
     slices: Slices,
     coverage?: Coverage,

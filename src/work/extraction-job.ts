@@ -30,7 +30,7 @@ export interface OutputOptions {
   readonly csv: { readonly delimiter: string; readonly bom: boolean; readonly header: boolean };
 }
 
-export interface ExtractionCounts {
+export interface JobCounts {
   readonly collected: number;
   readonly target: number;
   readonly pages: number;
@@ -63,7 +63,7 @@ export interface JobRequest {
 export interface Extraction extends JobRequest {
   readonly id: ExtractionId;
   readonly status: ExtractionStatus;
-  readonly counts: ExtractionCounts;
+  readonly counts: JobCounts;
   readonly usage: ExtractionUsage;
   readonly failure: { readonly reason: FailureReason; readonly retryable: boolean } | null;
   readonly notes: readonly JobNote[];

@@ -1,7 +1,7 @@
 import { PAGES_PER_JOB_MIN, PAGES_PER_RECORD_MAX } from '../kernel/limits.ts';
 import {
   type Collect,
-  type ExtractionCounts,
+  type JobCounts,
   type ExtractionDelivery,
   type ExtractionStatus,
   type FailureReason,
@@ -179,7 +179,7 @@ export function withNotes(state: ExtractionState, notes: readonly JobNote[]): Ex
  * Source: contract, 12.1: on success the target is the number collected. Before that, with mode `all` it is the larger of the announced and
  * the collected number.
  */
-export function countsOf(state: ExtractionState, collect: Collect): ExtractionCounts {
+export function countsOf(state: ExtractionState, collect: Collect): JobCounts {
   const { status, collected, announced, pages, errors, duplicates } = state;
   const hoped = collect.mode === 'limit' ? collect.limit : Math.max(announced ?? 0, collected);
   return { collected, target: status === 'succeeded' ? collected : hoped, pages, errors, duplicates };

@@ -66,7 +66,7 @@ export interface EndedDelivery {
 }
 
 /** How to handle a matching decision's delivery: `deliver` with retries, `probe` once and without retries, `skip` not at all. */
-export type Route = 'deliver' | 'probe' | 'skip';
+export type DeliveryRoute = 'deliver' | 'probe' | 'skip';
 
 /**
  * Returns the health after a delivery; call in the order in which deliveries end. A test counts when it succeeds and never when it fails.
@@ -85,7 +85,7 @@ export function applyDelivery(health: WebhookHealth, { result, trigger }: EndedD
  * Decides how to handle a matching decision's delivery now. After `probe`, store the result of `probeSent`, so that no second trial is
  * sent.
  */
-export function decideRoute(health: WebhookHealth, nowMs: number): Route {
+export function decideRoute(health: WebhookHealth, nowMs: number): DeliveryRoute {
   if (health.status === 'healthy') return 'deliver';
   if (health.nextProbeAtMs === null) return 'skip';
   const aheadMs = health.nextProbeAtMs - nowMs;

@@ -5,7 +5,7 @@ import type { NewExtraction } from '../../src/extract/jobs-port.ts';
 import type { StoreWrite } from '../../src/state/tables/durable.ts';
 import type { ExtractStore } from '../../src/state/tables/extract-store.ts';
 import type { Job } from '../../src/state/tables/extractions/job-row.ts';
-import type { Applied } from '../../src/state/tables/extraction-table.ts';
+import type { AppliedResult } from '../../src/state/tables/extraction-table.ts';
 import { newStoredJob } from '../support/extraction-jobs.ts';
 import { type Answer, SchedulerBench } from '../support/extraction-scheduler.ts';
 import { tempStore, value } from '../unit/state/support.ts';
@@ -96,7 +96,7 @@ class Process {
 
   #begin(job: Job): SchedulerBench {
     this.#store.extractions.apply = async (results, nowMs) => {
-      const never = new Promise<StoreWrite<readonly Applied[]>>(() => {});
+      const never = new Promise<StoreWrite<readonly AppliedResult[]>>(() => {});
       if (this.ending === 'before') return never;
       const written = await this.#apply(results, nowMs);
       const status = this.#store.extractions.stateOf(job.number)?.status ?? 'queued';

@@ -7,7 +7,7 @@ import {
   HEALTHY,
   probeLost,
   probeSent,
-  type Route,
+  type DeliveryRoute,
 } from '../../src/work/webhook-health.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
@@ -65,7 +65,7 @@ class Model {
     return [15_000, 30_000][this.probesFailed] ?? 60_000;
   }
 
-  route(nowMs: number): Route {
+  route(nowMs: number): DeliveryRoute {
     if (this.mode === 'up') return 'deliver';
     return this.mode === 'cooling' && nowMs >= this.readyAtMs ? 'probe' : 'skip';
   }

@@ -6,7 +6,7 @@ import { hashesOf, packSteps } from '../../src/extract/pack-steps.ts';
 import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
 import type { FoundSteps } from '../../src/state/tables/extractions/step-table.ts';
 import type { JobFacts, StepOutcome } from '../../src/state/tables/extractions/apply-results.ts';
-import type { NewJob, Result } from '../../src/state/tables/extraction-table.ts';
+import type { NewStoredJob, PartResult } from '../../src/state/tables/extraction-table.ts';
 
 /** Jobs and results for tests, without a worker. */
 
@@ -49,7 +49,7 @@ export function newExtraction(overrides: Partial<NewExtraction> = {}): NewExtrac
   };
 }
 
-export function newStoredJob(overrides: Partial<NewExtraction> = {}, nowMs = 1_000): NewJob {
+export function newStoredJob(overrides: Partial<NewExtraction> = {}, nowMs = 1_000): NewStoredJob {
   const { steps, deliverySecrets: _secrets, idempotency: _idempotency, ...job } = newExtraction(overrides);
   return {
     job: { ...job, id: newId('ext', nowMs) as ExtractionId, encryptedSecrets: null, createdAtMs: nowMs },
@@ -89,7 +89,7 @@ export function result(
   job: JobFacts,
   stepNumber: number,
   given: { ids?: readonly string[]; next?: readonly string[]; outcome?: Partial<StepOutcome>; isLast?: boolean } = {},
-): Result {
+): PartResult {
   const { ids = [], next = [], outcome = {}, isLast = true } = given;
   return {
     job,

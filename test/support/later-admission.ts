@@ -1,5 +1,5 @@
 import type { LocalAdmission } from '../../src/local/local-admission.ts';
-import type { Admission, AdmissionRequest, AdmittedId, Verdict } from '../../src/ports/admission.ts';
+import type { Admission, AdmissionRequest, AdmittedId, AdmissionVerdict } from '../../src/ports/admission.ts';
 
 /** Answers like the local admission, but only when the test lets it. */
 export class LaterAdmission implements Admission {
@@ -11,7 +11,7 @@ export class LaterAdmission implements Admission {
     this.#local = local;
   }
 
-  async admit<T extends AdmissionRequest>(batch: readonly T[]): Promise<readonly Verdict<T>[]> {
+  async admit<T extends AdmissionRequest>(batch: readonly T[]): Promise<readonly AdmissionVerdict<T>[]> {
     this.batches.push(batch.length);
     await new Promise<void>((go) => this.#held.push(go));
     return this.#local.admit(batch);

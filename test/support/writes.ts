@@ -7,7 +7,7 @@ import { durably, type StoreWrite } from '../../src/state/tables/durable.ts';
 import type { SightingKind } from '../../src/state/tables/sighting-row.ts';
 import { createKeyPair, newCustomer } from '../../src/state/feed/key-changes.ts';
 import type { JudgedDecision } from '../../src/state/tables/label-table.ts';
-import type { ListChange } from '../../src/state/tables/list-table.ts';
+import type { ListEntryChange } from '../../src/state/tables/list-table.ts';
 import { LmdbFeed } from '../../src/state/feed/lmdb-feed.ts';
 import type { Store } from '../../src/state/feed/open-store.ts';
 import { pruneState } from '../../src/state/feed/prune.ts';
@@ -47,9 +47,9 @@ export function writesOf(store: Store, changes: Committer = store.changes) {
       reconcileRevocations: () => reconcileRevocations(store, Date.now()),
     },
     lists: {
-      put: (customer: CustomerNumber, entry: ListChange, nowSeconds: number) =>
+      put: (customer: CustomerNumber, entry: ListEntryChange, nowSeconds: number) =>
         changes.commit({ kind: 'list.put', customer, entry }, at(nowSeconds)),
-      putMany: (customer: CustomerNumber, entries: readonly ListChange[], nowSeconds: number, slices?: Slices) =>
+      putMany: (customer: CustomerNumber, entries: readonly ListEntryChange[], nowSeconds: number, slices?: Slices) =>
         changes.commit({ kind: 'list.batch', customer, entries }, at(nowSeconds), { slices }),
       remove: (customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number) =>
         changes.commit({ kind: 'list.removed', customer, fingerprintHash }, at(nowSeconds)),

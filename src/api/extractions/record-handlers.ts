@@ -10,7 +10,7 @@ import type { ExtractionControl } from '../../extract/jobs-port.ts';
 import { heldBytesOf, RECORD_BYTES_MAX, recordsRoute, writeRecords } from '../../extract/record-page.ts';
 import { createWriter } from '../../extract/shape/writers.ts';
 import { idOf, JOB_NOT_FOUND } from './job-handlers.ts';
-import { hasEnded } from './waits.ts';
+import { hasEnded } from '../../work/extraction-state.ts';
 
 /** Returns a job's records page by page. Source: contract, 13.1. */
 export interface RecordParts {

@@ -9,7 +9,8 @@ import { SYNC_RECORDS_MAX, syncLimitExceeded } from '../../extract/request/read-
 import { createWriter } from '../../extract/shape/writers.ts';
 import { createdJson, extractionJson } from '../../extract/job-wire.ts';
 import { JOB_NOT_FOUND } from './job-handlers.ts';
-import { hasEnded, type Waits } from './waits.ts';
+import type { Waits } from './waits.ts';
+import { hasEnded } from '../../work/extraction-state.ts';
 
 export interface InlineParts {
   readonly control: Pick<ExtractionControl, 'measureRecords' | 'streamRecords'>;

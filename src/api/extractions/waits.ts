@@ -1,5 +1,6 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
+import { hasEnded } from '../../work/extraction-state.ts';
 import type { AnyRequest, Waiting } from '../kit/endpoint-types.ts';
 import type { ExtractionControl } from '../../extract/jobs-port.ts';
 
@@ -53,10 +54,6 @@ export class Waits {
     }
     return this.#control.find(customer, id);
   }
-}
-
-export function hasEnded({ status }: Pick<Extraction, 'status'>): boolean {
-  return status === 'succeeded' || status === 'failed';
 }
 
 const STOPPED = 'stopped';

@@ -5,7 +5,7 @@ import { HASH, LIST_CHANGE } from '../../contract/requests/list-requests.ts';
 import { WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../../contract/requests/webhook-requests.ts';
 import type { JsonObject } from '../../contract/json-body.ts';
 import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
-import type { ListChange } from '../../state/tables/list-table.ts';
+import type { ListEntryChange } from '../../state/tables/list-table.ts';
 import { ANY_BODY, type BodyReader } from './request-body.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
 import { SIMULATION_BODY } from '../simulation-body.ts';
@@ -13,7 +13,7 @@ import { invalid, validate, type Validated } from '../../contract/validate.ts';
 
 /** Body readers of the management endpoints. They use neither the store nor a clock. */
 
-export const LIST_ENTRY: BodyReader<Validated<ListChange>> = {
+export const LIST_ENTRY: BodyReader<Validated<ListEntryChange>> = {
   name: 'list_entry',
   shape: 'object',
   read: (body, nowMs) => readChange(body, Math.floor(nowMs / 1000)),
@@ -22,7 +22,7 @@ export const LIST_ENTRY: BodyReader<Validated<ListChange>> = {
 /** One entry of a batch, with the hash as the client sent it; at most 64 characters of it are returned to the client. */
 export interface BatchRow {
   readonly givenHash: string | null;
-  readonly change: Validated<ListChange>;
+  readonly change: Validated<ListEntryChange>;
 }
 
 /** Each part is the JSON of several `BatchRow`s. Passed as objects, 1,000 rows would block the receiving thread for 8 ms. */
@@ -74,7 +74,7 @@ function readEntries(body: JsonObject | readonly unknown[]): Validated<readonly 
   return read.kind === 'problem' ? read : { kind: 'ok', value: read.value.entries };
 }
 
-function readChange(body: unknown, nowSeconds: number): Validated<ListChange> {
+function readChange(body: unknown, nowSeconds: number): Validated<ListEntryChange> {
   const read = validate(LIST_CHANGE, body);
   if (read.kind === 'problem') return read;
   const { fingerprint_hash: fingerprintHash, action, note = null, expires_at: expiresAt = null } = read.value;

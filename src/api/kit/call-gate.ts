@@ -8,7 +8,7 @@ import { problem, type Problem } from '../../contract/problem.ts';
 import type { Journal } from '../../decide/journal.ts';
 import { overloaded, rateLimited, UNREACHED, UNWRITTEN } from '../../decide/pipeline.ts';
 import type { RequestHead } from '../../http/exchange.ts';
-import type { Admission, AdmissionRequest, Verdict } from '../../ports/admission.ts';
+import type { Admission, AdmissionRequest, AdmissionVerdict } from '../../ports/admission.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface CallRequest extends AdmissionRequest {
@@ -17,7 +17,7 @@ export interface CallRequest extends AdmissionRequest {
   readonly wasFull: boolean;
 }
 
-export type CallVerdict = Verdict<CallRequest>;
+export type CallVerdict = AdmissionVerdict<CallRequest>;
 
 export interface GateParts {
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { createCustomer, createKeys, revokeAgain, revokeKey } from './apply/acco
 import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
-import { putEntries, putEntry, removeEntry } from './apply/lists.ts';
+import { putEntries, putEntry, removeListEntry } from './apply/lists.ts';
 import { forgetFingerprint, importEntries, noteSightings } from './apply/sightings.ts';
 import { changeWebhook, createWebhook, removeWebhook, rotateWebhook, setHealth } from './apply/webhooks.ts';
 import type { Change, ChangeKind, OutcomeOf } from './changes.ts';
@@ -16,7 +16,7 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'keys.revoked_again': revokeAgain,
   'list.put': putEntry,
   'list.batch': putEntries,
-  'list.removed': removeEntry,
+  'list.removed': removeListEntry,
   'registry.imported': importEntries,
   'registry.removed': forgetFingerprint,
   'sightings.noted': noteSightings,

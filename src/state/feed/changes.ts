@@ -7,7 +7,7 @@ import type { Customer } from '../tables/customer-table.ts';
 import type { StoreFault } from '../tables/durable.ts';
 import type { ApiKey } from '../tables/key-table.ts';
 import type { JudgedDecision, StoredLabel } from '../tables/label-table.ts';
-import type { ListChange, ListPut } from '../tables/list-table.ts';
+import type { ListEntryChange, ListPut } from '../tables/list-table.ts';
 import type { RegistryEntry } from '../tables/registry-table.ts';
 import type { ReviewWork, ShadowReview } from '../tables/review-row.ts';
 import type { SightingKind } from '../tables/sighting-row.ts';
@@ -41,12 +41,12 @@ export type StateChanges = {
     readonly outcome: number;
   };
   'list.put': {
-    readonly fields: { readonly customer: CustomerNumber; readonly entry: ListChange };
+    readonly fields: { readonly customer: CustomerNumber; readonly entry: ListEntryChange };
     readonly outcome: ListPut | 'limit_reached';
   };
   /** All of the entries or none; the outcome has their order. */
   'list.batch': {
-    readonly fields: { readonly customer: CustomerNumber; readonly entries: readonly ListChange[] };
+    readonly fields: { readonly customer: CustomerNumber; readonly entries: readonly ListEntryChange[] };
     readonly outcome: readonly ListPut[] | 'limit_reached';
   };
   /** The outcome is whether an unexpired entry existed. */

@@ -4,14 +4,14 @@ import type { StoreFault } from '../tables/durable.ts';
 import type { SightingReports } from './sighting-reports.ts';
 import type { NewSighting } from '../tables/sighting-table.ts';
 
-export interface QueueBounds {
+export interface SightingQueueBounds {
   /** Limit for all customers together. */
   readonly waitingMax: number;
   readonly perDayMax: number;
   readonly perWrite: number;
 }
 
-const BOUNDS: QueueBounds = {
+const BOUNDS: SightingQueueBounds = {
   waitingMax: SIGHTINGS_WAITING_MAX,
   perDayMax: SIGHTINGS_AUTOMATIC_PER_DAY_MAX,
   perWrite: SIGHTINGS_PER_WRITE,
@@ -36,7 +36,7 @@ export type ReadBlock = () => Pick<NewSighting, 'network' | 'isFamiliar'>;
  */
 export class SightingQueue {
   readonly #reports: Pick<SightingReports, 'noteMany'>;
-  readonly #bounds: QueueBounds;
+  readonly #bounds: SightingQueueBounds;
   readonly #customers = new Map<CustomerNumber, Waiting>();
   #waiting = 0;
   #dropped = 0;

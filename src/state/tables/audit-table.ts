@@ -4,7 +4,7 @@ import { AUDIT_EVICTION_KEYS_MAX, AUDIT_KEEP_SECONDS, AUDIT_SCAN_ROWS_MAX } from
 import { AUDIT_KINDS, type AuditEntry, type AuditFacts, type AuditKind } from '../../work/audit.ts';
 import { endOfCustomer } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
-import { codec, type KeyForm, type Schema, type StoredRow, type Table, table } from './typed-table.ts';
+import { codec, type KeyForm, type Schema, type StoredRow, type TypedTable, typedTable } from './typed-table.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key } from './value.ts';
 
@@ -82,12 +82,12 @@ const POSITION_FORM = /^[0-9a-f]{24}$/;
 
 /** Who changed what, per customer and in the order of time. Written by `apply` in the transaction of the change. */
 export class Audit {
-  readonly #table: Table<AuditKey, AuditValue>;
+  readonly #table: TypedTable<AuditKey, AuditValue>;
   readonly #rowCounters: RowCounters;
 
   constructor(database: Database<Buffer, Buffer>, by: RowCounters) {
     this.#rowCounters = by;
-    this.#table = table({ database, key: KEY, value: VALUE, counted: { by, as: 'audit' } });
+    this.#table = typedTable({ database, key: KEY, value: VALUE, counted: { by, as: 'audit' } });
   }
 
   /** For `apply`, inside its transaction. Counts an entry and returns its row, which is to be written by `putRow`. */

@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
-import { integer, packedFields, text } from './packed-fields.ts';
-import { type KeyForm, type Table, table, u32Form } from './typed-table.ts';
+import { packedNumber, packedFields, packedText } from './packed-fields.ts';
+import { type KeyForm, type TypedTable, typedTable, u32Form } from './typed-table.ts';
 
 export interface Customer {
   readonly number: CustomerNumber;
@@ -16,13 +16,13 @@ type CustomerValue = Omit<Customer, 'number'>;
 
 /** The customers of this installation: the number that prefixes their data, and their public id. */
 export class Customers {
-  readonly #byNumber: Table<CustomerNumber, CustomerValue>;
-  readonly #byId: Table<string, CustomerNumber>;
+  readonly #byNumber: TypedTable<CustomerNumber, CustomerValue>;
+  readonly #byId: TypedTable<string, CustomerNumber>;
 
   constructor(customers: Database<Buffer, Buffer>, ids: Database<Buffer, Buffer>) {
     const number = u32Form<CustomerNumber>();
-    this.#byNumber = table({ database: customers, key: number, value: VALUE });
-    this.#byId = table({ database: ids, key: ID, value: number });
+    this.#byNumber = typedTable({ database: customers, key: number, value: VALUE });
+    this.#byId = typedTable({ database: ids, key: ID, value: number });
   }
 
   /** For `apply`, inside its transaction. */
@@ -52,4 +52,4 @@ const ID: KeyForm<string> = {
   decode: (bytes) => `cus_${bytes.toString('latin1')}`,
 };
 
-const VALUE = packedFields<CustomerValue>({ id: text(), name: text(), createdAtSeconds: integer() });
+const VALUE = packedFields<CustomerValue>({ id: packedText(), name: packedText(), createdAtSeconds: packedNumber() });

@@ -3,16 +3,16 @@ import { unreachable, type CustomerNumber } from '../../kernel/brand.ts';
 import type { Delivery, DeliveryError, DeliveryId } from '../../work/webhook.ts';
 import type { Counters } from './counters.ts';
 import { Eviction } from './deliveries/eviction.ts';
-import { type DeliveryPageOutcome, type DeliveryQuery, type PageBounds, Pages } from './deliveries/pages.ts';
+import { type DeliveryPageOutcome, type DeliveryQuery, type PageBounds, DeliveryPages } from './deliveries/pages.ts';
 import { PendingCounts } from './deliveries/pending.ts';
 import {
   decodeRow,
   type DeliveryHead,
-  deliveryKey,
+  deliveryRowKey,
   type DeliveryUpdate,
   encodeRow,
   endpointKey,
-  headOf,
+  deliveryHeadOf,
   isPending,
   keyOfPending,
   pendingKey,
@@ -96,7 +96,7 @@ export class Deliveries {
   readonly #counters: Counters;
   readonly #bounds: DeliveryBounds;
   readonly #eviction: Eviction;
-  readonly #pages: Pages;
+  readonly #pages: DeliveryPages;
   readonly #queue: WriteQueue<Item>;
   #pending: PendingCounts | null = null;
   #writing = 0;
@@ -121,7 +121,7 @@ export class Deliveries {
     this.#counters = counters;
     this.#bounds = bounds;
     this.#eviction = new Eviction(tables.rows, rowCounters, bounds.endedPerCustomerMax);
-    this.#pages = new Pages(tables.rows, bounds, turns);
+    this.#pages = new DeliveryPages(tables.rows, bounds, turns);
     this.#queue = new WriteQueue((items) => this.#writeItems(items), bounds.perWrite);
   }
 
@@ -153,7 +153,7 @@ export class Deliveries {
     await this.#queue.settled();
     return this.#write(() => {
       for (const { customer, id } of rows) {
-        const key = deliveryKey(customer, id);
+        const key = deliveryRowKey(customer, id);
         const stored = key === null ? undefined : this.#table.getBinary(key);
         if (key === null || stored === undefined || !isPending(stored)) continue;
         const place = pendingKeyOf(key, stored);
@@ -171,7 +171,7 @@ export class Deliveries {
   }
 
   find(customer: CustomerNumber, id: DeliveryId): Delivery | null {
-    const key = deliveryKey(customer, id);
+    const key = deliveryRowKey(customer, id);
     const stored = key === null ? undefined : this.#table.getBinary(key);
     return key === null || stored === undefined ? null : decodeRow(key, stored);
   }
@@ -204,7 +204,7 @@ export class Deliveries {
   hasPendingProbe(endpointId: string, rowsMax: number): boolean {
     for (const { key } of this.#pendingRows(endpointId, null, rowsMax)) {
       const stored = this.#table.getBinary(key);
-      if (stored !== undefined && headOf(key, stored).trigger === 'probe') return true;
+      if (stored !== undefined && deliveryHeadOf(key, stored).trigger === 'probe') return true;
     }
     return false;
   }
@@ -301,7 +301,7 @@ export class Deliveries {
   }
 
   #update(update: DeliveryUpdate): void {
-    const key = deliveryKey(update.customer, update.id);
+    const key = deliveryRowKey(update.customer, update.id);
     // Borrowed: valid until the next read.
     const stored = key === null ? undefined : this.#table.getBinaryFast(key);
     if (key === null || stored === undefined || !isPending(stored)) return;
@@ -317,7 +317,7 @@ export class Deliveries {
   #skip(customer: CustomerNumber, key: Buffer, { error, nowMs, isSkipped }: SkipOrder): boolean {
     const stored = this.#table.getBinary(key);
     if (stored === undefined) return false;
-    const head = headOf(key, stored);
+    const head = deliveryHeadOf(key, stored);
     if (isSkipped?.(head) === false) return false;
     const { elapsedMs } = decodeRow(key, stored);
     this.#update({
@@ -341,7 +341,7 @@ export class Deliveries {
   ): Generator<{ readonly customer: CustomerNumber; readonly key: Buffer }> {
     const endpoint = endpointKey(endpointId);
     if (endpoint === null) return;
-    const seen = after === null ? null : deliveryKey(0 as CustomerNumber, after);
+    const seen = after === null ? null : deliveryRowKey(0 as CustomerNumber, after);
     const range = this.#index.getRange({
       start: seen === null ? endpoint : pendingKey(endpoint, seen),
       exclusiveStart: seen !== null,
@@ -385,7 +385,7 @@ export class Deliveries {
 }
 
 function newRow(row: Delivery): NewRow {
-  const key = deliveryKey(row.customer, row.id);
+  const key = deliveryRowKey(row.customer, row.id);
   if (key === null) throw new Error('a delivery needs an id of its own');
   return { kind: 'new', customer: row.customer, key, value: encodeRow(key, row) };
 }

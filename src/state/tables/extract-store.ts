@@ -5,7 +5,7 @@ import { openEnvironment, table } from './environment.ts';
 import { ExtractionDeliveries } from './extractions/upload-table.ts';
 import { ExtractionRecords } from './extractions/record-table.ts';
 import { ExtractionSteps } from './extractions/step-table.ts';
-import { type ExtractionBounds, type ExtractionJobs, Extractions } from './extraction-table.ts';
+import { type ExtractionBounds, type ExtractionJobs, ExtractionTable } from './extraction-table.ts';
 import { Failures } from './failure-table.ts';
 import { Idempotency } from './idempotency-table.ts';
 import { Sessions, type SessionStore } from './session-table.ts';
@@ -81,7 +81,7 @@ export function createExtractStore(
   const idempotency = new Idempotency(root, open('idempotency'), new RowCounters(open('extract-tallies')));
   const owners = openJobOwners(open('jobs-owners'));
   const counters = new Counters(open('extract-meta'));
-  const extractions = new Extractions(
+  const extractions = new ExtractionTable(
     root,
     {
       jobs: open('jobs'),

@@ -36,7 +36,7 @@ import type { Idempotency, IdempotentKey } from './idempotency-table.ts';
 import { endOfCustomer } from './request-rows.ts';
 import type { ContentChange, Sessions } from './session-table.ts';
 import { type Slices, walkInSlices } from './turns.ts';
-import { type OwnKey, type Table, table } from './typed-table.ts';
+import { type OwnKey, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface ExtractionTables {
@@ -92,7 +92,7 @@ export interface StoredJob {
   readonly state: ExtractionState;
 }
 
-export interface NewJob {
+export interface NewStoredJob {
   readonly job: Omit<Job, 'number'>;
   readonly steps: FoundSteps;
   readonly idempotency: {
@@ -114,7 +114,7 @@ export type JobCreated =
   | Exclude<IdempotentOutcome, { kind: 'new' }>;
 
 /** A part with what is to be written in the same transaction. */
-export interface Result extends StepPart {
+export interface PartResult extends StepPart {
   /** The step's changes to the session; null if none. */
   readonly session: {
     readonly encryptionKey: Uint8Array;
@@ -125,7 +125,7 @@ export interface Result extends StepPart {
   } | null;
 }
 
-export interface Applied {
+export interface AppliedResult {
   /** State of the job after the part; null if the job no longer exists. */
   readonly state: ExtractionState | null;
   /** False: the job had ended or the step was done before, so nothing was written. */
@@ -142,10 +142,10 @@ const CLEAN_ALL = 2;
  * The extraction jobs. Only the server writes them, on one thread. A new job is on the disk when `create` resolves. Results of steps are
  * only committed: a process crash does not undo them; a machine crash may undo the last ones, whose steps are then open again.
  */
-export class Extractions {
+export class ExtractionTable {
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #tables: ExtractionTables;
-  readonly #jobs: Table<OwnKey<ExtractionId>, Omit<Job, 'customer' | 'id'>>;
+  readonly #jobs: TypedTable<OwnKey<ExtractionId>, Omit<Job, 'customer' | 'id'>>;
   readonly #parts: ExtractionParts;
   #bounds: ExtractionBounds;
   readonly #retention: Retention;
@@ -159,7 +159,7 @@ export class Extractions {
   ) {
     this.#root = root;
     this.#tables = tables;
-    this.#jobs = table({ database: tables.jobs, key: JOB_KEY, value: JOB_VALUE });
+    this.#jobs = typedTable({ database: tables.jobs, key: JOB_KEY, value: JOB_VALUE });
     this.#parts = parts;
     this.#bounds = { ...BOUNDS, ...bounds };
     this.#retention = new Retention(tables.ended, this.#bounds);
@@ -192,7 +192,7 @@ export class Extractions {
     return recordsMaxOf(job, this.#bounds);
   }
 
-  create({ job: given, steps, idempotency, shared }: NewJob, nowMs: number): Promise<StoreWrite<JobCreated>> {
+  create({ job: given, steps, idempotency, shared }: NewStoredJob, nowMs: number): Promise<StoreWrite<JobCreated>> {
     return durably(this.#root, () => {
       const { request, encryptionKey } = idempotency ?? {};
       if (request !== undefined && encryptionKey !== undefined) {
@@ -304,7 +304,7 @@ export class Extractions {
   }
 
   /** Applies results of steps, in one transaction and in this order. */
-  apply(results: readonly Result[], nowMs: number): Promise<StoreWrite<readonly Applied[]>> {
+  apply(results: readonly PartResult[], nowMs: number): Promise<StoreWrite<readonly AppliedResult[]>> {
     return this.#write(committed, () => {
       // Counted before any state changes in memory only.
       this.#stepRoom.load();
@@ -319,7 +319,12 @@ export class Extractions {
   }
 
   /** Ends a job from outside. State null: no such job; `isEnd` false: it had ended before. On the disk when it resolves. */
-  end(job: JobFacts, failure: Failure, entries: readonly FailureEntry[], nowMs: number): Promise<StoreWrite<Applied>> {
+  end(
+    job: JobFacts,
+    failure: Failure,
+    entries: readonly FailureEntry[],
+    nowMs: number,
+  ): Promise<StoreWrite<AppliedResult>> {
     return this.#write(durably, () => {
       const state = this.stateOf(job.number);
       if (state === null || hasEnded(state)) return { state, isTaken: false, isEnd: false };
@@ -382,7 +387,7 @@ export class Extractions {
   }
 
   /** `states`: states after the previous results of this call; not written yet. */
-  #applyOne(states: Map<JobNumber, ExtractionState>, result: Result, nowMs: number): Applied {
+  #applyOne(states: Map<JobNumber, ExtractionState>, result: PartResult, nowMs: number): AppliedResult {
     const { job } = result;
     const state = states.get(job.number) ?? this.stateOf(job.number);
     if (state === null) return { state, isTaken: false, isEnd: false };
@@ -497,7 +502,7 @@ export class Extractions {
 }
 
 /** What code outside the store sees of the table: in a cluster, writes go through the log of all nodes. */
-export type ExtractionJobs = Pick<Extractions, keyof Extractions>;
+export type ExtractionJobs = Pick<ExtractionTable, keyof ExtractionTable>;
 
 /** Choice: jobs cleaned per call; most leave a few rows. */
 const CLEAN_JOBS_MAX = 100;

@@ -1,8 +1,8 @@
 import type { Database } from 'lmdb';
 import type { FailureDetail, FailureEntry, FailureReason } from '../../work/extraction-job.ts';
-import { field, integer, packedFields, text } from './packed-fields.ts';
+import { field, packedNumber, packedFields, packedText } from './packed-fields.ts';
 import { ID_BYTES, readId, writeId } from './request-rows.ts';
-import { type KeyForm, type Table, table } from './typed-table.ts';
+import { type KeyForm, type TypedTable, typedTable } from './typed-table.ts';
 
 /** Choice: the first errors say most about the cause; the last ones show how it ended. */
 const FIRST_ENTRIES_MAX = 8;
@@ -13,10 +13,10 @@ const DETAIL_CHARACTERS_MAX = 400;
 
 /** Errors of jobs in full, by the id of the request that created the job. For the operator; removed together with the job. */
 export class Failures {
-  readonly #table: Table<string, FailureValue>;
+  readonly #table: TypedTable<string, FailureValue>;
 
   constructor(database: Database<Buffer, Buffer>) {
-    this.#table = table({ database, key: KEY, value: VALUE });
+    this.#table = typedTable({ database, key: KEY, value: VALUE });
   }
 
   find(requestId: string): FailureDetail | null {
@@ -54,9 +54,9 @@ const KEY: KeyForm<string> = {
 };
 
 const VALUE = packedFields<FailureValue>({
-  customer: integer(),
-  jobId: text(),
-  count: integer(),
+  customer: packedNumber(),
+  jobId: packedText(),
+  count: packedNumber(),
   entries: field(
     (stored) => {
       if (!Array.isArray(stored)) throw new Error('a stored failure has the wrong form');

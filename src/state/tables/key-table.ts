@@ -4,8 +4,8 @@ import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { KeyKind } from '../../kernel/key-text.ts';
 import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../../kernel/limits.ts';
 import type { Counters } from './counters.ts';
-import { field, integer, MAYBE_NUMBER, packedFields, text } from './packed-fields.ts';
-import { hexForm, type Table, table } from './typed-table.ts';
+import { field, packedNumber, MAYBE_NUMBER, packedFields, packedText } from './packed-fields.ts';
+import { hexForm, type TypedTable, typedTable } from './typed-table.ts';
 
 export interface ApiKey {
   /** SHA-256 of the key's text, 64 lower-case hex digits. The text itself is not stored. */
@@ -29,13 +29,13 @@ type KeyValue = Omit<ApiKey, 'hash' | 'rateLimit'> & { readonly rateLimit: numbe
 type NewKey = Omit<KeyValue, 'revokedAtSeconds'> & Pick<ApiKey, 'hash'>;
 
 const VALUE = packedFields<KeyValue>({
-  customer: integer(),
+  customer: packedNumber(),
   kind: field((stored) => (stored === 'secret' ? 'secret' : 'public')),
-  prefix: text(),
+  prefix: packedText(),
   rateLimit: MAYBE_NUMBER,
-  createdAtSeconds: integer(),
+  createdAtSeconds: packedNumber(),
   revokedAtSeconds: MAYBE_NUMBER,
-  number: integer(),
+  number: packedNumber(),
   // Rows of keys without origins end before this field, as all rows of earlier versions do.
   origins: field(
     (stored) => (Array.isArray(stored) ? stored.map(String) : []),
@@ -47,11 +47,11 @@ const VALUE = packedFields<KeyValue>({
  * API keys by the SHA-256 of their text. `version()` increases with every change, so a server that polls it needs no other notification.
  */
 export class ApiKeys {
-  readonly #table: Table<string, KeyValue>;
+  readonly #table: TypedTable<string, KeyValue>;
   readonly #counters: Counters;
 
   constructor(database: Database<Buffer, Buffer>, counters: Counters) {
-    this.#table = table({ database, key: hexForm(32), value: VALUE });
+    this.#table = typedTable({ database, key: hexForm(32), value: VALUE });
     this.#counters = counters;
   }
 

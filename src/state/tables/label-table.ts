@@ -5,8 +5,15 @@ import { LABELS_KEEP_SECONDS } from '../../kernel/limits.ts';
 import { endOfCustomer, requestIdOf } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
 import { type Slices, walkInSlices } from './turns.ts';
-import { FLAG, integer, MAYBE_FINGERPRINT, MAYBE_TEXT, oneOf, packedFields } from './packed-fields.ts';
-import { DECISION_KEY, type DecisionKey, type Table, table } from './typed-table.ts';
+import {
+  FLAG_FIELD,
+  packedNumber,
+  MAYBE_FINGERPRINT,
+  MAYBE_TEXT,
+  numberedField,
+  packedFields,
+} from './packed-fields.ts';
+import { DECISION_KEY, type DecisionKey, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
 
 /** The fields of a decision that a label and a review need. */
@@ -28,10 +35,10 @@ type LabelValue = Omit<StoredLabel, 'requestId'>;
 
 /** Customers' labels of their decisions: one label per decision, in the order of the decisions. */
 export class Labels {
-  readonly #table: Table<DecisionKey, LabelValue>;
+  readonly #table: TypedTable<DecisionKey, LabelValue>;
 
   constructor(database: Database<Buffer, Buffer>, by: RowCounters) {
-    this.#table = table({ database, key: DECISION_KEY, value: VALUE, counted: { by, as: 'labels' } });
+    this.#table = typedTable({ database, key: DECISION_KEY, value: VALUE, counted: { by, as: 'labels' } });
   }
 
   find(customer: CustomerNumber, requestId: string): StoredLabel | null {
@@ -83,9 +90,9 @@ export class Labels {
 }
 
 const VALUE = packedFields<LabelValue>({
-  label: oneOf(LABELS),
+  label: numberedField(LABELS),
   note: MAYBE_TEXT,
-  createdAtSeconds: integer(),
+  createdAtSeconds: packedNumber(),
   fingerprintHash: MAYBE_FINGERPRINT,
-  publicKey: FLAG,
+  publicKey: FLAG_FIELD,
 });

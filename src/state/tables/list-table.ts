@@ -2,9 +2,9 @@ import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
 import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
 import { LIST_EXPIRY_SECONDS_MAX } from '../../kernel/limits.ts';
-import { integer, MAYBE_TEXT, packedFields } from './packed-fields.ts';
+import { packedNumber, MAYBE_TEXT, packedFields } from './packed-fields.ts';
 import { LIST_SCAN_ROWS_MAX } from './table-names.ts';
-import { type Codec, type KeyForm, type StoredRow, type Table, table } from './typed-table.ts';
+import { type Codec, type KeyForm, type StoredRow, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -18,7 +18,7 @@ export interface ListEntry {
   readonly expiresAtSeconds: number | null;
 }
 
-export interface ListChange {
+export interface ListEntryChange {
   readonly fingerprintHash: FingerprintHash;
   readonly action: ListAction;
   readonly note: string | null;
@@ -56,14 +56,14 @@ const U32_MAX = 0xffff_ffff;
  * list.
  */
 export class Lists {
-  readonly #table: Table<ListKey, StoredEntry>;
+  readonly #table: TypedTable<ListKey, StoredEntry>;
   readonly #rows: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
   readonly #walk: TableWalk;
 
   constructor(database: Database<Buffer, Buffer>) {
-    this.#table = table({ database, key: KEY, value: VALUE });
+    this.#table = typedTable({ database, key: KEY, value: VALUE });
     this.#rows = database;
     this.#walk = new TableWalk(database);
   }
@@ -180,7 +180,7 @@ export class Lists {
 }
 
 /** Returns the entry that a change makes of the unexpired one before it. */
-export function entryOf(change: ListChange, before: ListEntry | null, nowSeconds: number): ListEntry {
+export function entryOf(change: ListEntryChange, before: ListEntry | null, nowSeconds: number): ListEntry {
   return {
     fingerprintHash: change.fingerprintHash,
     action: change.action,
@@ -220,8 +220,8 @@ type StoredEntry = Omit<ListEntry, 'fingerprintHash'>;
 
 const REST = packedFields<Pick<StoredEntry, 'note' | 'createdAtSeconds' | 'updatedAtSeconds'>>({
   note: MAYBE_TEXT,
-  createdAtSeconds: integer(),
-  updatedAtSeconds: integer(),
+  createdAtSeconds: packedNumber(),
+  updatedAtSeconds: packedNumber(),
 });
 
 /** The number of the action, u8, and the expiry, u32, which the hot path reads alone; then the other fields, packed. */

@@ -13,7 +13,7 @@ import {
 } from '../../risk/registry/consensus.ts';
 import { registryRiskAt } from '../../risk/registry/registry-risk.ts';
 import { CONSENSUS_KEEP_SECONDS } from '../../kernel/limits.ts';
-import { type Codec, hexForm, type Table, table } from './typed-table.ts';
+import { type Codec, hexForm, type TypedTable, typedTable } from './typed-table.ts';
 import { SUM_BYTES } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 
@@ -47,14 +47,14 @@ const CONSENSUS_LENGTHS: ReadonlySet<number> = new Set([SEEN_BYTES, CONSENSUS_BY
  * Choice: an entry that was only imported stays as small as possible, because most entries are of that kind.
  */
 export class Registry {
-  readonly #table: Table<FingerprintHash, RegistryOrigin>;
+  readonly #table: TypedTable<FingerprintHash, RegistryOrigin>;
   readonly #rows: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
   readonly #walk: TableWalk;
 
   constructor(database: Database<Buffer, Buffer>) {
-    this.#table = table({ database, key: hexForm<FingerprintHash>(KEY_BYTES), value: VALUE });
+    this.#table = typedTable({ database, key: hexForm<FingerprintHash>(KEY_BYTES), value: VALUE });
     this.#rows = database;
     this.#walk = new TableWalk(database);
   }

@@ -5,12 +5,12 @@ import { REVIEW_REASONS, type ReviewReason, type ReviewVerdict, VERDICTS } from 
 import type { JudgedDecision } from './label-table.ts';
 import {
   field,
-  FLAG,
-  integer,
+  FLAG_FIELD,
+  packedNumber,
   MAYBE_FINGERPRINT,
   MAYBE_NUMBER,
   MAYBE_TEXT,
-  oneOf,
+  numberedField,
   packedFields,
 } from './packed-fields.ts';
 import type { Codec } from './typed-table.ts';
@@ -80,11 +80,11 @@ export function reviewHeadOf(stored: Uint8Array): ReviewHead {
 }
 
 const REST = packedFields<Omit<ReviewValue, keyof ReviewHead | 'work'> & ReviewWork>({
-  decision: oneOf(DECISIONS),
-  score: integer(),
-  occurredAtMs: integer(),
+  decision: numberedField(DECISIONS),
+  score: packedNumber(),
+  occurredAtMs: packedNumber(),
   fingerprintHash: MAYBE_FINGERPRINT,
-  publicKey: FLAG,
+  publicKey: FLAG_FIELD,
   reasons: field((stored) => {
     if (!Array.isArray(stored)) throw new Error('a stored review has the wrong form');
     return stored.map(String);

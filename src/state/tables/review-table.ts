@@ -21,7 +21,7 @@ import { BestReviews } from './best-reviews.ts';
 import { endOfCustomer, requestIdOf, requestKey } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
 import { type Slices, walkInSlices } from './turns.ts';
-import { DECISION_KEY, type DecisionKey, type RowRange, type Table, table } from './typed-table.ts';
+import { DECISION_KEY, type DecisionKey, type RowRange, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
 
 export interface ReviewQuery {
@@ -73,7 +73,7 @@ interface Waiting {
  * also after their verdict. When a customer's queue is full, the oldest rows without a verdict are removed first.
  */
 export class ShadowReviews {
-  readonly #table: Table<DecisionKey, ReviewValue>;
+  readonly #table: TypedTable<DecisionKey, ReviewValue>;
   readonly #save: SaveReviews;
   readonly #bounds: ReviewBounds;
   readonly #waiting = new Map<CustomerNumber, Waiting>();
@@ -84,7 +84,7 @@ export class ShadowReviews {
 
   constructor(database: Database<Buffer, Buffer>, by: RowCounters, save: SaveReviews, bounds = BOUNDS) {
     const counted = { by, as: 'shadowReviews' } as const;
-    this.#table = table({ database, key: DECISION_KEY, value: REVIEW_VALUE, counted });
+    this.#table = typedTable({ database, key: DECISION_KEY, value: REVIEW_VALUE, counted });
     this.#save = save;
     this.#bounds = bounds;
   }

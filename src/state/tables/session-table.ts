@@ -2,12 +2,12 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { BrowserSession } from '../../work/extraction-job.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
-import { BYTES, integer, packedFields, text } from './packed-fields.ts';
+import { BYTES_FIELD, packedNumber, packedFields, packedText } from './packed-fields.ts';
 import { endOfCustomer } from './request-rows.ts';
 import { encrypt, decrypt } from '../../kernel/encryption.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
-import { type OwnKey, ownKey, type Table, table } from './typed-table.ts';
+import { type OwnKey, ownKey, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
 
 /** Choice: one per site that a customer reads, with room for future ones. */
@@ -15,10 +15,10 @@ const SESSIONS_PER_CUSTOMER_MAX = 1_000;
 
 const KEY = ownKey('ses');
 const VALUE = packedFields<SessionValue>({
-  host: text(),
-  createdAtMs: integer(),
-  expiresAtMs: integer(),
-  sealed: BYTES,
+  host: packedText(),
+  createdAtMs: packedNumber(),
+  expiresAtMs: packedNumber(),
+  sealed: BYTES_FIELD,
 });
 type SessionValue = Omit<BrowserSession, 'customer' | 'id'> & { readonly sealed: Uint8Array };
 
@@ -28,7 +28,7 @@ type SessionValue = Omit<BrowserSession, 'customer' | 'id'> & { readonly sealed:
  */
 export class Sessions {
   readonly #root: RootDatabase<Buffer, Buffer>;
-  readonly #table: Table<OwnKey<string>, SessionValue>;
+  readonly #table: TypedTable<OwnKey<string>, SessionValue>;
   readonly #walk: TableWalk;
   readonly #perCustomerMax: number;
 
@@ -38,7 +38,7 @@ export class Sessions {
     perCustomerMax = SESSIONS_PER_CUSTOMER_MAX,
   ) {
     this.#root = root;
-    this.#table = table({ database, key: KEY, value: VALUE });
+    this.#table = typedTable({ database, key: KEY, value: VALUE });
     this.#walk = new TableWalk(database);
     this.#perCustomerMax = perCustomerMax;
   }

@@ -10,14 +10,14 @@ export const SIGHTING_KINDS = ['list', 'label', 'decision'] as const;
 export type SightingKind = (typeof SIGHTING_KINDS)[number];
 
 const FINGERPRINT_BYTES = 32;
-export const KEY_BYTES = FINGERPRINT_BYTES + 4;
+export const SIGHTING_KEY_BYTES = FINGERPRINT_BYTES + 4;
 /** First seen u32, then the time each kind was last seen, u32, 0 for never. */
 const TIMES_BYTES = 4 * (1 + SIGHTING_KINDS.length);
 /** For BLOCKs: days u16, then three networks, u16 each, 0 for none. Rows of older versions lack them. */
 const VALUE_BYTES = TIMES_BYTES + 2 + 2 * SIGHTING_NETWORKS_MIN;
 const DAY_SECONDS = 86_400;
 
-export interface Row {
+export interface SightingRow {
   firstSeenSeconds: number;
   readonly times: Record<SightingKind, number>;
   /** Number of distinct days with a BLOCK; restarts after a gap of 30 days. */
@@ -27,7 +27,7 @@ export interface Row {
 }
 
 export function keyOf(fingerprintHash: FingerprintHash, customer: CustomerNumber): Buffer {
-  const key = Buffer.allocUnsafe(KEY_BYTES);
+  const key = Buffer.allocUnsafe(SIGHTING_KEY_BYTES);
   key.write(fingerprintHash, 'hex');
   key.writeUInt32BE(customer, FINGERPRINT_BYTES);
   return key;
@@ -37,7 +37,7 @@ export function customerOf(key: Buffer): CustomerNumber {
   return key.readUInt32BE(FINGERPRINT_BYTES) as CustomerNumber;
 }
 
-export function decode(stored: Buffer): Row {
+export function decode(stored: Buffer): SightingRow {
   const hasNetworks = stored.length >= VALUE_BYTES;
   const networks: number[] = [];
   if (hasNetworks) {
@@ -54,7 +54,7 @@ export function decode(stored: Buffer): Row {
   };
 }
 
-export function encode(row: Row): Buffer {
+export function encode(row: SightingRow): Buffer {
   const value = Buffer.alloc(VALUE_BYTES);
   value.writeUInt32BE(row.firstSeenSeconds, 0);
   for (const [i, kind] of SIGHTING_KINDS.entries()) value.writeUInt32BE(row.times[kind], 4 * (i + 1));
@@ -63,22 +63,22 @@ export function encode(row: Row): Buffer {
   return value;
 }
 
-export function lastSeenOf({ times }: Row): number {
+export function lastSeenOf({ times }: SightingRow): number {
   return Math.max(times.list, times.label, times.decision);
 }
 
-export function livingRow(row: Row, nowSeconds: number): Row | null {
+export function livingRow(row: SightingRow, nowSeconds: number): SightingRow | null {
   return isLive(lastSeenOf(row), nowSeconds) ? row : null;
 }
 
 /** BLOCKs alone are no confirmation until they came from several networks on several days. */
-export function isConfirmed({ times, days, networks }: Row, nowSeconds: number): boolean {
+export function isConfirmed({ times, days, networks }: SightingRow, nowSeconds: number): boolean {
   if (isLive(Math.max(times.list, times.label), nowSeconds)) return true;
   return days >= SIGHTING_DAYS_MIN && networks.length >= SIGHTING_NETWORKS_MIN;
 }
 
 /** `network` is 0 if unknown. */
-export function withTime(row: Row | null, kind: SightingKind, atSeconds: number, network: number): Row {
+export function withTime(row: SightingRow | null, kind: SightingKind, atSeconds: number, network: number): SightingRow {
   const times = { list: 0, label: 0, decision: 0, ...row?.times };
   const before = times.decision;
   times[kind] = Math.max(times[kind], atSeconds);
@@ -96,7 +96,7 @@ export function withTime(row: Row | null, kind: SightingKind, atSeconds: number,
 }
 
 /** Returns whether a BLOCK brings the row closer to being confirmed. */
-export function isNews(row: Row, atSeconds: number, network: number): boolean {
+export function isNews(row: SightingRow, atSeconds: number, network: number): boolean {
   return dayOf(row.times.decision) !== dayOf(atSeconds) || isNewNetwork(row.networks, network);
 }
 

@@ -1,7 +1,16 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
 import { isLive, type Sighting } from '../../risk/registry/consensus.ts';
-import { customerOf, decode, encode, isConfirmed, KEY_BYTES, keyOf, lastSeenOf, type Row } from './sighting-row.ts';
+import {
+  customerOf,
+  decode,
+  encode,
+  isConfirmed,
+  SIGHTING_KEY_BYTES,
+  keyOf,
+  lastSeenOf,
+  type SightingRow,
+} from './sighting-row.ts';
 import { withSum } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 
@@ -31,13 +40,13 @@ export class Sightings {
   }
 
   /** Returns the row, expired or not; null without one. */
-  row(customer: CustomerNumber, fingerprintHash: FingerprintHash): Row | null {
+  row(customer: CustomerNumber, fingerprintHash: FingerprintHash): SightingRow | null {
     const stored = this.#table.getBinary(keyOf(fingerprintHash, customer));
     return stored === undefined ? null : decode(stored);
   }
 
   /** For `apply`, inside its transaction. */
-  put(customer: CustomerNumber, fingerprintHash: FingerprintHash, row: Row): void {
+  put(customer: CustomerNumber, fingerprintHash: FingerprintHash, row: SightingRow): void {
     const key = keyOf(fingerprintHash, customer);
     void this.#table.put(key, withSum(key, encode(row)));
   }
@@ -73,7 +82,7 @@ export class Sightings {
   /** Yields the sightings of a fingerprint, expired ones included. */
   *of(fingerprintHash: FingerprintHash, nowSeconds: number): Generator<Sighting> {
     const start = Buffer.from(fingerprintHash, 'hex');
-    const end = Buffer.alloc(KEY_BYTES + 1, 0xff);
+    const end = Buffer.alloc(SIGHTING_KEY_BYTES + 1, 0xff);
     start.copy(end);
     for (const { key, value } of this.#table.getRange({ start, end })) {
       const row = decode(Buffer.from(value));

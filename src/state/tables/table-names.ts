@@ -90,9 +90,9 @@ export const TABLES = [
   { environment: 'extract', name: 'sessions', keyBytes: 20 },
   { environment: 'extract', name: 'failures', keyBytes: 16 },
   { environment: 'extract', name: 'idempotency', keyBytes: 36 },
-] as const satisfies readonly Table[];
+] as const satisfies readonly TableDefinition[];
 
-export interface Table {
+export interface TableDefinition {
   readonly environment: EnvironmentName;
   readonly name: string;
   readonly keyBytes: number;

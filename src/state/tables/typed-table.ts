@@ -56,7 +56,7 @@ export function codec<Value>(
   };
 }
 
-export interface TableSpec<Key, Value> {
+export interface TypedTableParts<Key, Value> {
   readonly database: Database<Buffer, Buffer>;
   readonly key: KeyForm<Key>;
   readonly value: Codec<Value>;
@@ -73,7 +73,7 @@ export interface StoredRow {
 export type RowRange = Pick<RangeOptions, 'start' | 'end' | 'exclusiveStart' | 'reverse' | 'limit'>;
 
 /** A sub-database with typed rows. Methods that write must be called inside a write transaction. */
-export interface Table<Key, Value> {
+export interface TypedTable<Key, Value> {
   get(key: Key): Value | null;
   /** Yields rows in the order of their keys. */
   range(range: RowRange): Generator<readonly [Key, Value]>;
@@ -102,12 +102,12 @@ export interface Table<Key, Value> {
   decode(stored: Buffer): Value;
 }
 
-export function table<Key, Value>({
+export function typedTable<Key, Value>({
   database,
   key: form,
   value: values,
   counted,
-}: TableSpec<Key, Value>): Table<Key, Value> {
+}: TypedTableParts<Key, Value>): TypedTable<Key, Value> {
   const count = (key: Buffer, rows: number): void => {
     counted?.by.add(counted.as, key.readUInt32BE(0) as CustomerNumber, rows);
   };

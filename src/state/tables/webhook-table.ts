@@ -2,9 +2,9 @@ import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import type { Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
-import { BYTES, field, FLAG, integer, MAYBE_TEXT, packedFields, text } from './packed-fields.ts';
+import { BYTES_FIELD, field, FLAG_FIELD, packedNumber, MAYBE_TEXT, packedFields, packedText } from './packed-fields.ts';
 import { endOfCustomer } from './request-rows.ts';
-import { type Codec, type OwnKey, ownKey, type Table, table } from './typed-table.ts';
+import { type Codec, type OwnKey, ownKey, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
 import { decryptSecrets } from './webhook-secrets.ts';
 
@@ -26,10 +26,10 @@ export interface WebhookPage {
  * from `deriveKey`; under another key everything except the secrets can be read.
  */
 export class Webhooks {
-  readonly #table: Table<OwnKey<WebhookId>, WebhookValue>;
+  readonly #table: TypedTable<OwnKey<WebhookId>, WebhookValue>;
 
   constructor(database: Database<Buffer, Buffer>) {
-    this.#table = table({ database, key: KEY, value: VALUE });
+    this.#table = typedTable({ database, key: KEY, value: VALUE });
   }
 
   find(customer: CustomerNumber, id: WebhookId): Webhook | null {
@@ -114,7 +114,7 @@ function rowOf(key: OwnKey<WebhookId>, { sealed, ...rest }: WebhookValue): Seale
 const KEY = ownKey<WebhookId>('wh');
 
 const REST = packedFields<Omit<WebhookValue, 'health'>>({
-  url: text(),
+  url: packedText(),
   eventTypes: field(
     (stored) => {
       if (!Array.isArray(stored)) throw new Error('a stored webhook has the wrong form');
@@ -123,11 +123,11 @@ const REST = packedFields<Omit<WebhookValue, 'health'>>({
     (types) => types.map((type) => DECISIONS.indexOf(type)),
   ),
   description: MAYBE_TEXT,
-  createdAtMs: integer(),
-  updatedAtMs: integer(),
-  sealed: BYTES,
+  createdAtMs: packedNumber(),
+  updatedAtMs: packedNumber(),
+  sealed: BYTES_FIELD,
   // Rows of older versions end with the secrets.
-  disabled: FLAG,
+  disabled: FLAG_FIELD,
 });
 
 /**

@@ -13,7 +13,7 @@ import type {
   AdmittedId,
   RateState,
   RateWindowName,
-  Verdict,
+  AdmissionVerdict,
 } from '../../../src/ports/admission.ts';
 
 /** An adapter over a store of its own. */
@@ -57,9 +57,9 @@ async function one(admission: Admission, fields: Partial<AdmissionRequest> = {})
   return counted(verdict);
 }
 
-type Counted = Exclude<Verdict<AdmissionRequest>, { readonly outcome: 'unavailable' }>;
+type Counted = Exclude<AdmissionVerdict<AdmissionRequest>, { readonly outcome: 'unavailable' }>;
 
-function counted(verdict: Verdict<AdmissionRequest> | undefined): Counted {
+function counted(verdict: AdmissionVerdict<AdmissionRequest> | undefined): Counted {
   if (verdict === undefined || verdict.outcome === 'unavailable') throw new Error('the store is unavailable');
   return verdict;
 }
@@ -77,7 +77,7 @@ async function outcomes(admission: Admission, requests: readonly AdmissionReques
 async function together(
   admission: Admission,
   batches: readonly (readonly AdmissionRequest[])[],
-): Promise<readonly Verdict<AdmissionRequest>[]> {
+): Promise<readonly AdmissionVerdict<AdmissionRequest>[]> {
   return (await Promise.all(batches.map((batch) => Promise.resolve(admission.admit(batch))))).flat();
 }
 

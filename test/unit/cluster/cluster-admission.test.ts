@@ -6,7 +6,7 @@ import { openLink } from '../../../src/cluster/redis-link.ts';
 import { RATE_VISITOR_MIN } from '../../../src/kernel/limits.ts';
 import { LocalAdmission } from '../../../src/local/local-admission.ts';
 import { ReplayGuard } from '../../../src/local/replay-guard.ts';
-import type { AdmissionRequest, AdmittedId, Verdict } from '../../../src/ports/admission.ts';
+import type { AdmissionRequest, AdmittedId, AdmissionVerdict } from '../../../src/ports/admission.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis.ts';
 
@@ -101,7 +101,7 @@ function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
 async function admitAt(
   node: Pick<Node, 'admission'>,
   batch: readonly AdmissionRequest[],
-): Promise<readonly Verdict<AdmissionRequest>[]> {
+): Promise<readonly AdmissionVerdict<AdmissionRequest>[]> {
   return node.admission.admit(batch);
 }
 
@@ -112,13 +112,13 @@ async function outcomes(node: Pick<Node, 'admission'>, ...requests: readonly Adm
 async function one(
   node: Pick<Node, 'admission'>,
   fields: Partial<AdmissionRequest>,
-): Promise<Verdict<AdmissionRequest>> {
+): Promise<AdmissionVerdict<AdmissionRequest>> {
   const [verdict] = await node.admission.admit([request(fields)]);
   if (verdict === undefined) throw new Error('no verdict');
   return verdict;
 }
 
-function idOf(verdict: Verdict<AdmissionRequest>): AdmittedId {
+function idOf(verdict: AdmissionVerdict<AdmissionRequest>): AdmittedId {
   if (verdict.outcome !== 'admitted' || verdict.id === null) throw new Error(verdict.outcome);
   return verdict.id;
 }

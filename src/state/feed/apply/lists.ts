@@ -22,7 +22,7 @@ export const putEntry: Apply<'list.put'> = (at, { customer, entry: change }) => 
   return { created: before === null, entry };
 };
 
-export const removeEntry: Apply<'list.removed'> = (at, { customer, fingerprintHash: target }) => {
+export const removeListEntry: Apply<'list.removed'> = (at, { customer, fingerprintHash: target }) => {
   const { tables, nowSeconds } = at;
   const before = tables.lists.get(customer, target, nowSeconds);
   if (tables.lists.removeRow(listKey(customer, target))) tables.rowCounters.add('lists', customer, -1);

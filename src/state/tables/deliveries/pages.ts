@@ -5,7 +5,7 @@ import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../kernel/limits.ts';
 import { Slices, type Turns } from '../turns.ts';
 import { endOfCustomer, rowIdOf } from '../request-rows.ts';
 import { u32Key } from '../value.ts';
-import { decodeRow, type DeliveryFilters, deliveryKey, filterOf, fits, type RowFilter } from './row.ts';
+import { decodeRow, type DeliveryFilters, deliveryRowKey, filterOf, matchesFilter, type RowFilter } from './row.ts';
 
 export interface DeliveryQuery extends DeliveryFilters {
   /** The last delivery of the previous page; null to start with the newest. */
@@ -51,7 +51,7 @@ interface Scan {
  * customers per turn of the event loop, and one page of a customer at a time. Rows written meanwhile may or may not be on the page; it is
  * sorted and without duplicates anyway, because keys never change.
  */
-export class Pages {
+export class DeliveryPages {
   readonly #table: Database<Buffer, Buffer>;
   readonly #bounds: PageBounds;
   readonly #turns: Turns;
@@ -85,7 +85,7 @@ export class Pages {
   async #scan(customer: CustomerNumber, { after, limit, ...filters }: DeliveryQuery): Promise<DeliveryPage> {
     const filter = filterOf(filters);
     if (filter === null) return { rows: [], next: null };
-    const last = after === null ? null : deliveryKey(customer, after);
+    const last = after === null ? null : deliveryRowKey(customer, after);
     const scan: Scan = { customer, filter, limit, rows: [], last, looked: 0 };
     const slices = new Slices(this.#turns, customer);
     for (;;) {
@@ -111,7 +111,7 @@ export class Pages {
       if (count === sliceRowsMax || (count > 0 && slices.isOver)) return null;
       count++;
       scan.looked++;
-      if (fits(value, filter)) {
+      if (matchesFilter(value, filter)) {
         // A further row after a full page shows that there is a next page.
         if (rows.length === limit) return { next: rows.at(-1)?.id ?? null };
         rows.push(decodeRow(Buffer.from(key), Buffer.from(value)));

@@ -75,7 +75,7 @@ export interface DeliveryHead {
 }
 
 /** Returns null if it is no delivery id. */
-export function deliveryKey(customer: CustomerNumber, id: string): Buffer | null {
+export function deliveryRowKey(customer: CustomerNumber, id: string): Buffer | null {
   return rowKey('dlv', customer, id);
 }
 
@@ -119,7 +119,7 @@ export function isPending(stored: Uint8Array): boolean {
   return stored[0] === PENDING;
 }
 
-export function headOf(key: Buffer, stored: Buffer): DeliveryHead {
+export function deliveryHeadOf(key: Buffer, stored: Buffer): DeliveryHead {
   return {
     id: rowIdOf('dlv', key) as DeliveryId,
     trigger: nameAt(DELIVERY_TRIGGERS, stored.readUInt8(TRIGGER_AT)),
@@ -234,7 +234,7 @@ export function filterOf({ webhookId, status, requestId, event }: DeliveryFilter
   return filter;
 }
 
-export function fits(stored: Buffer, filter: RowFilter): boolean {
+export function matchesFilter(stored: Buffer, filter: RowFilter): boolean {
   return filter.every(({ at, bytes }) => bytes.compare(stored, at, at + bytes.length) === 0);
 }
 

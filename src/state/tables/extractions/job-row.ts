@@ -1,6 +1,6 @@
 import type { Extraction, ExtractionId, JobRequest } from '../../../work/extraction-job.ts';
 import { countsOf, type ExtractionState } from '../../../work/extraction-state.ts';
-import { field, integer, MAYBE_TEXT, packedFields, text } from '../packed-fields.ts';
+import { field, packedNumber, MAYBE_TEXT, packedFields, packedText } from '../packed-fields.ts';
 import { type Codec, ownKey } from '../typed-table.ts';
 import type { JobNumber } from './row-keys.ts';
 
@@ -30,14 +30,14 @@ export const JOB_VALUE: Codec<Omit<Job, 'customer' | 'id'>> = {
 };
 
 const ROW = packedFields<Omit<Job, 'customer' | 'id' | keyof JsonFields> & { readonly json: JsonFields }>({
-  number: integer(),
-  requestId: text(),
-  connector: text(),
-  operation: text(),
+  number: packedNumber(),
+  requestId: packedText(),
+  connector: packedText(),
+  operation: packedText(),
   json: field((stored) => JSON.parse(String(stored)) as JsonFields, JSON.stringify),
   session: MAYBE_TEXT,
   encryptedSecrets: field((stored) => (stored instanceof Uint8Array ? stored : null)),
-  createdAtMs: integer(),
+  createdAtMs: packedNumber(),
 });
 
 /** Returns the job as the API presents it. */

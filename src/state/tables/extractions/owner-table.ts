@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb';
-import { type Codec, type Table, table, u32Form } from '../typed-table.ts';
+import { type Codec, type TypedTable, typedTable, u32Form } from '../typed-table.ts';
 import { u32Key } from '../value.ts';
 import type { JobNumber } from './row-keys.ts';
 
@@ -18,8 +18,8 @@ const VALUE: Codec<JobOwner> = {
 };
 
 /** Owners of the jobs of a cluster. Jobs of a single node have no rows here. Writes must be called inside a write transaction. */
-export type JobOwners = Pick<Table<JobNumber, JobOwner>, 'get' | 'put' | 'remove'>;
+export type JobOwners = Pick<TypedTable<JobNumber, JobOwner>, 'get' | 'put' | 'remove'>;
 
 export function openJobOwners(database: Database<Buffer, Buffer>): JobOwners {
-  return table({ database, key: u32Form(), value: VALUE });
+  return typedTable({ database, key: u32Form(), value: VALUE });
 }

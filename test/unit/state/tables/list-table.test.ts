@@ -2,13 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIST_ACTIONS } from '../../../../src/risk/decision.ts';
 import type { StoreWrite } from '../../../../src/state/tables/durable.ts';
-import type { ListChange } from '../../../../src/state/tables/list-table.ts';
+import type { ListEntryChange } from '../../../../src/state/tables/list-table.ts';
 import { LIST_SCAN_ROWS_MAX } from '../../../../src/state/tables/table-names.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from '../support.ts';
 import { freeSlices } from '../../../support/slices.ts';
 import { boundedFeed, listsOf } from '../../../support/writes.ts';
 
-const block = (seed: number, extra: Partial<ListChange> = {}): ListChange => ({
+const block = (seed: number, extra: Partial<ListEntryChange> = {}): ListEntryChange => ({
   fingerprintHash: hashOf(seed),
   action: 'block',
   note: null,
@@ -68,7 +68,7 @@ describe('lists', () => {
     await kept(lists.putMany(customer(0xffff_ffff), changes, 1));
     for (const action of [null, 'allow', 'watch'] as const) {
       const seen: string[] = [];
-      let after: ListChange['fingerprintHash'] | null = null;
+      let after: ListEntryChange['fingerprintHash'] | null = null;
       do {
         const page = await lists.page(customer(0xffff_ffff), { after, limit: 4, action }, 1, freeSlices());
         seen.push(...page.entries.map((entry) => entry.fingerprintHash));

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { pack } from '../../../../src/kernel/pack.ts';
 import {
-  BYTES,
+  BYTES_FIELD,
   field,
-  integer,
+  packedNumber,
   MAYBE_NUMBER,
   MAYBE_TEXT,
-  oneOf,
+  numberedField,
   packedFields,
-  text,
+  packedText,
 } from '../../../../src/state/tables/packed-fields.ts';
 
 interface Row {
@@ -21,10 +21,10 @@ interface Row {
 }
 
 const ROW = packedFields<Row>({
-  name: text(),
-  kind: oneOf(['a', 'b']),
+  name: packedText(),
+  kind: numberedField(['a', 'b']),
   note: MAYBE_TEXT,
-  sealed: BYTES,
+  sealed: BYTES_FIELD,
   endedAtMs: MAYBE_NUMBER,
   origins: field(
     (stored) => (Array.isArray(stored) ? stored.map(String) : []),
@@ -50,5 +50,5 @@ test('A last field that is not written shortens the row, and is read from a shor
 test('Bytes that are missing and an unknown number are errors', () => {
   expect(() => ROW.decode(pack(['n', 1, null]))).toThrow('no bytes');
   expect(() => ROW.decode(pack(['n', 2, null, SEALED]))).toThrow('unknown number');
-  expect(packedFields({ size: integer() }).decode(pack([7]))).toEqual({ size: 7 });
+  expect(packedFields({ size: packedNumber() }).decode(pack([7]))).toEqual({ size: 7 });
 });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { pack } from '../../../../src/kernel/pack.ts';
 import { durably } from '../../../../src/state/tables/durable.ts';
 import { table as openTable } from '../../../../src/state/tables/environment.ts';
-import { codec, table, u32Form } from '../../../../src/state/tables/typed-table.ts';
+import { codec, typedTable, u32Form } from '../../../../src/state/tables/typed-table.ts';
 import { sumFits } from '../../../../src/state/tables/value.ts';
 import { customer, tempStore, value } from '../support.ts';
 
@@ -27,7 +27,7 @@ test('A value of a newer or unknown version and a value of a wrong form are erro
 test('A table stores typed rows with a checksum, in the order of their keys, and counts the rows of each customer', async () => {
   const { state: env, tables } = tempStore();
   const counted = { by: tables.rowCounters, as: 'audit' } as const;
-  const rows = table({ database: openTable(env, 'customers'), key: u32Form(), value: SECOND, counted });
+  const rows = typedTable({ database: openTable(env, 'customers'), key: u32Form(), value: SECOND, counted });
   const wrote = await value(
     durably(env, () => [3, 1, 1].map((key) => rows.put(key, { name: `n${key}`, size: key })).concat(rows.remove(9))),
   );
