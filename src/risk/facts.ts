@@ -168,6 +168,8 @@ export interface GeoFacts {
   readonly hosting: boolean;
   readonly vpn: boolean;
   readonly relay: boolean;
+  /** A database of anonymisers is in use, so that `false` in the flags above means that the address is none. */
+  readonly anonymisersKnown?: boolean;
 }
 
 /** The shared registry's entry; null for a fingerprint that is not in it. */

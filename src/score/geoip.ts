@@ -70,7 +70,8 @@ export function createGeoIp(
       const network = table?.find(ip, version) ?? null;
       if (network !== null) parts.push(network);
     }
-    return mergeGeoParts(parts);
+    const facts = mergeGeoParts(parts);
+    return facts === null || slots.anonymiser.isEmpty() ? facts : { ...facts, anonymisersKnown: true };
   };
 
   const geo: GeoIp = {

@@ -59,6 +59,7 @@ const COLD = ON_PATH('cold');
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@cfworker/json-schema': ['src/extract/request/job-input.ts', 'src/extract/shape/'],
   '@fingerprintjs/fingerprintjs': ['src/web/collector/'],
+  '@marcbachmann/cel-js': ['src/risk/conditions/parse-condition.ts'],
   '@mozilla/readability': ['src/extract/read/article.ts'],
   '@preact/signals': ['src/web/dashboard/'],
   '@redis/client': ['src/cluster/redis-package.ts', 'src/cluster/reply-bound.ts'],
@@ -105,7 +106,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   preact: ['src/web/dashboard/'],
   'preact-iso': ['src/web/dashboard/'],
   'prom-client': ['src/observe/', 'bench/micro/metrics.ts'],
-  re2js: ['src/extract/shape/'],
+  re2js: ['src/extract/shape/', 'src/risk/conditions/condition-functions.ts'],
   'robots-parser': ['src/extract/fetch/'],
   saxes: ['src/extract/sinks/'],
   tinybench: ['bench/micro/'],

@@ -1,0 +1,136 @@
+import type { ConditionNames, ConditionType } from './condition.ts';
+import { decisionFact as fact, type DecisionFact } from './decision-fact.ts';
+import type { DecisionInput } from './decision-input.ts';
+import { factOfEntity, HISTORY_FACTS } from './history-facts.ts';
+import { REQUEST_FACTS } from './request-facts.ts';
+
+/**
+ * The facts that conditions over decisions read: what can be written, what it means and when it is absent. The documents, the checker and the
+ * completion of the dashboard come from this table.
+ */
+
+/** Choice: more than any decision has. */
+const REASONS_MAX = 100;
+
+const NO_EMAIL = 'no entity is an e-mail address';
+const NO_CARD = 'no entity is a means of payment';
+
+const IDENTITY: readonly DecisionFact[] = [
+  fact('email.address', 'text', 'the first e-mail address, by its mailbox', ({ facts }) => facts.emails[0]?.canonical, {
+    absentWhen: NO_EMAIL,
+    isIdentity: true,
+  }),
+  fact('email.domain', 'text', 'its domain, in ASCII', ({ facts }) => facts.emails[0]?.domain, {
+    absentWhen: NO_EMAIL,
+  }),
+  fact('email.registrable', 'text', 'its domain without subdomains', ({ facts }) => facts.emails[0]?.registrable, {
+    absentWhen: NO_EMAIL,
+  }),
+  fact(
+    'email.disposable',
+    'boolean',
+    'a service for disposable mailboxes',
+    ({ facts }) => facts.emails[0]?.disposable,
+    {
+      absentWhen: NO_EMAIL,
+    },
+  ),
+  fact('email.generated', 'boolean', 'the name looks generated', ({ facts }) => facts.emails[0]?.generated, {
+    absentWhen: NO_EMAIL,
+  }),
+  fact(
+    'card.of_actor_24h',
+    'number',
+    'cards or bank accounts of one person, session or device',
+    ({ facts }) => facts.history?.values?.ofActor24h,
+    {
+      unit: 'in 24 h',
+      absentWhen: NO_CARD,
+    },
+  ),
+  fact(
+    'card.of_address_24h',
+    'number',
+    'cards or bank accounts at the address',
+    ({ facts }) => facts.history?.values?.ofAddress24h,
+    {
+      unit: 'in 24 h',
+      absentWhen: NO_CARD,
+    },
+  ),
+];
+
+const RESULT: readonly DecisionFact[] = [
+  fact(
+    'registry.risk',
+    'number',
+    'risk of the fingerprint in the shared registry',
+    ({ facts }) => facts.registry?.risk,
+    {
+      unit: '0 to 100',
+      absentWhen: 'the registry does not have it',
+    },
+  ),
+  fact(
+    'registry.customers',
+    'number',
+    'customers that have seen the fingerprint',
+    ({ facts }) => facts.registry?.customers,
+    {
+      absentWhen: 'the registry does not have it',
+    },
+  ),
+  fact('score', 'number', 'score of the built-in rules and the model', ({ score }) => score, { unit: '0 to 100' }),
+  fact('reasons', 'list', 'codes of the built-in rules that fired', ({ reasons }) => reasons, {
+    itemsMax: REASONS_MAX,
+  }),
+  fact('model.probability', 'number', 'probability of fraud by the model', ({ probability }) => probability, {
+    unit: '0 to 1',
+    absentWhen: 'there is no model, or it failed',
+  }),
+];
+
+/** All facts with a name of their own. Those of entities and attributes have names of the customer's. */
+export const DECISION_FACTS: readonly DecisionFact[] = [...REQUEST_FACTS, ...HISTORY_FACTS, ...IDENTITY, ...RESULT];
+
+const BY_NAME: ReadonlyMap<string, DecisionFact> = new Map(DECISION_FACTS.map((one) => [one.name, one]));
+
+/** Types of the attributes that a policy declares. */
+export type AttributeTypes = ReadonlyMap<string, ConditionType>;
+
+/** Source: contract, 4.6. */
+const ATTRIBUTE_ITEMS_MAX = 16;
+
+function attributeFact(name: string, type: ConditionType): DecisionFact {
+  return fact(
+    `attributes.${name}`,
+    type,
+    'an attribute that the customer sends',
+    ({ attributes }) => attributes.get(name),
+    {
+      absentWhen: 'the request does not have it, or with another type',
+      itemsMax: ATTRIBUTE_ITEMS_MAX,
+    },
+  );
+}
+
+/** Returns the names that the conditions of a customer may use. `lists`: its named lists. */
+export function decisionNames(attributes: AttributeTypes, lists: ReadonlySet<string>): ConditionNames<DecisionInput> {
+  return {
+    known: [
+      ...BY_NAME.keys(),
+      ...[...attributes.keys()].map((name) => `attributes.${name}`),
+      ...[...lists].map((name) => `list.${name}`),
+    ],
+    fact([first = '', second = '', third]) {
+      if (first === 'entity' && third !== undefined) return factOfEntity(second, third);
+      if (first === 'attributes' && third === undefined) {
+        const type = attributes.get(second);
+        return type === undefined ? null : attributeFact(second, type);
+      }
+      if (third !== undefined) return null;
+      return BY_NAME.get(second === '' ? first : `${first}.${second}`) ?? null;
+    },
+    list: (name) => (lists.has(name) ? (input, value) => input.inList(name, value) : null),
+  };
+}
