@@ -7,6 +7,7 @@ import { type CoarseLocation, readClass, type RecordClass } from '../risk/record
 import { linksOf } from '../history/link-summary.ts';
 import { reviewHint } from '../risk/fuse.ts';
 import { readSignals } from '../risk/shown-signals.ts';
+import { OWN_HINT } from '../risk/policy/own-rules.ts';
 import type { Rule } from '../risk/rules/rule.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import type { LoggedDecision } from '../history/decision-log/search.ts';
@@ -33,7 +34,7 @@ export function showDecision({ record, latencyMs }: LoggedDecision): Fields {
     country: record.country,
     event_type: record.eventType,
     occurred_at: Math.floor(record.occurredAtMs / 1000),
-    contributions: contributions.map(showContribution),
+    contributions: [...contributions, ...record.observed].map(showContribution),
     path: record.path,
     network: record.ip === null ? null : networkText(record.ip),
     agent,
@@ -51,15 +52,18 @@ export interface AppliedPolicy {
 
 /** Returns the same with what the decision follows from. `policy` is null if it is not known any more. */
 export function explainDecision(found: LoggedDecision, policy: AppliedPolicy | null): Fields {
-  const { contributions } = found.record;
+  const { contributions, observed } = found.record;
   const explained = explain(found.record, policy?.bands ?? null);
   return {
     ...showDecision(found),
-    contributions: contributions.map((one, at) => ({
-      ...showContribution(one),
-      counts: explained.contributions[at]?.counts,
-      without: explained.contributions[at]?.without,
-    })),
+    contributions: [
+      ...contributions.map((one, at) => ({
+        ...showContribution(one),
+        counts: explained.contributions[at]?.counts,
+        without: explained.contributions[at]?.without,
+      })),
+      ...observed.map((one) => ({ ...showContribution(one), counts: false, without: null })),
+    ],
     families: explained.families,
     overridden_by: explained.overriddenBy,
     policy_version: policy?.version ?? null,
@@ -82,8 +86,15 @@ export function reasonsOf(contributions: readonly RecordedContribution[]): strin
   return contributions.map(({ code }) => code);
 }
 
-function showContribution({ code, weight, evidence }: RecordedContribution): Fields {
-  return { reason: code, family: familyOf(code), weight, evidence };
+function showContribution({ code, weight, evidence, decides, isObserved }: RecordedContribution): Fields {
+  return {
+    reason: code,
+    family: familyOf(code),
+    weight,
+    evidence,
+    ...(decides !== undefined && { decision: decides }),
+    ...(isObserved === true && { observed: true }),
+  };
 }
 
 const UNCLASSED: RecordClass = { agent: null, location: null };
@@ -104,5 +115,7 @@ const HINTS: ReadonlyMap<string, Pick<Rule, 'code' | 'hint'>> = new Map(
 
 /** Returns the rule with that code, or a placeholder for a rule of another version of the service. */
 function ruleOf(code: string): Pick<Rule, 'code' | 'hint'> {
-  return HINTS.get(code) ?? { code, hint: 'a rule that this version does not have' };
+  return (
+    HINTS.get(code) ?? { code, hint: code.startsWith('own_') ? OWN_HINT : 'a rule that this version does not have' }
+  );
 }

@@ -99,8 +99,8 @@ end
 return {1, number}`;
 
 /**
- * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, then number, job and value of
- * this node's newest entries.
+ * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, then number, job and value
+ * of this node's newest entries.
  */
 const RESTORE = `
 local last = 0
@@ -187,7 +187,7 @@ export class JobLog {
     return { kind: 'fault', isKnown: true, detail: 'other nodes write at the same time' };
   }
 
-  /** Returns the number of the newest entry, 0 without one; null if the store does not answer, or has an entry that no node has written. */
+  /** Returns the number of the newest entry, 0 without one; null if the store does not answer, or if no node has written what it has. */
   async last(): Promise<number | null> {
     const [sent] = await this.#parts.link.send([{ key: LOG, args: NEWEST }], APPEND_MS);
     if (sent?.kind !== 'reply') return null;
@@ -213,7 +213,7 @@ export class JobLog {
     return { last: genuine?.number ?? 0, newest: genuine, own: await this.#genuine(rowOf(own.reply)) };
   }
 
-  /** Puts these entries, which end at this node's position, back after the end of the log. Returns how many were missing; null for a fault. */
+  /** Puts these entries, which end at this node's position, back after the end of the log. Returns the number missing; null for a fault. */
   async restore(entries: readonly SealedEntry[]): Promise<number | null> {
     const { link, bytesMax = BYTES_MAX } = this.#parts;
     const rows = entries.flatMap(({ number, job, sealed }) => [String(number), String(job), sealed]);

@@ -45,8 +45,8 @@ export const LINK_DEADLINE_MS = 25;
 export const WAITING_DEADLINE_MS = 10_000;
 
 /**
- * Choice: the largest reply that nodes cause has eight entries of 4 MiB; what somebody else has written may have hundreds of MB. A connection
- * that brings more is replaced, and this node works alone meanwhile.
+ * Choice: the largest reply that nodes cause has eight entries of 4 MiB; what somebody else has written may have hundreds of MB. A
+ * connection that brings more is replaced, and this node works alone meanwhile.
  */
 export const REPLY_BYTES_MAX = 48 * 2 ** 20;
 

@@ -252,8 +252,8 @@ export class LogFollower {
   }
 
   /**
-   * Appends an entry that changes nothing: the numbers then go on above this node's position, and nodes that are behind it see a gap. Returns
-   * 0; null if the store does not answer.
+   * Appends an entry that changes nothing: the numbers then go on above this node's position, and nodes that are behind it see a gap.
+   * Returns 0; null if the store does not answer.
    */
   async #continue(): Promise<0 | null> {
     const origin = { node: this.#parts.node, run: this.#run, serial: ++this.#serial, nowMs: 0 };

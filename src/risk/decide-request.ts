@@ -6,7 +6,9 @@ import {
   HEADERS_MAX,
   JSON_ITEMS_MAX,
 } from '../kernel/limits.ts';
+import type { AttributeValue } from './conditions/decision-input.ts';
 import type { Entity } from './facts.ts';
+import { ATTRIBUTE_NAME } from './policy/attributes.ts';
 import { parseJsonObject, type JsonObject } from '../contract/json-body.ts';
 import { isOutcome, type Outcome, OUTCOMES } from './event-outcome.ts';
 
@@ -25,6 +27,8 @@ export interface DecideRequest {
   readonly eventType: string;
   /** The outcome of the action, if the caller requests the decision after it. */
   readonly outcome: Outcome | null;
+  /** What the customer knows besides, by name. */
+  readonly attributes: ReadonlyMap<string, AttributeValue>;
 }
 
 export type ParsedRequest =
@@ -34,6 +38,12 @@ export type ParsedRequest =
 /** Choice: all wrong fields of the top level, and a few below it; thousands of errors must not exceed the size of a response slot. */
 const FIELD_ERRORS_MAX = 10;
 
+/** Source: contract, 4.7. */
+const ATTRIBUTES_MAX = 32;
+const ATTRIBUTE_CHARACTERS_MAX = 256;
+const ATTRIBUTE_ITEMS_MAX = 16;
+
+const NO_ATTRIBUTES: ReadonlyMap<string, AttributeValue> = new Map();
 const NO_ENTITIES: readonly Entity[] = [];
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
@@ -58,6 +68,7 @@ function readFields(fields: JsonObject): ParsedRequest {
     headers: readHeaders(fields['headers'], errors),
     eventType: textField(fields, 'event_type', errors)?.trim().toLowerCase() ?? '',
     outcome: readOutcome(fields, errors),
+    attributes: readAttributes(fields['attributes'], errors),
   };
   const timestamp = fields['timestamp'];
   if (timestamp !== undefined && timestamp !== null && !Number.isInteger(timestamp)) {
@@ -108,6 +119,42 @@ function readEntities(value: unknown, errors: FieldError[]): readonly Entity[] {
     if (valueText.length <= ENTITY_VALUE_CHARACTERS_MAX) entities.push({ name, value: valueText });
   }
   return entities;
+}
+
+function readAttributes(value: unknown, errors: FieldError[]): ReadonlyMap<string, AttributeValue> {
+  if (value === undefined || value === null) return NO_ATTRIBUTES;
+  if (!isObject(value)) {
+    errors.push(wrongType('/attributes', 'an object'));
+    return NO_ATTRIBUTES;
+  }
+  const attributes = new Map<string, AttributeValue>();
+  let members = 0;
+  for (const name in value) {
+    if (errors.length >= FIELD_ERRORS_MAX) break;
+    const given = value[name];
+    const message = ++members > ATTRIBUTES_MAX ? TOO_MANY_ATTRIBUTES : attributeFault(name, given);
+    if (message !== null) errors.push({ pointer: `/attributes/${pointerPart(name)}`, code: 'invalid_value', message });
+    else if (given !== null) attributes.set(name, given as AttributeValue);
+  }
+  return attributes;
+}
+
+const TOO_MANY_ATTRIBUTES = `There may be at most ${ATTRIBUTES_MAX} attributes.`;
+
+/** Returns what is wrong with an attribute; null if nothing is. */
+function attributeFault(name: string, value: unknown): string | null {
+  if (!ATTRIBUTE_NAME.test(name))
+    return 'A name has 1 to 32 lower-case letters, digits and _, and begins with a letter.';
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return null;
+  if (typeof value === 'string')
+    return value.length <= ATTRIBUTE_CHARACTERS_MAX
+      ? null
+      : `A text has at most ${ATTRIBUTE_CHARACTERS_MAX} characters.`;
+  if (!Array.isArray(value)) return 'This must be a text, a number, true, false, or a list of texts.';
+  const isListOfTexts = value.every((one) => typeof one === 'string' && one.length <= ATTRIBUTE_CHARACTERS_MAX);
+  return isListOfTexts && value.length <= ATTRIBUTE_ITEMS_MAX
+    ? null
+    : `A list has at most ${ATTRIBUTE_ITEMS_MAX} texts of at most ${ATTRIBUTE_CHARACTERS_MAX} characters.`;
 }
 
 function readHeaders(value: unknown, errors: FieldError[]): ReadonlyMap<string, string> {

@@ -41,6 +41,8 @@ export interface DecisionRecord {
   readonly asn: number | null;
   /** The response's reasons, in their order. */
   readonly contributions: readonly RecordedContribution[];
+  /** Rules of the customer's own that were evaluated without an effect. */
+  readonly observed: readonly RecordedContribution[];
   /** As given in the request itself. */
   readonly outcome: Outcome | null;
   /** Identifies the event in the velocity store when its outcome is reported; null if outcomes change nothing for it. */
@@ -62,6 +64,10 @@ export interface RecordedContribution {
   /** 0 to 1. */
   readonly weight: number;
   readonly evidence: string;
+  /** The decision that a rule of the customer's own asks for. */
+  readonly decides?: Decision;
+  /** True for a rule of the customer's own that was evaluated without an effect: it is no reason. */
+  readonly isObserved?: boolean;
 }
 
 /** Choice: the contract's event types have at most 8 characters; leaves room for a customer's own. */
@@ -104,6 +110,8 @@ export interface RecordParts {
     readonly rule: Pick<Rule, 'code'>;
     readonly weight: number;
     readonly evidence: string;
+    readonly decides?: Decision;
+    readonly isObserved?: boolean;
   }[];
   /** Null or absent: none are kept. */
   readonly links?: LinkTail | null;
@@ -160,10 +168,10 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   if (asn === null) writer.null();
   else writer.number(asn);
   writer.array(contributions.length * 3);
-  for (const { rule, weight, evidence } of contributions) {
-    writer.text(rule.code);
-    writer.number(weight);
-    writer.text(evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
+  for (const contribution of contributions) {
+    writer.text(contribution.rule.code);
+    writer.number(storedWeight(contribution));
+    writer.text(contribution.evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
   }
   const counted = parts.counted ?? facts;
   const outcome = counted?.outcome ?? null;
@@ -303,6 +311,7 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
   if (typeof id !== 'string' || decided === undefined || sessionMode === undefined || !Array.isArray(fired)) {
     throw new Error('these bytes are not a decision record');
   }
+  const all = readContributions(fired);
   return {
     requestId: id,
     occurredAtMs: Number(at),
@@ -319,7 +328,8 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     ip: textOrNull(ip),
     country: textOrNull(country),
     asn: typeof asn === 'number' ? asn : null,
-    contributions: readContributions(fired),
+    contributions: all.filter(({ isObserved }) => isObserved !== true),
+    observed: all.filter(({ isObserved }) => isObserved === true),
     // Older records have none of what follows.
     outcome: OUTCOMES[Number(outcome ?? -1)] ?? null,
     trace: bytesOrNull(trace),
@@ -349,9 +359,35 @@ export function trustedName({ contributions }: Pick<DecisionRecord, 'contributio
 function readContributions(fired: readonly unknown[]): RecordedContribution[] {
   const contributions: RecordedContribution[] = [];
   for (let i = 0; i + 2 < fired.length; i += 3) {
-    contributions.push({ code: String(fired[i]), weight: Number(fired[i + 1]), evidence: String(fired[i + 2]) });
+    const effect = effectOfWeight(Number(fired[i + 1]));
+    contributions.push({ code: String(fired[i]), ...effect, evidence: String(fired[i + 2]) });
   }
   return contributions;
+}
+
+/**
+ * One number has a weight of 0 to 1; below 0 what rules of the customer's own have besides: -1 to -2 an observed weight, from -3 on the
+ * position in `DECISIONS` of a decision, from -8 on of an observed one. A build that does not know them takes them for 0.
+ */
+const OBSERVED_WEIGHT = -1;
+const DECIDES = -3;
+const OBSERVED_DECIDES = DECIDES - DECISIONS.length;
+
+type WeightEffect = Pick<RecordedContribution, 'weight' | 'decides' | 'isObserved'>;
+
+function storedWeight({ weight, decides, isObserved = false }: WeightEffect): number {
+  if (decides !== undefined) return (isObserved ? OBSERVED_DECIDES : DECIDES) - DECISIONS.indexOf(decides);
+  return isObserved ? OBSERVED_WEIGHT - weight : weight;
+}
+
+/** Returns what a stored weight says. */
+export function effectOfWeight(stored: number): WeightEffect {
+  if (!(stored < 0)) return { weight: stored };
+  // Adding 1 has cost the last digits.
+  if (stored > DECIDES) return { weight: Math.round((OBSERVED_WEIGHT - stored) * 1e9) / 1e9, isObserved: true };
+  const isObserved = stored <= OBSERVED_DECIDES;
+  const decides = DECISIONS[(isObserved ? OBSERVED_DECIDES : DECIDES) - stored];
+  return { weight: 0, ...(decides !== undefined && { decides }), ...(isObserved && { isObserved }) };
 }
 
 /** Older builds stored the digits. */

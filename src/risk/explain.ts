@@ -48,7 +48,12 @@ const FAMILIES: ReadonlyMap<string, Family> = new Map([
 ]);
 
 export function familyOf(code: string): string {
-  return FAMILIES.get(code) ?? UNKNOWN_FAMILY;
+  return knownFamily(code) ?? UNKNOWN_FAMILY;
+}
+
+/** Codes of rules of the customer's own begin with `own_`. */
+function knownFamily(code: string): Family | undefined {
+  return FAMILIES.get(code) ?? (code.startsWith('own_') ? 'own' : undefined);
 }
 
 /** A reason and its weight, as a record has them. */
@@ -60,15 +65,17 @@ export interface StoredReason {
 
 interface Stored extends Evidence {
   readonly code: string;
+  readonly decides?: Decision;
 }
 
 /** `bands` are those of the decision's event type at its time; null if they are not known any more. */
 export function explain({ contributions }: Pick<DecisionRecord, 'contributions'>, bands: Bands | null): Explanation {
-  const all: readonly Stored[] = contributions.map(({ code, weight }) => ({
+  const all: readonly Stored[] = contributions.map(({ code, weight, decides }) => ({
     code,
     weight,
+    ...(decides !== undefined && { decides }),
     // Two reasons of unknown families must not share one.
-    rule: { family: FAMILIES.get(code) ?? (`${UNKNOWN_FAMILY} ${code}` as Family) },
+    rule: { family: knownFamily(code) ?? (`${UNKNOWN_FAMILY} ${code}` as Family) },
   }));
   const counting = all.filter(({ rule, weight }, at) => isStrongestOfFamily(all, at, rule.family, weight));
   return {
@@ -136,7 +143,15 @@ function without(rest: readonly Stored[], bands: Bands | null): { score: number;
   if (override === 'list_block') return { score: 100, decision: 'BLOCK' };
   const score = fusedScore(rest);
   if (override === 'list_allow') return { score, decision: 'ALLOW' };
-  return { score, decision: bands === null ? null : decisionAt(score, bands) };
+  return { score, decision: bands === null ? null : decisionUnder(rest, decisionAt(score, bands)) };
+}
+
+/** Applies what rules of the customer's own decide. In public requests ALLOW does not count, which a record does not tell apart. */
+function decisionUnder(rest: readonly Stored[], byScore: Decision): Decision {
+  const decided = rest.flatMap(({ decides }) => decides ?? []);
+  if (decided.length > 0 && decided.every((one) => one === 'ALLOW')) return 'ALLOW';
+  const severities = [byScore, ...decided].map((one) => DECISIONS.indexOf(one));
+  return DECISIONS[Math.max(...severities)] ?? byScore;
 }
 
 function overrideOf(all: readonly StoredReason[]): Override | null {

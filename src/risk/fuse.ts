@@ -1,4 +1,4 @@
-import type { Decision, SessionMode } from './decision.ts';
+import { type Decision, DECISIONS, type SessionMode } from './decision.ts';
 import type { Facts, TokenFacts } from './facts.ts';
 import type { Bands, Policy } from './policy/policy.ts';
 import type { Family, Rule } from './rules/rule.ts';
@@ -9,6 +9,18 @@ export interface Contribution {
   /** 0 to 1. */
   readonly weight: number;
   readonly evidence: string;
+  /** The decision that a rule of the customer's own asks for. */
+  readonly decides?: Decision;
+  /** It was evaluated without an effect. */
+  readonly isObserved?: boolean;
+}
+
+/** What rules of the customer's own add to the decision. */
+export interface OwnEffect {
+  /** The mildest decision; null without one. */
+  readonly floor: { readonly decision: Decision; readonly rule: Rule } | null;
+  /** The decision is ALLOW, whatever the score is. */
+  readonly isExempt: boolean;
 }
 
 export interface Verdict {
@@ -22,12 +34,13 @@ export interface Verdict {
 
 /**
  * Combines the evidence into a verdict. Within a family the strongest weight counts; over families `100 * (1 - Π(1 - w))`. The customer's
- * own list overrides the rest. Source: contract, 6.2 and 7.2.
+ * own list overrides the rest, and then rules of the customer's own that have a decision. Source: contract, 6.2, 6.7 and 7.2.
  */
 export function fuse(
   contributions: readonly Contribution[],
   facts: Pick<Facts, 'eventType' | 'list'>,
   policy: Policy,
+  own: OwnEffect = NO_OWN_EFFECT,
 ): Verdict {
   const counting = facts.list === 'allow' ? contributions.filter((c) => c.rule.family !== 'registry') : contributions;
   const reasons = counting.map((c) => c.rule.code);
@@ -35,9 +48,20 @@ export function fuse(
     return { decision: 'BLOCK', score: 100, reasons, reviewHint: reviewHint('BLOCK', counting) };
   }
   const score = fusedScore(counting);
-  const decision = facts.list === 'allow' ? 'ALLOW' : band(score, facts.eventType, policy);
+  if (facts.list === 'allow' || own.isExempt) return { decision: 'ALLOW', score, reasons, reviewHint: '' };
+  const decision = band(score, facts.eventType, policy);
+  const { floor } = own;
+  if (floor !== null && DECISIONS.indexOf(floor.decision) > DECISIONS.indexOf(decision))
+    return {
+      decision: floor.decision,
+      score,
+      reasons,
+      reviewHint: reviewHint(floor.decision, [{ ...floor, weight: 1 }]),
+    };
   return { decision, score, reasons, reviewHint: reviewHint(decision, counting) };
 }
+
+const NO_OWN_EFFECT: OwnEffect = { floor: null, isExempt: false };
 
 /** What fusing reads of a contribution. */
 export interface Evidence {

@@ -9,7 +9,9 @@ import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '
 import type { Velocity } from '../ports/velocity.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
+import { ownFindings } from './own-findings.ts';
 import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
+import type { AttributeValue } from '../risk/conditions/decision-input.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
 import { RULE_INDEX } from '../risk/rules/rule-table.ts';
 import { sampleOf, shadowReason } from '../risk/shadow.ts';
@@ -83,11 +85,14 @@ interface Scored {
   readonly facts: GatheredFacts;
   readonly active: ActivePolicy;
   readonly session: SessionMemo;
+  readonly attributes: ReadonlyMap<string, AttributeValue>;
   /** Null when the velocity store was unavailable. */
   event: HistoryEvent | null;
   evaluated: Evaluated;
   /** The same facts under the challenger's policy; null without one. */
   challenger: Evaluated | null;
+  /** The model's; null without one. */
+  probability: number | null;
 }
 
 const NOT_EVALUATED: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0, rulesTop: 0 };
@@ -163,8 +168,8 @@ export class Engine {
     const { facts, session } = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
     const kind = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 ? 'public' : 'secret';
     const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs);
-    const found = { event: null, evaluated: NOT_EVALUATED, challenger: null };
-    into.push({ at, meta, requestId, facts, session, active, ...found });
+    const found = { event: null, evaluated: NOT_EVALUATED, challenger: null, probability: null };
+    into.push({ at, meta, requestId, facts, session, active, attributes: request.attributes, ...found });
   }
 
   /**
@@ -214,8 +219,10 @@ export class Engine {
     }
     const probabilities = await model.run(features, scored.length);
     if (probabilities === null) return;
-    for (const [row, { active, evaluated, challenger }] of scored.entries()) {
+    for (const [row, one] of scored.entries()) {
+      const { active, evaluated, challenger } = one;
       const p = probabilities[row] ?? Number.NaN;
+      if (!Number.isNaN(p)) one.probability = p;
       if (!(p >= MODEL_PROBABILITY_MIN)) continue;
       const evidence = `probability ${p.toFixed(3)}`;
       if (active.modelRule !== undefined) addHit(evaluated, active.modelRule, 'default', p, evidence);
@@ -226,7 +233,9 @@ export class Engine {
 
   #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
     const { at, meta, requestId, facts, active, evaluated } = scored;
-    const real = fuse(evaluated.contributions, facts, active.policy);
+    const own = ownFindings(scored, active, evaluated.contributions);
+    const fused = own.enforced.length === 0 ? evaluated.contributions : [...evaluated.contributions, ...own.enforced];
+    const real = fuse(fused, facts, active.policy, own);
     const observed = observedVerdict(active.policy.mode, real, facts.list);
     const verdict = observed ?? real;
     const wouldBe = observed === null ? null : real.decision;
@@ -252,7 +261,7 @@ export class Engine {
       publicKey,
       eventType: facts.eventType,
       facts,
-      contributions: evaluated.contributions,
+      contributions: own.observed.length === 0 ? fused : [...fused, ...own.observed],
       links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
       withFeatures: decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample,
     });
@@ -276,7 +285,11 @@ export class Engine {
       id: requestId,
       link: FINGERPRINT_LINK,
       fingerprint: facts.fingerprintHash,
-      tail: this.#tails.get(verdict, evaluated, mode, shadow !== null, wouldBe),
+      // Only the rules of the service determine a text that is kept.
+      tail:
+        own.enforced.length === 0
+          ? this.#tails.get(verdict, evaluated, mode, shadow !== null, wouldBe)
+          : decisionTail(verdict, mode, shadow !== null, wouldBe),
       record,
       recordBytes,
     });
@@ -352,9 +365,11 @@ function evaluateUnder(
 }
 
 /** Returns what the challenger's policy decides; null without one. */
-function challengerDecision({ facts, active, challenger }: Scored): Decision | null {
+function challengerDecision(scored: Scored): Decision | null {
+  const { facts, active, challenger } = scored;
   if (challenger === null || active.challenger === null) return null;
-  return fuse(challenger.contributions, facts, active.challenger.policy).decision;
+  const own = ownFindings(scored, active.challenger, challenger.contributions);
+  return fuse([...challenger.contributions, ...own.enforced], facts, active.challenger.policy, own).decision;
 }
 
 /**

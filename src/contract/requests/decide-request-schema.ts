@@ -29,6 +29,18 @@ export const DECIDE_REQUEST = z
       .meta({
         description: "The client's headers; the first 64 count. TLS fingerprints: x-svc-ja3, x-svc-ja4.",
       }),
+    attributes: z
+      .record(
+        z.string().regex(/^[a-z][a-z0-9_]{0,31}$/),
+        z.union([z.string().max(256), z.number(), z.boolean(), z.array(z.string().max(256)).max(16), z.null()]),
+      )
+      .refine((given) => Object.keys(given).length <= 32)
+      .nullish()
+      .meta({
+        description:
+          'What you know besides, for rules of your own: at most 32. Types are those that the policy declares; another type counts as absent.',
+        examples: [{ amount: 812.5, currency: 'EUR', first_order: true }],
+      }),
     // `z.int()` rejects integers beyond 2^53, which the reader accepts.
     timestamp: z
       .number()

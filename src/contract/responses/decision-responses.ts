@@ -30,6 +30,10 @@ const CONTRIBUTION = z.object({
   }),
   weight: z.number().min(0).max(1),
   evidence: z.string().meta({ description: "What the rule found; may contain part of the client's own text" }),
+  decision: decision.optional().meta({ description: 'The decision that a rule of your own asks for; its weight is 0' }),
+  observed: z.literal(true).optional().meta({
+    description: 'A rule of your own in mode observe: it changed nothing, and is not in reasons',
+  }),
 });
 
 /** Fields of the request that a decision was about. */

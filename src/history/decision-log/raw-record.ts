@@ -1,5 +1,5 @@
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
-import { challengerOf, wouldBeOf } from '../../risk/decision-record.ts';
+import { challengerOf, effectOfWeight, wouldBeOf } from '../../risk/decision-record.ts';
 
 /**
  * Reads single fields of a record's bytes without unpacking it, for reads of many rows. Knows the form that `writeRecord` writes; records
@@ -85,8 +85,22 @@ export class RawRecord {
     return this.#bytes[at] === FLOAT_64 ? this.#bytes.readDoubleBE(at + 1) : null;
   }
 
-  /** Passes the code and the weight of each reason, in their order. */
+  /** Passes the code and the weight of each reason, in their order; without the rules that were only observed. */
   contributions(visit: (code: string, weight: number) => void): void {
+    this.#eachContribution((code, stored) => {
+      const effect = stored < 0 ? effectOfWeight(stored) : null;
+      if (effect?.isObserved !== true) visit(code, effect?.weight ?? stored);
+    });
+  }
+
+  /** Passes the code of each rule that was only observed. */
+  observed(visit: (code: string) => void): void {
+    this.#eachContribution((code, stored) => {
+      if (stored < 0 && effectOfWeight(stored).isObserved === true) visit(code);
+    });
+  }
+
+  #eachContribution(visit: (code: string, stored: number) => void): void {
     const bytes = this.#bytes;
     // After event type, address, country and network number.
     const array = this.#skip(this.#flagsAt + 1, 4);

@@ -88,7 +88,7 @@ class ConditionCompiler<Input> {
   fault(node: ConditionNode, code: ConditionFaultCode, message: string, didYouMean?: string | null): Term<Input> {
     const place = placeIn(this.#text, node.start);
     if (this.faults.length < FAULTS_MAX)
-      this.faults.push({ code, ...place, message, ...(didYouMean == null ? {} : { didYouMean }) });
+      this.faults.push({ code, ...place, message, ...(typeof didYouMean === 'string' && { didYouMean }) });
     return { type: null, read: () => undefined, constant: undefined, cost: 0 };
   }
 
@@ -149,7 +149,9 @@ class ConditionCompiler<Input> {
         return this.#call(node, node.args[0], node.args[1]);
       case 'rcall':
         return this.#method(node);
-      default:
+      case 'map':
+      case '.?':
+      case '[?]':
         return this.fault(node, 'syntax_error', 'Conditions have no maps and no optional parts.');
     }
   }
@@ -265,7 +267,7 @@ class ConditionCompiler<Input> {
     this.#lists.add(name);
     const read: Part<Input> = (input) => {
       const value = left.read(input);
-      return value === undefined ? undefined : test(input, String(value as string | number));
+      return value === undefined ? undefined : test(input, String(value));
     };
     return { type: 'boolean', read, constant: undefined, cost: left.cost + LIST_COST };
   }

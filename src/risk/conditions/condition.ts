@@ -73,7 +73,7 @@ export type ConditionOutcome<Input> =
   /** At least one. */
   | { readonly kind: 'faults'; readonly faults: readonly ConditionFault[] };
 
-/** Choice: what a person can read; a longer one should be two rules or a named list. Source: contract, 6.6. */
+/** Choice: what a person can read; a longer one should be two rules or a named list. Source: contract, 6.7. */
 export const CONDITION_CHARACTERS_MAX = 1_000;
 /** Choice: 2,000 steps take under 50 µs. */
 export const CONDITION_COST_MAX = 2_000;

@@ -5,8 +5,8 @@ import { factOfEntity, HISTORY_FACTS } from './history-facts.ts';
 import { REQUEST_FACTS } from './request-facts.ts';
 
 /**
- * The facts that conditions over decisions read: what can be written, what it means and when it is absent. The documents, the checker and the
- * completion of the dashboard come from this table.
+ * The facts that conditions over decisions read: what can be written, what it means and when it is absent. The documents, the checker and
+ * the completion of the dashboard come from this table.
  */
 
 /** Choice: more than any decision has. */
@@ -98,7 +98,7 @@ const BY_NAME: ReadonlyMap<string, DecisionFact> = new Map(DECISION_FACTS.map((o
 /** Types of the attributes that a policy declares. */
 export type AttributeTypes = ReadonlyMap<string, ConditionType>;
 
-/** Source: contract, 4.6. */
+/** Source: contract, 4.7. */
 const ATTRIBUTE_ITEMS_MAX = 16;
 
 function attributeFact(name: string, type: ConditionType): DecisionFact {

@@ -1,7 +1,7 @@
 import type { Entity, Facts } from '../facts.ts';
 import type { ContextHistory, EntityHistory } from '../history.ts';
 
-/** A value that the customer sends with a request. Source: contract, 4.6. */
+/** A value that the customer sends with a request. Source: contract, 4.7. */
 export type AttributeValue = number | string | boolean | readonly string[];
 
 /** What the conditions of a decision read. */
@@ -10,7 +10,7 @@ export interface DecisionInput {
   readonly publicKey: boolean;
   /** The declared attributes that have their declared type. */
   readonly attributes: ReadonlyMap<string, AttributeValue>;
-  /** Of the built-in rules and the model, 0 to 100. */
+  /** The score of the built-in rules and the model, 0 to 100. */
   readonly score: number;
   /** Codes of the built-in rules that fired. */
   readonly reasons: readonly string[];
@@ -54,7 +54,10 @@ const PAGE = /^https?:\/\/(?:[^/?#@\s]*@)?(?<host>[^/?#\s:]+)(?::\d+)?(?<path>[^
 let lastText: string | null = null;
 let lastParts: PageParts | undefined;
 
-/** Returns host and path of the address of a page; undefined for other text. Keeps the last result: several conditions ask one after the other. */
+/**
+ * Returns host and path of the address of a page; undefined for other text. Keeps the last result, because several conditions ask one after
+ * the other.
+ */
 export function pageParts(text: string | null): PageParts | undefined {
   if (text !== lastText) {
     const { host = '', path = '' } = (text === null ? null : PAGE.exec(text))?.groups ?? {};

@@ -3,6 +3,8 @@ import type * as z from 'zod';
 import { POLICY_FAULTS_MAX } from '../../kernel/limits.ts';
 import { findBadNames } from './json-names.ts';
 import { childPointer, pointerOf } from '../../kernel/json-pointer.ts';
+import type { OwnRule } from './own-rule.ts';
+import { ownRuleFaults } from './own-rule-faults.ts';
 import { bandFaults } from './policy-bands.ts';
 import type { PolicyDocument, PolicyNote, PolicyPart, PolicyScope } from './policy-document.ts';
 import { closest, quoted, unknownName } from './policy-names.ts';
@@ -34,7 +36,7 @@ export function parsePolicy(text: string): ParsedPolicy {
     ]);
   }
   const document = documentOf(parsed.data, hash('sha256', text).slice(0, 12));
-  const faults = [...names, ...bandFaults(document)];
+  const faults = [...names, ...bandFaults(document), ...ownRuleFaults(document)];
   if (faults.length > 0) return faultsOf(faults.map((fault) => () => fault));
   return { kind: 'ok', document, warnings: warningsOf(document) };
 }
@@ -98,9 +100,15 @@ function documentOf(raw: RawPolicy, contentHash: string): PolicyDocument {
 }
 
 function scopeOf(raw: RawScope): PolicyScope {
-  const { shifts, event_types: types } = raw;
+  const { shifts, event_types: types, attributes } = raw;
   return {
     ...partOf(raw),
+    attributes:
+      attributes === undefined
+        ? undefined
+        : Object.fromEntries(
+            Object.entries(attributes).map(([name, one]) => [name, { type: one.type, isPublic: one.public ?? false }]),
+          ),
     shifts: shifts === undefined ? undefined : new Map(Object.entries(shifts)),
     eventTypes:
       types === undefined ? undefined : new Map(Object.entries(types).map(([name, part]) => [name, partOf(part)])),
@@ -135,6 +143,20 @@ function partOf(raw: RawPart): PolicyPart {
     trustedAgents: raw.trusted_agents,
     grant: raw.grant,
     sampleRate: raw.sample_rate,
+    rules: raw.rules?.map(ownRuleOf),
+  };
+}
+
+function ownRuleOf(raw: NonNullable<RawPart['rules']>[number]): OwnRule {
+  return {
+    code: raw.code,
+    when: raw.when,
+    weight: raw.weight ?? null,
+    decision: raw.decision ?? null,
+    mode: raw.mode ?? 'observe',
+    eventTypes: raw.event_types ?? null,
+    note: raw.note ?? '',
+    expiresAtSeconds: raw.expires_at ?? null,
   };
 }
 

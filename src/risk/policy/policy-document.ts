@@ -1,4 +1,6 @@
 import { bandsFor } from '../fuse.ts';
+import type { AttributeDeclarations } from './attributes.ts';
+import type { OwnRule } from './own-rule.ts';
 import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
 
 /**
@@ -24,6 +26,7 @@ export interface PolicyScope extends PolicyPart {
   readonly shifts?: ReadonlyMap<string, number> | undefined;
   /** Event type, in lower case → its overrides. */
   readonly eventTypes?: ReadonlyMap<string, PolicyPart> | undefined;
+  readonly attributes?: AttributeDeclarations | undefined;
 }
 
 /** Settings that are allowed for an event type too. The fields are those of `Policy`. */
@@ -44,6 +47,7 @@ export interface PolicyPart {
   readonly sampleRate?: number | undefined;
   readonly logFeaturesSample?: number | undefined;
   readonly logIdentities?: Policy['logIdentities'] | undefined;
+  readonly rules?: readonly OwnRule[] | undefined;
 }
 
 /** A message about a policy file. `pointer` is RFC 6901 into the file, `''` for all of it. */
@@ -54,7 +58,7 @@ export interface PolicyNote {
 
 /** One part in order of precedence: a later one overrides an earlier one. */
 export interface PolicyAsset {
-  readonly part: PolicyPart & Pick<PolicyScope, 'shifts'>;
+  readonly part: PolicyPart & Pick<PolicyScope, 'shifts' | 'attributes'>;
   /** True if the part is for this event type only. */
   readonly ofEventType: boolean;
 }
@@ -76,9 +80,10 @@ export function assetsOf(scopes: readonly PolicyScope[], eventType: string): rea
 /** Returns every event type for which these scopes have settings, including those that have default bands of their own. */
 export function eventTypesOf(scopes: readonly PolicyScope[]): ReadonlySet<string> {
   const names = new Set(Object.keys(DEFAULT_POLICY.eventTypeBands));
-  for (const { shifts, eventTypes } of scopes) {
+  for (const { shifts, eventTypes, rules } of scopes) {
     for (const name of shifts?.keys() ?? []) names.add(name);
     for (const name of eventTypes?.keys() ?? []) names.add(name);
+    for (const rule of rules ?? []) for (const name of rule.eventTypes ?? []) names.add(name);
   }
   return names;
 }
@@ -154,13 +159,24 @@ export function policyOf(
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
     logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,
     logIdentities: lastOf(layers, 'logIdentities') ?? DEFAULT_POLICY.logIdentities,
+    ownRules: ownRulesOf(layers),
+    attributes: merged(layers, 'attributes'),
   };
 }
 
 const NO_BANDS = {};
 
+/** A rule replaces one with its code of a less specific part. */
+function ownRulesOf(layers: readonly PolicyAsset[]): readonly OwnRule[] {
+  const said = layers.filter(({ part }) => part.rules !== undefined);
+  if (said.length === 0) return DEFAULT_POLICY.ownRules;
+  return [
+    ...new Map(said.flatMap(({ part }) => (part.rules ?? []).map((rule) => [rule.code, rule] as const))).values(),
+  ];
+}
+
 /** Merges name by name. Returns the default's own object if no part changes it. */
-function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents'>(
+function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents' | 'attributes'>(
   layers: readonly PolicyAsset[],
   name: Name,
 ): Policy[Name] {

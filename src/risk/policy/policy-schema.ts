@@ -11,11 +11,17 @@ import {
   ENTITY_NAME_CHARACTERS_MAX,
 } from '../../kernel/limits.ts';
 import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
+import { DECISIONS } from '../decision.ts';
+import { CONDITION_CHARACTERS_MAX } from '../conditions/condition.ts';
+import { ATTRIBUTE_NAME, ATTRIBUTE_TYPES, DEFAULT_ATTRIBUTES } from './attributes.ts';
+import { OWN_CODE, OWN_RULE_MODES, OWN_RULES_MAX } from './own-rule.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
 import { DEFAULT_POLICY, GRANT_POLICIES, LOG_IDENTITIES, POLICY_MODES, type Bands } from './policy.ts';
 
 /** The schema of a policy file, also published as JSON Schema. `policy-check.ts` checks what a schema cannot express. */
 
+/** Choice: twice what a request may have. */
+const POLICY_ATTRIBUTES_MAX = 64;
 const CUSTOMER_ID = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
 /** Source: RFC 6793, section 3: 32 bits. */
 const ASN_MAX = 2 ** 32 - 1;
@@ -123,7 +129,32 @@ const trustedAgent = text(USER_AGENT_CHARACTERS_MAX).refine(
 const bySourceName = (source: z.ZodType<string>) =>
   byName(sourceName, list(source, POLICY_TRUSTED_PER_NAME_MAX), POLICY_TRUSTED_NAMES_MAX);
 
+const ownRule = fields({
+  code: z.string().regex(OWN_CODE, 'must be own_ and 1 to 40 lower-case letters, digits or _'),
+  when: text(CONDITION_CHARACTERS_MAX).meta({ description: 'A condition over the facts of a decision.' }),
+  weight: amount(0, 1).optional().meta({ description: 'A probability, which joins the score in the family own.' }),
+  decision: z
+    .enum(DECISIONS, `must be one of ${DECISIONS.join(', ')}`)
+    .optional()
+    .meta({ description: 'The mildest decision while the rule fires. ALLOW exempts from everything but lists.' }),
+  mode: z
+    .enum(OWN_RULE_MODES, `must be ${OWN_RULE_MODES.join(' or ')}`)
+    .optional()
+    .meta({ description: 'observe: evaluated and shown, without an effect.', default: 'observe' }),
+  event_types: list(eventType, POLICY_EVENT_TYPES_MAX).optional().meta({ description: 'Without them, all.' }),
+  note: text(200).optional(),
+  expires_at: z.int('must be a time').positive('must be a time').optional().meta({ description: 'Unix seconds.' }),
+})
+  .refine(({ weight, decision }) => (weight === undefined) !== (decision === undefined), {
+    error: 'must have either weight or decision',
+  })
+  .meta({ id: 'own_rule', description: 'A rule of your own.' });
+
 const part = {
+  rules: list(ownRule, OWN_RULES_MAX)
+    .refine((given) => new Set(given.map(({ code }) => code)).size === given.length, 'must have each code once')
+    .optional()
+    .meta({ description: 'Rules of your own. A rule replaces one with its code that is less specific.' }),
   bands: bandsSchema.optional(),
   weights: weightsSchema.optional(),
   thresholds: thresholdsSchema.optional(),
@@ -203,8 +234,21 @@ const shifts = byName(eventType, amount(-100, 100), POLICY_EVENT_TYPES_MAX).opti
 });
 const byEventType = <Part extends z.ZodType>(otherwise: Part) =>
   byName(eventType, otherwise, POLICY_EVENT_TYPES_MAX).optional().meta({ description: 'Overrides by event type.' });
+const attributes = byName(
+  z.string().regex(ATTRIBUTE_NAME, 'must be a name: 1 to 32 lower-case letters, digits and _, with a letter first'),
+  fields({
+    type: z.enum(ATTRIBUTE_TYPES, `must be one of ${ATTRIBUTE_TYPES.join(', ')}`),
+    public: z.boolean('must be true or false').optional().meta({
+      description: 'Whether it counts in a request that was signed with a public key, which any visitor can sign.',
+      default: false,
+    }),
+  }).meta({ id: 'attribute' }),
+  POLICY_ATTRIBUTES_MAX,
+)
+  .optional()
+  .meta({ description: `Attributes that conditions read, besides ${Object.keys(DEFAULT_ATTRIBUTES).join(', ')}.` });
 const challengerScope = { ...part, shifts, event_types: byEventType(partSchema) };
-const scope = { ...part, ...deciding, shifts, event_types: byEventType(decidingPartSchema) };
+const scope = { ...part, ...deciding, attributes, shifts, event_types: byEventType(decidingPartSchema) };
 const version = text(64)
   .optional()
   .meta({ description: 'A name for this version of the file; without one, the start of its SHA-256.' });

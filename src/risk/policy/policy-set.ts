@@ -1,7 +1,8 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { tuneRules, type TunedRule } from '../evaluate.ts';
-import { eventTypesOf, assetsOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
+import { type CompiledOwnRule, compileOwnRules } from './own-rules.ts';
+import { assetsOf, eventTypesOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
 import { DEFAULT_POLICY, type Bands, type NamedSources, type Policy } from './policy.ts';
 import { RULES } from '../rules/rule-table.ts';
 import { isAskedOfTrusted, TrustedSources } from './trusted-sources.ts';
@@ -19,6 +20,8 @@ export interface CompiledPolicy {
   readonly ignoredEntityKeys: ReadonlySet<string>;
   /** Null when no source is trusted. */
   readonly trusted: TrustedPart | null;
+  /** Null without rules of the customer's own. */
+  readonly own: readonly CompiledOwnRule[] | null;
 }
 
 /** Data for the decisions about trusted sources. */
@@ -148,8 +151,10 @@ class Compiler {
 
   compile(scopes: readonly PolicyScope[], eventType: string, version: string): CompiledPolicy {
     const setOf = this.#setOf.bind(this) as <T>(list: readonly T[]) => ReadonlySet<T>;
-    const policy = policyOf(assetsOf(scopes, eventType), eventType, version, setOf);
+    const layers = assetsOf(scopes, eventType);
+    const policy = policyOf(layers, eventType, version, setOf);
     const rules = this.#rulesOf(policy);
+    const own = compileOwnRules(policy.ownRules, policy.attributes, eventType);
     return {
       policy,
       bands: policy.bands,
@@ -157,6 +162,7 @@ class Compiler {
       modelRule: rules.find(({ rule }) => rule.code === 'model_score'),
       ignoredEntityKeys: setOf(policy.ignoredEntityKeys),
       trusted: this.#trustedPart(policy, rules),
+      own: own.length === 0 ? null : own,
     };
   }
 

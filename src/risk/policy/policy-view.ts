@@ -1,3 +1,4 @@
+import type { OwnRule } from './own-rule.ts';
 import type { Family, Rule } from '../rules/rule.ts';
 import { RULES } from '../rules/rule-table.ts';
 import {
@@ -194,6 +195,9 @@ function settings(policy: Policy): ReadonlyMap<string, Setting> {
   add('setting', 'trusted_networks', namesText(policy.trustedNetworks));
   add('setting', 'trusted_agents', namesText(policy.trustedAgents));
   add('setting', 'grant', policy.grant);
+  for (const rule of policy.ownRules) add('setting', `rules.${rule.code}`, ruleText(rule));
+  for (const [name, { type, isPublic }] of Object.entries(policy.attributes))
+    add('setting', `attributes.${name}`, isPublic ? `${type}, public` : type);
   add('setting', 'sample_rate', policy.sampleRate);
   add('setting', 'log_features_sample', policy.logFeaturesSample);
   add('setting', 'log_identities', policy.logIdentities);
@@ -212,4 +216,9 @@ function listText(list: Iterable<string | number>): string {
 function namesText(named: Readonly<Record<string, readonly string[]>>): string {
   const parts = Object.entries(named).filter(([, list]) => list.length > 0);
   return parts.map(([name, list]) => `${name}: ${listText(list)}`).join('; ');
+}
+
+function ruleText({ when, weight, decision, mode, eventTypes }: OwnRule): string {
+  const effect = decision ?? `weight ${String(weight)}`;
+  return `${mode} ${effect}${eventTypes === null ? '' : ` on ${eventTypes.join(', ')}`}: ${when}`;
 }

@@ -1,4 +1,6 @@
-/** `observe`: decisions are made and logged, but the response is ALLOW. Source: contract, 6.6. */
+import { type AttributeDeclarations, DEFAULT_ATTRIBUTES } from './attributes.ts';
+import type { OwnRule } from './own-rule.ts';
+/** `observe`: decisions are made and logged, but the response is ALLOW. Source: contract, 6.7. */
 export const POLICY_MODES = ['enforce', 'observe'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
@@ -49,6 +51,9 @@ export interface Policy {
   /** Share of ALLOW decisions whose feature row is kept, 0 to 1; all others keep theirs. */
   readonly logFeaturesSample: number;
   readonly logIdentities: LogIdentities;
+  readonly ownRules: readonly OwnRule[];
+  /** The attributes that count. */
+  readonly attributes: AttributeDeclarations;
 }
 
 /** Lower bounds of the decisions above ALLOW, on the rounded score. */
@@ -91,4 +96,6 @@ export const DEFAULT_POLICY: Policy = {
   sampleRate: 0.01,
   logFeaturesSample: 0.01,
   logIdentities: 'hashed',
+  ownRules: [],
+  attributes: DEFAULT_ATTRIBUTES,
 };

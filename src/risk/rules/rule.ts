@@ -18,7 +18,8 @@ export type Family =
   | 'journey'
   | 'probe'
   | 'identity'
-  | 'model';
+  | 'model'
+  | 'own';
 
 /**
  * One rule: a pure function of the facts. It never throws on any facts, and uses only the facts named in its header.

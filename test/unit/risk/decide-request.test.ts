@@ -38,6 +38,7 @@ const EMPTY: DecideRequest = {
   headers: new Map(),
   eventType: '',
   outcome: null,
+  attributes: new Map(),
 };
 
 const nested = (levels: number): string => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
@@ -74,6 +75,7 @@ describe('a decide body', () => {
       ]),
       eventType: 'checkout',
       outcome: null,
+      attributes: new Map(),
     });
   });
 
@@ -382,6 +384,7 @@ function model(body: Record<string, unknown>): Partial<DecideRequest> | null {
     entities: entities
       .map(([name, value]) => ({ name, value: String(value) }))
       .filter(({ name, value }) => value !== '' && name.length <= 64 && value.length <= 256),
+    attributes: new Map(),
     headers: new Map(
       headers.map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]),
     ),

@@ -56,6 +56,7 @@ describe('a decision record', () => {
       features: null,
       identities: null,
       links: null,
+      observed: [],
     });
   });
 

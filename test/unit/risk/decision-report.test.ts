@@ -27,6 +27,7 @@ function record(eventType: string, decision: Decision, wouldBe: Decision | null,
     features: null,
     identities: null,
     links: null,
+    observed: [],
     contributions: codes.map((code) => ({ code, weight: 0.5, evidence: '' })),
   };
 }

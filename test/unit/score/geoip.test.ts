@@ -43,6 +43,7 @@ describe('lookup', () => {
       hosting: false,
       vpn: false,
       relay: false,
+      anonymisersKnown: true,
     });
     expect(geo.lookup('203.0.113.8', 4)).toMatchObject({ hosting: true, vpn: true, tor: false });
     expect(geo.lookup('2001:db8::1', 6)).toMatchObject({ country: 'FR', asn: null });

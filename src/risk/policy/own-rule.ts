@@ -1,0 +1,29 @@
+import type { Decision } from '../decision.ts';
+
+/** Rules that a customer or the operator writes. Source: contract, 6.7. */
+
+export const OWN_RULE_MODES = ['observe', 'enforce'] as const;
+export type OwnRuleMode = (typeof OWN_RULE_MODES)[number];
+
+/** A rule as it is written. Exactly one of `weight` and `decision` is given. */
+export interface OwnRule {
+  /** `own_…`. */
+  readonly code: string;
+  readonly when: string;
+  /** 0 to 1. */
+  readonly weight: number | null;
+  /** The mildest decision while the rule fires; ALLOW exempts from all evidence but lists. */
+  readonly decision: Decision | null;
+  readonly mode: OwnRuleMode;
+  /** In lower case; null for all. */
+  readonly eventTypes: readonly string[] | null;
+  readonly note: string;
+  /** Null for ever. */
+  readonly expiresAtSeconds: number | null;
+}
+
+/** Choice: what a person can keep in mind, several times over. Source: contract, 6.7. */
+export const OWN_RULES_MAX = 200;
+export const OWN_CODE = /^own_[a-z0-9_]{1,40}$/;
+/** Choice: steps of all rules of one decision; some 0.1 ms. */
+export const OWN_RULES_COST_MAX = 20_000;

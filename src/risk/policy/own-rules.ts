@@ -1,0 +1,114 @@
+import { type AttributeDeclarations, typesOf } from './attributes.ts';
+import { compileCondition } from '../conditions/compile-condition.ts';
+import type { CompiledCondition, ConditionValue } from '../conditions/condition.ts';
+import { decisionNames } from '../conditions/decision-facts.ts';
+import type { DecisionInput } from '../conditions/decision-input.ts';
+import { type Decision, DECISIONS } from '../decision.ts';
+import type { Contribution } from '../fuse.ts';
+import type { Rule } from '../rules/rule.ts';
+import type { OwnRule } from './own-rule.ts';
+
+/** Evaluates the rules that a customer or the operator writes. Source: contract, 6.7. */
+
+/** A rule with its compiled condition. */
+export interface CompiledOwnRule {
+  readonly own: OwnRule;
+  readonly condition: CompiledCondition<DecisionInput>;
+  /** What fusing and records read of a rule. */
+  readonly rule: Rule;
+}
+
+/** What the own rules of a policy found. */
+export interface OwnFindings {
+  readonly enforced: readonly Contribution[];
+  /** Evaluated without an effect. */
+  readonly observed: readonly Contribution[];
+  /** The severest decision of the rules that are enforced; null without one. */
+  readonly floor: { readonly decision: Decision; readonly rule: Rule } | null;
+  /** Only rules with the decision ALLOW fired, of those with a decision. */
+  readonly isExempt: boolean;
+}
+
+export const NOTHING_FOUND: OwnFindings = { enforced: [], observed: [], floor: null, isExempt: false };
+
+/**
+ * Compiles the rules whose conditions can be compiled; a policy file is checked before, so that all can. A list that does not exist is
+ * unknown to its condition. `event types`: only the rules for this one.
+ */
+export function compileOwnRules(
+  rules: readonly OwnRule[],
+  attributes: AttributeDeclarations,
+  eventType: string,
+): readonly CompiledOwnRule[] {
+  const names = decisionNames(typesOf(attributes), EVERY_LIST);
+  return rules
+    .filter(({ eventTypes }) => eventTypes === null || eventTypes.includes(eventType))
+    .flatMap((own) => {
+      const compiled = compileCondition(own.when, names);
+      return compiled.kind === 'ok' ? [{ own, condition: compiled.condition, rule: ruleOf(own) }] : [];
+    });
+}
+
+/** Choice: which lists exist changes apart from the policy, so a rule in the file may name any. */
+export const EVERY_LIST: ReadonlySet<string> = Object.assign(new Set<string>(), { has: () => true });
+
+/** Completes "Strongest evidence: …". */
+export const OWN_HINT = 'a rule of your own';
+
+function ruleOf({ code, weight }: OwnRule): Rule {
+  return {
+    code,
+    family: 'own',
+    weights: { default: weight ?? 0 },
+    hint: OWN_HINT,
+    quietedBy: '',
+    evaluate: () => null,
+  };
+}
+
+/** Evaluates the rules in their order. Never throws: conditions do not. */
+export function evaluateOwnRules(rules: readonly CompiledOwnRule[], input: DecisionInput): OwnFindings {
+  let found: { enforced: Contribution[]; observed: Contribution[] } | null = null;
+  let floor: OwnFindings['floor'] = null;
+  let allows = false;
+  let decides = false;
+  for (const { own, condition, rule } of rules) {
+    if (own.expiresAtSeconds !== null && own.expiresAtSeconds <= input.facts.nowSeconds) continue;
+    if (!condition.holds(input)) continue;
+    found ??= { enforced: [], observed: [] };
+    const contribution = { rule, weight: own.weight ?? 0, evidence: evidenceOf(condition, input) };
+    const effect = own.decision === null ? contribution : { ...contribution, decides: own.decision };
+    if (own.mode === 'observe') {
+      found.observed.push({ ...effect, isObserved: true });
+      continue;
+    }
+    found.enforced.push(effect);
+    if (own.decision === 'ALLOW') allows = true;
+    else if (own.decision !== null) {
+      decides = true;
+      if (floor === null || severityOf(own.decision) > severityOf(floor.decision))
+        floor = { decision: own.decision, rule };
+    }
+  }
+  if (found === null) return NOTHING_FOUND;
+  return { ...found, floor, isExempt: allows && !decides && !input.publicKey };
+}
+
+export function severityOf(decision: Decision): number {
+  return DECISIONS.indexOf(decision);
+}
+
+/** Choice: several facts fit into the evidence that a record keeps. */
+const VALUE_CHARACTERS_MAX = 40;
+
+/** Returns the facts of a condition with their values: `attributes.amount 812.5, account.known_for_hours 0.2`. */
+function evidenceOf({ facts }: CompiledCondition<DecisionInput>, input: DecisionInput): string {
+  return facts.map((fact) => `${fact.name} ${shown(fact.read(input))}`).join(', ');
+}
+
+function shown(value: ConditionValue): string {
+  if (value === undefined) return 'unknown';
+  if (typeof value === 'number') return String(Math.round(value * 1_000) / 1_000);
+  const text = Array.isArray(value) ? `[${value.join(' ')}]` : String(value);
+  return text.length > VALUE_CHARACTERS_MAX ? `${text.slice(0, VALUE_CHARACTERS_MAX)}…` : text;
+}

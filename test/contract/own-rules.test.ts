@@ -1,0 +1,129 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../support/layer-folders.ts';
+import { bearer } from '../support/manage.ts';
+import { decide, get, newcomer } from '../support/requests.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+
+/** Rules of the customer's own in a policy file, and the attributes that they read. */
+
+let folder = '';
+let file = '';
+let server: RunningServer;
+let versions = 0;
+
+function write(policy: unknown): void {
+  writeFileSync(`${file}.new`, JSON.stringify(policy));
+  renameSync(`${file}.new`, file);
+}
+
+async function put(rules: readonly object[]): Promise<void> {
+  const version = `v${++versions}`;
+  write({ version, rules });
+  await until(async () => {
+    const { json } = await get(server.url, '/readyz');
+    return (json['layers'] as { policy: { version: string } }).policy.version === version;
+  });
+}
+
+type Decided = Readonly<Record<string, unknown>>;
+
+async function payment(attributes: unknown, key = server.secretKey): Promise<{ status: number; json: Decided }> {
+  return await decide(server.url, key, { ...newcomer(), event_type: 'payment', attributes });
+}
+
+interface Shown {
+  readonly reasons: readonly string[];
+  readonly contributions: readonly { readonly reason: string }[];
+}
+
+async function logged(requestId: unknown): Promise<Shown> {
+  let shown: Shown | null = null;
+  await until(async () => {
+    const { status, json } = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(requestId)}`);
+    shown = status === 200 ? (json as unknown as Shown) : null;
+    return shown !== null;
+  });
+  if (shown === null) throw new Error('the decision is not in the log');
+  return shown;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-own-rules-'));
+  file = join(folder, 'policy.json');
+  write({ version: 'first' });
+  server = await startServer({ env: { GATEHOUSE_POLICY_FILE: file } });
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const BIG = 'event.type == "payment" && attributes.amount > 5000 && attributes.currency == "EUR"';
+
+describe('rules of the own', () => {
+  test('A payment of 99,999 is reviewed by an own rule, with the facts as evidence', async () => {
+    await put([
+      { code: 'own_big', when: BIG, decision: 'REVIEW', mode: 'enforce' },
+      { code: 'own_watched', when: 'attributes.amount > 10', weight: 0.9 },
+    ]);
+    const big = { amount: 99_999, currency: 'EUR' };
+    await until(async () => (await payment(big)).json['decision'] === 'REVIEW');
+    const { json } = await payment(big);
+    expect(json).toMatchObject({ decision: 'REVIEW' });
+    expect(json['reasons']).toContain('own_big');
+    expect(json['reasons']).not.toContain('own_watched');
+    expect(json['review_hint']).toBe('Strongest evidence: a rule of your own (own_big).');
+    const shown = await logged(json['request_id']);
+    expect(shown.reasons).toEqual(json['reasons']);
+    expect(shown.contributions).toEqual(
+      expect.arrayContaining([
+        {
+          reason: 'own_big',
+          family: 'own',
+          weight: 0,
+          evidence: 'event.type payment, attributes.amount 99999, attributes.currency EUR',
+          decision: 'REVIEW',
+          counts: expect.any(Boolean),
+          without: { score: 10, decision: 'ALLOW' },
+        },
+        {
+          reason: 'own_watched',
+          family: 'own',
+          weight: 0.9,
+          evidence: 'attributes.amount 99999',
+          observed: true,
+          counts: false,
+          without: null,
+        },
+      ]),
+    );
+    // Without any other reason the own rule still decides.
+    const others = shown.contributions.filter(({ reason }) => !reason.startsWith('own_'));
+    for (const one of others) expect(one).toMatchObject({ without: { decision: 'REVIEW' } });
+    for (const attributes of [
+      { amount: 50, currency: 'EUR' },
+      { amount: '99999', currency: 'EUR' },
+      { amount: 99_999 },
+      undefined,
+    ])
+      expect((await payment(attributes)).json['reasons']).not.toContain('own_big');
+    expect((await payment(big, server.publicKey)).json['reasons']).not.toContain('own_big');
+  });
+
+  test.each<readonly [unknown, string]>([
+    [{ Amount: 1 }, '/attributes/Amount'],
+    [{ amount: { value: 1 } }, '/attributes/amount'],
+    [{ plan: 'x'.repeat(257) }, '/attributes/plan'],
+    [{ tags: Array.from({ length: 17 }, () => 'a') }, '/attributes/tags'],
+    [{ tags: [1] }, '/attributes/tags'],
+    [Object.fromEntries(Array.from({ length: 33 }, (_none, n) => [`a${n}`, n])), '/attributes/a32'],
+    [[], '/attributes'],
+  ])('Attributes %j are refused at %s', async (attributes, pointer) => {
+    const { status, json } = await payment(attributes);
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
+  });
+});
