@@ -1,4 +1,4 @@
-import type { StoredJob } from '../state/tables/extraction-table.ts';
+import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 import type { JobOwners } from '../state/tables/extractions/owner-table.ts';
 import type { LiveNode } from '../state/tables/shared-jobs.ts';
 import type { OwnedJob } from './job-ops.ts';

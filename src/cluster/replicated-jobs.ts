@@ -7,8 +7,8 @@ import type {
   JobCreated,
   NewStoredJob,
   PartResult,
-  StoredJob,
 } from '../state/tables/extraction-table.ts';
+import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 import type { JobNumber } from '../state/tables/extractions/row-keys.ts';
 import type { ContentChange, SessionStore } from '../state/tables/session-table.ts';
 import type { JobNews } from '../state/tables/shared-jobs.ts';
@@ -164,7 +164,7 @@ const NOT_OWNER = Promise.resolve({ kind: 'ok', value: false } as const);
 /** Yields the jobs that have not ended, and the ended ones whose results are still to be delivered. */
 export function* unfinishedJobs({ extractions }: Pick<ExtractStore, 'extractions'>): Generator<StoredJob> {
   yield* extractions.open();
-  for (const { customer, id } of extractions.pendingDeliveries()) {
+  for (const { customer, id } of extractions.deliveries.pending()) {
     const stored = extractions.find(customer, id);
     if (stored !== null) yield stored;
   }
@@ -219,8 +219,7 @@ function replicatedJobs(parts: ReplicatedStoreParts): ExtractionJobs {
     open: () => jobs.open(),
     openJob: (job) => jobs.openJob(job),
     discardOpen: () => jobs.discardOpen(),
-    pendingDeliveries: () => jobs.pendingDeliveries(),
-    deliveryStateOf: (job) => jobs.deliveryStateOf(job),
+    deliveries: jobs.deliveries,
     prune: (nowMs, jobsMax) => jobs.prune(nowMs, jobsMax),
     clean: (rowsMax) => jobs.clean(rowsMax),
     create({ job, steps, idempotency }, nowMs) {

@@ -1,6 +1,6 @@
 import type { FailureEntry } from '../work/extraction-job.ts';
 import type { ExtractionState } from '../work/extraction-state.ts';
-import type { StoredJob } from '../state/tables/extraction-table.ts';
+import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 
 /** The part of the log that extraction writes. */
 export type JobLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;

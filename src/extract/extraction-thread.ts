@@ -189,7 +189,7 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
     },
     start(given) {
       rows = given;
-      for (const { customer, id } of store.extractions.pendingDeliveries()) refs.set(id, { customer, id });
+      for (const { customer, id } of store.extractions.deliveries.pending()) refs.set(id, { customer, id });
       // A node of a cluster follows what the others do, whether it has work or not.
       if (data.cluster || (data.runsJobs && !store.isEmpty())) thread.wake();
     },

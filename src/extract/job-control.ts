@@ -5,7 +5,8 @@ import { hasEnded } from '../work/extraction-state.ts';
 import type { ExtractStore } from '../state/tables/extract-store.ts';
 import { encrypt } from '../kernel/encryption.ts';
 import { extractionOf, type Job } from '../state/tables/extractions/job-row.ts';
-import type { JobCreated, StoredJob } from '../state/tables/extraction-table.ts';
+import type { JobCreated } from '../state/tables/extraction-table.ts';
+import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 import { encodeFirst } from './first-answer.ts';
 import { secretsContext } from './job-reading.ts';
 import type {

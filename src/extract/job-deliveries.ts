@@ -62,7 +62,7 @@ export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries
     find,
     stateOf(ref) {
       const number = numberOf(ref);
-      const json = number === null ? null : extractions.deliveryStateOf(number);
+      const json = number === null ? null : extractions.deliveries.stateOf(number);
       return json === null ? null : (JSON.parse(json) as DeliveryState);
     },
     save: (ref, state) => write(ref, (job) => extractions.saveDelivery(job, JSON.stringify(state))),
@@ -88,7 +88,7 @@ type RecordsRead = ReturnType<JobReading['records']>;
 
 /** Adds the pending deliveries of the previous run. Those that had started come first, because the log may contain what they sent. */
 export function addPending(deliveries: ResultDeliveries, { extractions }: Pick<ExtractStore, 'extractions'>): void {
-  const pending = [...extractions.pendingDeliveries()];
+  const pending = [...extractions.deliveries.pending()];
   for (const isBegun of [true, false])
     for (const { customer, id, ...rest } of pending) if (rest.isBegun === isBegun) deliveries.add({ customer, id });
 }

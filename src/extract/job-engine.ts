@@ -9,7 +9,7 @@ import { LatePool } from '../kernel/late-pool.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { ListeningAddress } from '../egress/public-address.ts';
 import type { ExtractStore } from '../state/tables/extract-store.ts';
-import type { StoredJob } from '../state/tables/extraction-table.ts';
+import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 import { carriesRest, type Connector } from './connector.ts';
 import { DiskShare, diskRoomOf } from './disk-share.ts';
 import { JobControl } from './job-control.ts';

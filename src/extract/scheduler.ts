@@ -7,7 +7,8 @@ import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } fr
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { ExtractStore } from '../state/tables/extract-store.ts';
 import type { Job } from '../state/tables/extractions/job-row.ts';
-import type { AppliedResult, StoredJob } from '../state/tables/extraction-table.ts';
+import type { AppliedResult } from '../state/tables/extraction-table.ts';
+import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 import { ExtractionCounts } from './counts.ts';
 import { JobQueue, type QueueBounds } from './job-queue.ts';
 import { JobRun, type Lease } from './job-run.ts';

@@ -19,7 +19,7 @@ import { Lists } from '../tables/list-table.ts';
 import { Outcomes } from '../tables/outcome-table.ts';
 import { Registry } from '../tables/registry-table.ts';
 import { RevocationFile } from './revocations.ts';
-import { ShadowReviews } from '../tables/review-table.ts';
+import { type SaveReviews, ShadowReviews } from '../tables/review-table.ts';
 import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from '../tables/sighting-table.ts';
 import { RowCounters } from '../tables/row-counters.ts';
@@ -86,23 +86,9 @@ export type StoreOpened = { readonly kind: 'ok'; readonly store: Store } | Store
 export function openStore(options: StoreOptions): StoreOpened {
   try {
     const state = openEnvironment(options.dataDir, 'state', options.readOnly);
-    const counters = new Counters(table(state, 'meta'));
-    const rowCounters = new RowCounters(table(state, 'tallies'));
-    const tables: StateTables = {
-      audit: new Audit(table(state, 'audit'), rowCounters),
-      counters,
-      rowCounters,
-      customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),
-      apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
-      lists: new Lists(table(state, 'lists')),
-      registry: new Registry(table(state, 'registry')),
-      sightings: new Sightings(table(state, 'sightings')),
-      labels: new Labels(table(state, 'labels'), rowCounters),
-      shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), rowCounters, (customer, rows) =>
-        changes.commit({ kind: 'reviews.queued', customer, rows }, { by: 'service', nowMs: Date.now() }),
-      ),
-      webhooks: new Webhooks(table(state, 'webhooks')),
-    };
+    const tables = openTables(state, (customer, rows) =>
+      changes.commit({ kind: 'reviews.queued', customer, rows }, { by: 'service', nowMs: Date.now() }),
+    );
     const revocations = new RevocationFile(options.dataDir);
     const positions = options.readOnly ? null : new FeedPositions(table(state, 'feed'));
     const turns = new Turns();
@@ -113,16 +99,11 @@ export function openStore(options: StoreOptions): StoreOpened {
     const { shadowReviews } = tables;
     const feedback = new Feedback({ changes, shadowReviews, sightingQueue, sightingReports });
     const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
-    const deliveries = new Deliveries(state, deliveryTables, rowCounters, counters, undefined, turns);
+    const deliveries = new Deliveries(state, deliveryTables, tables.rowCounters, tables.counters, undefined, turns);
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
-    if (hot !== null) table(hot, 'hot-meta');
     const extract = options.readOnly ? null : openExtractStore(options.dataDir);
-    const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
-    const decisionBlocks = hot === null ? null : table(hot, 'decisions');
-    const decisionLinks = hot === null ? null : table(hot, 'decision-links');
-    const decisionStats = hot === null ? null : table(hot, 'decision-stats');
-    for (const written of [decisionBlocks, decisionLinks, decisionStats])
-      if (written !== null) watchDisk(written, options.dataDir);
+    const hotTables = hot === null ? NO_HOT_TABLES : openHotTables(hot, options.dataDir);
+    const { outcomes } = hotTables;
     let decisionLog: AttachedLog | null = null;
     const store: Store = {
       dataDir: options.dataDir,
@@ -136,13 +117,10 @@ export function openStore(options: StoreOptions): StoreOpened {
       feedback,
       deliveries,
       extract,
-      outcomes,
       turns,
       state,
       hot,
-      decisionBlocks,
-      decisionLinks,
-      decisionStats,
+      ...hotTables,
       attachDecisionLog(log) {
         if (decisionLog !== null) throw new Error('the decision log is opened once, by the server');
         decisionLog = log;
@@ -162,4 +140,36 @@ export function openStore(options: StoreOptions): StoreOpened {
   } catch (error) {
     return fault('store_unusable', `the store in ${options.dataDir} cannot be opened: ${messageOf(error)}`);
   }
+}
+
+function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReviews): StateTables {
+  const counters = new Counters(table(state, 'meta'));
+  const rowCounters = new RowCounters(table(state, 'tallies'));
+  return {
+    audit: new Audit(table(state, 'audit'), rowCounters),
+    counters,
+    rowCounters,
+    customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),
+    apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
+    lists: new Lists(table(state, 'lists')),
+    registry: new Registry(table(state, 'registry')),
+    sightings: new Sightings(table(state, 'sightings')),
+    labels: new Labels(table(state, 'labels'), rowCounters),
+    shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), rowCounters, saveReviews),
+    webhooks: new Webhooks(table(state, 'webhooks')),
+  };
+}
+
+type HotTables = Pick<Store, 'outcomes' | 'decisionBlocks' | 'decisionLinks' | 'decisionStats'>;
+
+const NO_HOT_TABLES: HotTables = { outcomes: null, decisionBlocks: null, decisionLinks: null, decisionStats: null };
+
+function openHotTables(hot: RootDatabase<Buffer, Buffer>, dataDir: string): HotTables {
+  table(hot, 'hot-meta');
+  const outcomes = new Outcomes(hot, table(hot, 'outcomes'));
+  const decisionBlocks = table(hot, 'decisions');
+  const decisionLinks = table(hot, 'decision-links');
+  const decisionStats = table(hot, 'decision-stats');
+  for (const written of [decisionBlocks, decisionLinks, decisionStats]) watchDisk(written, dataDir);
+  return { outcomes, decisionBlocks, decisionLinks, decisionStats };
 }

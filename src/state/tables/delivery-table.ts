@@ -255,7 +255,10 @@ export class Deliveries {
   async prune(nowMs: number, rowsMax: number): Promise<StoreWrite<number>> {
     const from = this.#pruneFrom;
     const { keys, next } = oldRows(this.#table, from, nowMs - this.#bounds.keepMs, rowsMax);
-    const ended = keys.filter((key) => this.#hasEnded(key));
+    const ended = keys.filter((key) => {
+      const stored = this.#table.getBinaryFast(key);
+      return stored !== undefined && !isPending(stored);
+    });
     const [first] = keys;
     // If all of a customer's old rows are pending, every call would find the same ones.
     const isHeldUp = first !== undefined && ended.length === 0 && next === first.readUInt32BE(0);
@@ -266,26 +269,26 @@ export class Deliveries {
 
   async #writeItems(items: readonly Item[]): Promise<StoreFault | null> {
     const written = await this.#write(() => {
-      for (const item of items) this.#writeItem(item);
+      for (const item of items) {
+        switch (item.kind) {
+          case 'new':
+            this.#insert(item);
+            break;
+          case 'update':
+            this.#update(item.update);
+            break;
+          case 'stored': {
+            const rise = item.sequence - this.#counters.get('dueStored');
+            if (rise > 0) this.#counters.rise('dueStored', rise);
+            break;
+          }
+          default:
+            unreachable(item);
+        }
+      }
       this.#evicted += this.#eviction.makeRoom();
     });
     return written.kind === 'fault' ? written : null;
-  }
-
-  #writeItem(item: Item): void {
-    switch (item.kind) {
-      case 'new':
-        return this.#insert(item);
-      case 'update':
-        return this.#update(item.update);
-      case 'stored': {
-        const rise = item.sequence - this.#counters.get('dueStored');
-        if (rise > 0) this.#counters.rise('dueStored', rise);
-        return;
-      }
-      default:
-        return unreachable(item);
-    }
   }
 
   #insert({ customer, key, value }: NewRow): void {
@@ -352,11 +355,6 @@ export class Deliveries {
       const customer = value.readUInt32BE(0) as CustomerNumber;
       yield { customer, key: keyOfPending(customer, place) };
     }
-  }
-
-  #hasEnded(key: Buffer): boolean {
-    const stored = this.#table.getBinaryFast(key);
-    return stored !== undefined && !isPending(stored);
   }
 
   #counts(): PendingCounts {

@@ -10,7 +10,6 @@ import type {
 } from '../../work/extraction-job.ts';
 import {
   begun,
-  type CollectBounds,
   ended,
   type ExtractionState,
   type Failure,
@@ -22,21 +21,21 @@ import {
 import type { Counters } from './counters.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { applyPart, type JobFacts, type StepPart } from './extractions/apply-results.ts';
-import { extractionOf, type Job, JOB_KEY, JOB_VALUE } from './extractions/job-row.ts';
+import { EXTRACTION_BOUNDS, type ExtractionBounds } from './extractions/job-bounds.ts';
+import { JobCleanup } from './extractions/job-cleanup.ts';
+import { extractionOf, type Job, JOB_KEY } from './extractions/job-row.ts';
+import { JobRows, type StoredJob } from './extractions/job-rows.ts';
 import type { JobOwner, JobOwners } from './extractions/owner-table.ts';
 import type { JobNumber } from './extractions/row-keys.ts';
-import { type EndedJob, LOOKED_AT_MAX, Retention, type RetentionBounds } from './extractions/retention.ts';
-import { decodeState, encodeState } from './extractions/state-row.ts';
-import { StepRoom, type StepRoomBounds } from './extractions/step-room.ts';
-import type { ExtractionDeliveries, PendingDelivery } from './extractions/upload-table.ts';
+import { type EndedJob, Retention } from './extractions/retention.ts';
+import { StepRoom } from './extractions/step-room.ts';
+import type { ExtractionDeliveries } from './extractions/upload-table.ts';
 import type { ExtractionRecords } from './extractions/record-table.ts';
 import type { ExtractionSteps, FoundSteps } from './extractions/step-table.ts';
 import type { Failures } from './failure-table.ts';
 import type { Idempotency, IdempotentKey } from './idempotency-table.ts';
-import { endOfCustomer } from './request-rows.ts';
 import type { ContentChange, Sessions } from './session-table.ts';
-import { type Slices, walkInSlices } from './turns.ts';
-import { type OwnKey, type TypedTable, typedTable } from './typed-table.ts';
+import type { Slices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface ExtractionTables {
@@ -56,40 +55,6 @@ export interface ExtractionParts {
   readonly idempotency: Idempotency;
   readonly sessions: Sessions;
   readonly owners: JobOwners;
-}
-
-export interface ExtractionBounds extends CollectBounds, RetentionBounds, StepRoomBounds {
-  /** How long an ended job is kept, with its records. */
-  readonly keepMs: number;
-  readonly scanRowsMax: number;
-}
-
-const BOUNDS: ExtractionBounds = {
-  /** Source: contract, 11.2. */
-  recordsMax: 1_000_000,
-  /** Source: contract, 11.5. */
-  syncRecordsMax: 1_000,
-  /** Choice: 1,000,000 records of 2 KiB; larger results are seldom needed completely. */
-  recordBytesMax: 2 * 2 ** 30,
-  /** Choice: a week is enough time to fetch the results. */
-  keepMs: 7 * 86_400_000,
-  /** Choice: some 110,000 waiting pages, or a crawl of 1,000,000 whose lists are read as their pages are needed. */
-  stepBytesPerJobMax: 60 * 2 ** 20,
-  stepBytesPerCustomerMax: 256 * 2 ** 20,
-  stepBytesMax: 2 ** 30,
-  /** Choice: some 7,000 waiting pages; 800 MiB for as many jobs as run at a time. */
-  stepBytesPerJobMin: 4 * 2 ** 20,
-  /** Choice: 60 jobs an hour for a week. */
-  jobsPerCustomerMax: 10_000,
-  bytesPerCustomerMax: 8 * 2 ** 30,
-  bytesMax: 32 * 2 ** 30,
-  /** Choice: rows that one call of `page` scans, so that a rare filter never blocks the main thread for long. */
-  scanRowsMax: 1_000,
-};
-
-export interface StoredJob {
-  readonly job: Job;
-  readonly state: ExtractionState;
 }
 
 export interface NewStoredJob {
@@ -134,18 +99,17 @@ export interface AppliedResult {
   readonly isEnd: boolean;
 }
 
-/** What is removed of a job in the background: rows that only running jobs need, when it ends; everything, when it expires. */
-const CLEAN_WORK = 1;
-const CLEAN_ALL = 2;
-
 /**
  * The extraction jobs. Only the server writes them, on one thread. A new job is on the disk when `create` resolves. Results of steps are
  * only committed: a process crash does not undo them; a machine crash may undo the last ones, whose steps are then open again.
  */
 export class ExtractionTable {
   readonly #root: RootDatabase<Buffer, Buffer>;
-  readonly #tables: ExtractionTables;
-  readonly #jobs: TypedTable<OwnKey<ExtractionId>, Omit<Job, 'customer' | 'id'>>;
+  /** Progress of the deliveries of ended jobs. */
+  readonly deliveries: Pick<ExtractionDeliveries, 'pending' | 'stateOf'>;
+  readonly #open: Database<Buffer, Buffer>;
+  readonly #rows: JobRows;
+  readonly #cleanup: JobCleanup;
   readonly #parts: ExtractionParts;
   #bounds: ExtractionBounds;
   readonly #retention: Retention;
@@ -158,10 +122,12 @@ export class ExtractionTable {
     bounds: Partial<ExtractionBounds> = {},
   ) {
     this.#root = root;
-    this.#tables = tables;
-    this.#jobs = typedTable({ database: tables.jobs, key: JOB_KEY, value: JOB_VALUE });
+    this.deliveries = parts.deliveries;
+    this.#open = tables.open;
+    this.#rows = new JobRows(tables.jobs, tables.states);
+    this.#cleanup = new JobCleanup(tables.cleanup, parts);
     this.#parts = parts;
-    this.#bounds = { ...BOUNDS, ...bounds };
+    this.#bounds = { ...EXTRACTION_BOUNDS, ...bounds };
     this.#retention = new Retention(tables.ended, this.#bounds);
     this.#stepRoom = new StepRoom(this.#bounds, () => this.open());
   }
@@ -200,17 +166,16 @@ export class ExtractionTable {
         if (found.kind !== 'new') return found;
         if (!this.#parts.idempotency.hasRoom(request)) return { kind: 'limit_reached' };
       }
-      const job: Job = { ...given, number: this.#numberOf(shared?.number) };
-      const row = this.#jobs.row(job, job);
+      const job: Job = { ...given, number: numberOf(this.#parts.counters, shared?.number) };
       if (shared !== undefined) this.#parts.owners.put(job.number, shared.owner);
-      void this.#jobs.putRow(row);
+      const row = this.#rows.put(job);
       const place = u32Key(job.number);
-      void this.#tables.open.put(place, withSum(place, row.key));
+      void this.#open.put(place, withSum(place, row.key));
       const range = { from: 0, to: steps.rowBytes.length, at: 0 };
       const { added: found, bytes } = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
       const state = { ...queuedState(), nextStep: found, openSteps: found, stepBytes: bytes, isWide: found > 1 };
       this.#stepRoom.count(job.customer, bytes);
-      this.#putState(job.number, state);
+      this.#rows.putState(job.number, state);
       if (idempotency !== null) {
         const answer = idempotency.answer(extractionOf(job, state), idempotency.newSecret);
         this.#parts.idempotency.put(idempotency.encryptionKey, idempotency.request, answer, nowMs);
@@ -219,60 +184,30 @@ export class ExtractionTable {
     });
   }
 
-  /** Returns the given number, or the next one. */
-  #numberOf(given: number | undefined): JobNumber {
-    const { counters } = this.#parts;
-    if (given === undefined) return counters.rise('jobNumbers');
-    const over = given - counters.get('jobNumbers');
-    if (over > 0) counters.rise('jobNumbers', over);
-    return given;
-  }
-
   find(customer: CustomerNumber, id: ExtractionId): StoredJob | null {
-    return this.#read({ customer, id });
+    return this.#rows.find({ customer, id });
   }
 
-  async page(customer: CustomerNumber, query: ExtractionQuery, slices: Slices): Promise<ExtractionPage> {
-    const rows: Extraction[] = [];
-    const start =
-      (query.after === null ? null : JOB_KEY.encode({ customer, id: query.after })) ?? endOfCustomer(customer);
-    const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };
-    let looked = 0;
-    let last: ExtractionId | null = null;
-    let next: ExtractionId | null = null;
-    await walkInSlices(this.#tables.jobs, range, slices, (key, value) => {
-      // A further row after a full page shows that there is a next page.
-      if (rows.length === query.limit || looked === this.#bounds.scanRowsMax) {
-        next = last;
-        return 'end';
-      }
-      looked++;
-      const job = { ...JOB_KEY.decode(Buffer.from(key)), ...this.#jobs.decode(Buffer.from(value)) };
-      last = job.id;
-      const state = this.stateOf(job.number);
-      if (state !== null && fits(job, state, query)) rows.push(extractionOf(job, state));
-      return 'on';
-    });
-    return { rows, next };
+  page(customer: CustomerNumber, query: ExtractionQuery, slices: Slices): Promise<ExtractionPage> {
+    return this.#rows.page(customer, query, slices, this.#bounds.scanRowsMax);
   }
 
   stateOf(job: JobNumber): ExtractionState | null {
-    const stored = this.#tables.states.getBinary(u32Key(job));
-    return stored === undefined ? null : decodeState(Buffer.from(stored));
+    return this.#rows.stateOf(job);
   }
 
   /** Yields the jobs that have not ended, in the order of their creation. */
   *open(): Generator<StoredJob> {
-    for (const { value } of this.#tables.open.getRange()) {
-      const stored = this.#read(JOB_KEY.decode(Buffer.from(withoutSum(value))));
+    for (const { value } of this.#open.getRange()) {
+      const stored = this.#rows.find(JOB_KEY.decode(Buffer.from(withoutSum(value))));
       if (stored !== null) yield stored;
     }
   }
 
   /** Returns a job that has not ended by its number. */
   openJob(job: JobNumber): StoredJob | null {
-    const value = this.#tables.open.getBinary(u32Key(job));
-    return value === undefined ? null : this.#read(JOB_KEY.decode(withoutSum(value)));
+    const value = this.#open.getBinary(u32Key(job));
+    return value === undefined ? null : this.#rows.find(JOB_KEY.decode(withoutSum(value)));
   }
 
   /**
@@ -284,9 +219,8 @@ export class ExtractionTable {
       const open = [...this.open()];
       this.#stepRoom.forget();
       for (const { job } of open) {
-        this.#jobs.remove(job);
-        void this.#tables.open.remove(u32Key(job.number));
-        this.#removeRest(job);
+        void this.#open.remove(u32Key(job.number));
+        this.#remove(job);
       }
       return open.map(({ job }) => job.number);
     });
@@ -297,7 +231,7 @@ export class ExtractionTable {
     return this.#write(committed, () => {
       for (const job of jobs) {
         const state = this.stateOf(job);
-        if (state?.status === 'queued') this.#putState(job, begun(state, nowMs));
+        if (state?.status === 'queued') this.#rows.putState(job, begun(state, nowMs));
       }
       return null;
     });
@@ -313,7 +247,7 @@ export class ExtractionTable {
         return results.map((result) => this.#applyOne(states, result, nowMs));
       } finally {
         // Once per job, and also when a later result fails: earlier writes stay.
-        for (const [job, state] of states) this.#putState(job, state);
+        for (const [job, state] of states) this.#rows.putState(job, state);
       }
     });
   }
@@ -329,21 +263,11 @@ export class ExtractionTable {
       const state = this.stateOf(job.number);
       if (state === null || hasEnded(state)) return { state, isTaken: false, isEnd: false };
       const next = withDeliveryAtEnd(ended(state, failure, nowMs, this.#bounds.keepMs), job.delivery);
-      this.#putState(job.number, next);
+      this.#rows.putState(job.number, next);
       this.#parts.failures.add({ ...job, jobId: job.id }, entries);
       this.#close(job, next);
       return { state: next, isTaken: true, isEnd: true };
     });
-  }
-
-  /** Yields the unfinished deliveries of ended jobs, in the order of the jobs' creation. */
-  pendingDeliveries(): Generator<PendingDelivery> {
-    return this.#parts.deliveries.pending();
-  }
-
-  /** Returns the saved progress of a pending delivery; null if none was saved. */
-  deliveryStateOf(job: JobNumber): string | null {
-    return this.#parts.deliveries.stateOf(job);
   }
 
   /** Saves the progress of a pending delivery. Resolves to false if none is pending. */
@@ -356,7 +280,7 @@ export class ExtractionTable {
     return this.#write(committed, () => {
       const state = this.stateOf(job);
       const isPending = state?.delivery === 'pending' && hasEnded(state);
-      if (isPending) this.#putState(job, { ...state, delivery: status });
+      if (isPending) this.#rows.putState(job, { ...state, delivery: status });
       this.#parts.deliveries.remove(job);
       return isPending;
     });
@@ -367,23 +291,19 @@ export class ExtractionTable {
     return this.#write(committed, () => {
       const due = [...this.#retention.expired(nowMs, jobsMax)];
       if (due.length === 0) due.push(...this.#crowdedOut());
-      for (const job of due) this.#removeJob(job);
+      for (const one of due) {
+        const stored = this.#rows.find(one);
+        this.#retention.remove(one);
+        if (stored !== null) this.#remove(stored.job);
+      }
       return due.length;
     });
   }
 
   /** Removes remaining rows of ended and removed jobs, at most `rowsMax`. A smaller result means that nothing is left. */
   clean(rowsMax: number): Promise<StoreWrite<number>> {
-    const [first] = this.#tables.cleanup.getKeys({ limit: 1 });
-    if (first === undefined) return Promise.resolve({ kind: 'ok', value: 0 });
-    return this.#write(committed, () => {
-      let rows = 0;
-      for (const [key, what] of this.#toClean()) {
-        rows += this.#cleanJob(key, what, rowsMax - rows);
-        if (rows >= rowsMax) break;
-      }
-      return rows;
-    });
+    if (this.#cleanup.isEmpty()) return Promise.resolve({ kind: 'ok', value: 0 });
+    return this.#write(committed, () => this.#cleanup.clean(rowsMax));
   }
 
   /** `states`: states after the previous results of this call; not written yet. */
@@ -413,82 +333,26 @@ export class ExtractionTable {
 
   /** Does the bookkeeping of a job's end. */
   #close({ number, customer, id }: JobFacts, state: ExtractionState): void {
-    void this.#tables.open.remove(u32Key(number));
+    void this.#open.remove(u32Key(number));
     this.#stepRoom.count(customer, -state.stepBytes);
     this.#retention.add({ number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes });
-    this.#markForCleaning(number, CLEAN_WORK);
+    this.#cleanup.add(number, 'work');
     if (state.delivery === 'pending') this.#parts.deliveries.add({ number, customer, id });
   }
 
-  #removeJob(ended: EndedJob): void {
-    const stored = this.#read(ended);
-    this.#retention.remove(ended);
-    if (stored === null) return;
-    this.#jobs.remove(ended);
-    this.#removeRest(stored.job);
-  }
-
-  #removeRest({ number, requestId }: Pick<Job, 'number' | 'requestId'>): void {
-    this.#parts.failures.remove(requestId);
-    void this.#tables.states.remove(u32Key(number));
-    this.#parts.deliveries.remove(number);
-    this.#parts.owners.remove(number);
-    this.#markForCleaning(number, CLEAN_ALL);
+  /** Removes a job; `clean` removes its remaining rows. */
+  #remove(job: Job): void {
+    this.#rows.remove(job);
+    this.#parts.failures.remove(job.requestId);
+    this.#parts.deliveries.remove(job.number);
+    this.#parts.owners.remove(job.number);
+    this.#cleanup.add(job.number, 'all');
   }
 
   #crowdedOut(): readonly EndedJob[] {
     const tooMuch = this.#retention.tooMuch((job) => this.stateOf(job)?.delivery === 'pending');
     if (tooMuch !== null) return [tooMuch];
-    return this.#retention.crowded().flatMap((customer) => this.#oldestEnded(customer) ?? []);
-  }
-
-  /**
-   * Returns the oldest ended job without a pending delivery; if all scanned jobs have one, the oldest. Jobs are sorted by creation, and few
-   * of a customer's jobs are open.
-   */
-  #oldestEnded(customer: CustomerNumber): EndedJob | null {
-    let oldest: EndedJob | null = null;
-    let looked = 0;
-    for (const [{ id }, { number }] of this.#jobs.range({ start: u32Key(customer), end: endOfCustomer(customer) })) {
-      const state = this.stateOf(number);
-      if (state === null || !hasEnded(state)) continue;
-      const found = { number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes };
-      if (state.delivery !== 'pending') return found;
-      oldest ??= found;
-      if (++looked >= LOOKED_AT_MAX) break;
-    }
-    return oldest;
-  }
-
-  #markForCleaning(job: JobNumber, what: number): void {
-    const key = u32Key(job);
-    void this.#tables.cleanup.put(key, withSum(key, Buffer.from([what])));
-  }
-
-  #toClean(): readonly (readonly [key: Buffer, what: number])[] {
-    const rows = this.#tables.cleanup.getRange({ limit: CLEAN_JOBS_MAX });
-    return Array.from(rows, ({ key, value }) => [Buffer.from(key), value.readUInt8(0)] as const);
-  }
-
-  #cleanJob(key: Buffer, what: number, rowsMax: number): number {
-    const { steps, records } = this.#parts;
-    const job = key.readUInt32BE(0);
-    let rows = steps.clean(job, rowsMax);
-    if (rows < rowsMax) rows += records.cleanKeys(job, rowsMax - rows);
-    if (rows < rowsMax && what === CLEAN_ALL) rows += records.cleanChunks(job, rowsMax - rows);
-    if (rows < rowsMax) void this.#tables.cleanup.remove(key);
-    return rows;
-  }
-
-  #read({ customer, id }: OwnKey<ExtractionId>): StoredJob | null {
-    const row = this.#jobs.get({ customer, id });
-    const state = row === null ? null : this.stateOf(row.number);
-    return row === null || state === null ? null : { job: { customer, id, ...row }, state };
-  }
-
-  #putState(job: JobNumber, state: ExtractionState): void {
-    const key = u32Key(job);
-    void this.#tables.states.put(key, withSum(key, encodeState(state)));
+    return this.#retention.crowded().flatMap((customer) => this.#rows.oldestEnded(customer) ?? []);
   }
 
   async #write<T>(
@@ -504,13 +368,10 @@ export class ExtractionTable {
 /** What code outside the store sees of the table: in a cluster, writes go through the log of all nodes. */
 export type ExtractionJobs = Pick<ExtractionTable, keyof ExtractionTable>;
 
-/** Choice: jobs cleaned per call; most leave a few rows. */
-const CLEAN_JOBS_MAX = 100;
-
-function fits(job: Job, state: ExtractionState, query: ExtractionQuery): boolean {
-  return (
-    (query.status === null || query.status === state.status) &&
-    (query.connector === null || query.connector === job.connector) &&
-    (query.operation === null || query.operation === job.operation)
-  );
+/** Returns the given number, or the next one. */
+function numberOf(counters: Counters, given: number | undefined): JobNumber {
+  if (given === undefined) return counters.rise('jobNumbers');
+  const over = given - counters.get('jobNumbers');
+  if (over > 0) counters.rise('jobNumbers', over);
+  return given;
 }

@@ -1,6 +1,6 @@
 import type { SharedPoliteness } from '../../ports/politeness.ts';
 import type { ExtractStore } from './extract-store.ts';
-import type { StoredJob } from './extraction-table.ts';
+import type { StoredJob } from './extractions/job-rows.ts';
 import type { JobNumber } from './extractions/row-keys.ts';
 
 /**

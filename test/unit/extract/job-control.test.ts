@@ -4,7 +4,7 @@ import { decodeFirst } from '../../../src/extract/first-answer.ts';
 import { JobControl } from '../../../src/extract/job-control.ts';
 import { JobReading } from '../../../src/extract/job-reading.ts';
 import type { NewExtraction, RecordPage } from '../../../src/extract/jobs-port.ts';
-import type { StoredJob } from '../../../src/state/tables/extraction-table.ts';
+import type { StoredJob } from '../../../src/state/tables/extractions/job-rows.ts';
 import type { Extraction, ExtractionId } from '../../../src/work/extraction-job.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
 import { SchedulerBench, SEALING } from '../../support/extraction-scheduler.ts';

@@ -171,7 +171,7 @@ describe('the extraction jobs of the fixture', () => {
       [facts.running]: 'running',
     });
     expect([...extract.extractions.open()].map(({ job }) => job.id)).toEqual([facts.running]);
-    expect([...extract.extractions.pendingDeliveries()].map(({ id }) => id)).toEqual([facts.undelivered]);
+    expect([...extract.extractions.deliveries.pending()].map(({ id }) => id)).toEqual([facts.undelivered]);
   });
 
   test('Records and the open step of a running job are read', () => {

@@ -25,7 +25,7 @@ async function ended(store: ExtractStore, kind: ExtractionDelivery['kind'], succ
 const statusOf = (store: ExtractStore, { number }: Job): string | undefined =>
   store.extractions.stateOf(number)?.delivery;
 const pendingIn = (store: ExtractStore): [string, boolean][] =>
-  [...store.extractions.pendingDeliveries()].map(({ id, isBegun }) => [id, isBegun]);
+  [...store.extractions.deliveries.pending()].map(({ id, isBegun }) => [id, isBegun]);
 
 test.each([
   ['store', 'delivered', 'failed'],
@@ -49,7 +49,7 @@ test('The progress of a delivery is kept until it has ended, also across a resta
   if (first === null) throw new Error('no store');
   const job = await ended(first, 'webhook');
   const other = await ended(first, 's3');
-  expect(first.extractions.deliveryStateOf(job.number)).toBeNull();
+  expect(first.extractions.deliveries.stateOf(job.number)).toBeNull();
   expect(await value(first.extractions.saveDelivery(job.number, '{"sequence":1}'))).toBe(true);
   expect(await value(first.extractions.saveDelivery(job.number, '{"sequence":2,"ä":"ö"}'))).toBe(true);
   await store.close();
@@ -60,14 +60,14 @@ test('The progress of a delivery is kept until it has ended, also across a resta
     [job.id, true],
     [other.id, false],
   ]);
-  expect(second.extractions.deliveryStateOf(job.number)).toBe('{"sequence":2,"ä":"ö"}');
+  expect(second.extractions.deliveries.stateOf(job.number)).toBe('{"sequence":2,"ä":"ö"}');
   expect(await value(second.extractions.delivered(job.number, 'failed'))).toBe(true);
   expect(statusOf(second, job)).toBe('failed');
   expect(pendingIn(second)).toEqual([[other.id, false]]);
   // It has ended permanently.
   expect(await value(second.extractions.delivered(job.number, 'delivered'))).toBe(false);
   expect(await value(second.extractions.saveDelivery(job.number, '{}'))).toBe(false);
-  expect([statusOf(second, job), second.extractions.deliveryStateOf(job.number)]).toEqual(['failed', null]);
+  expect([statusOf(second, job), second.extractions.deliveries.stateOf(job.number)]).toEqual(['failed', null]);
   await again.close();
 });
 
