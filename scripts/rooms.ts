@@ -1,6 +1,6 @@
 /**
  * The folders of the source and what each may import: the one source of the check in test/unit/structure.test.ts and of the tables in
- * README.md and docs/architecture.md, which `npm run write:structure` writes.
+ * docs/architecture.md, which `npm run write:structure` writes.
  */
 
 export interface Room {
@@ -271,11 +271,6 @@ const FORMS: Readonly<Record<string, () => readonly string[]>> = {
       .map((names, floor) => `${floor}  ${names.join('  ')}`)
       .toReversed(),
     '```',
-  ],
-  short: () => [
-    '| Folder | Content |',
-    '| --- | --- |',
-    ...Object.entries(ROOMS).map(([name, { holds }]) => `| \`src/${name}\` | ${holds} |`),
   ],
 };
 

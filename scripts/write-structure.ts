@@ -1,5 +1,5 @@
 /**
- * Writes the tables of folders in README.md and docs/architecture.md, and that of facts in docs/own-rules.md. Run it from the project's
+ * Writes the tables of folders in docs/architecture.md, and that of facts in docs/own-rules.md. Run it from the project's
  * folder: `npm run write:structure`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { withRooms } from './rooms.ts';
 import { helpIfAsked } from './usage.ts';
 
 helpIfAsked(
-  `write-structure\n\nWrites the tables of folders in README.md and docs/architecture.md, and that of facts in docs/own-rules.md; run it from the project's folder.`,
+  `write-structure\n\nWrites the tables of folders in docs/architecture.md, and that of facts in docs/own-rules.md; run it from the project's folder.`,
 );
 
-for (const page of ['README.md', 'docs/architecture.md']) {
+for (const page of ['docs/architecture.md']) {
   const file = join(process.cwd(), page);
   writeFileSync(file, withRooms(readFileSync(file, 'utf8')));
 }

@@ -4,5 +4,5 @@ import type { EndpointResponse } from './kit/endpoint-types.ts';
 /** The response while too many searches of the decision log are running. */
 export const BUSY: EndpointResponse = {
   kind: 'problem',
-  problem: overloaded('Too many searches are running.'),
+  problem: overloaded('searches', 'Too many searches are running.'),
 };

@@ -91,7 +91,7 @@ const NOT_FOUND: EndpointResponse = { kind: 'problem', problem: problem('not_fou
 
 const PAGES_BUSY: EndpointResponse = {
   kind: 'problem',
-  problem: overloaded('Too many pages of the delivery log are requested at once.'),
+  problem: overloaded('delivery_pages', 'Too many pages of the delivery log are requested at once.'),
 };
 
 const PENDING: EndpointResponse = {

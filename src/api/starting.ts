@@ -12,7 +12,7 @@ export function startingHandler(version: string): Handler {
     else if (head.method === 'GET' && head.path === '/readyz') {
       sendJson(exchange, 503, { status: 'starting', version, node: process.versions.node });
     } else {
-      const fault = problem('overloaded', 'The service is starting.', { retryAfterSeconds: 1 });
+      const fault = problem('overloaded', 'The service is starting.', { retryAfterSeconds: 1, reason: 'starting' });
       sendProblem(exchange, fault, { close: true });
     }
   };

@@ -176,7 +176,7 @@ export const WEBHOOK_DISABLED: EndpointResponse = {
 
 export const DELIVERIES_BUSY: EndpointResponse = {
   kind: 'problem',
-  problem: overloaded('Too many deliveries are in flight.'),
+  problem: overloaded('deliveries', 'Too many deliveries are in flight.'),
 };
 
 function blocked({ detail }: TargetFault): EndpointResponse {

@@ -11,7 +11,27 @@ export interface Problem {
   readonly serverTime?: number;
   /** Whole seconds, at least 1; sent on 429 and 503. */
   readonly retryAfterSeconds?: number;
+  /** What is full; sent with `overloaded`. */
+  readonly reason?: OverloadReason;
 }
+
+/** What `overloaded` is about. docs/overload.md has a row for each. Source: contract, 2.4. */
+export const OVERLOAD_REASONS = [
+  'capacity',
+  'customer_share',
+  'request_ids',
+  'disk',
+  'shared_store',
+  'bodies',
+  'starting',
+  'calls',
+  'searches',
+  'simulations',
+  'deliveries',
+  'delivery_pages',
+  'sign_ins',
+] as const;
+export type OverloadReason = (typeof OVERLOAD_REASONS)[number];
 
 export interface FieldError {
   /** RFC 6901 pointer into the request body; `?name` for a parameter of the query. */
@@ -74,7 +94,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 export function problem(
   code: ProblemCode,
   detail: string,
-  extra: Pick<Problem, 'errors' | 'serverTime' | 'retryAfterSeconds'> = {},
+  extra: Pick<Problem, 'errors' | 'serverTime' | 'retryAfterSeconds' | 'reason'> = {},
 ): Problem {
   return { status: PROBLEMS[code][0], code, detail, ...extra };
 }
@@ -87,6 +107,7 @@ export function problemBody(fault: Problem, requestId: string): string {
     status: fault.status,
     code: fault.code,
     detail: fault.detail,
+    ...(fault.reason !== undefined && { reason: fault.reason }),
     request_id: requestId,
     ...(fault.errors && { errors: fault.errors }),
     ...(fault.serverTime !== undefined && { server_time: fault.serverTime }),

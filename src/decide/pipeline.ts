@@ -1,7 +1,7 @@
 import { unreachable } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
-import { problem, type Problem } from '../contract/problem.ts';
+import { type OverloadReason, problem, type Problem } from '../contract/problem.ts';
 import { bodyTooLarge } from '../http/reply.ts';
 import { ROUTES } from '../contract/routes.ts';
 import {
@@ -109,7 +109,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
    */
   function isRefusedEarly(head: RequestHead, exchange: Exchange): boolean {
     if (batcher.isFull()) {
-      refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange), true);
+      refuse(exchange, overloaded('capacity', 'The service is at its capacity.'), sourceRate(exchange), true);
       return true;
     }
     const fault = checkHeader(head, keyCache, clock);
@@ -119,12 +119,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function verify(head: RequestHead, body: Uint8Array, exchange: Exchange, startedAtMs: number): void {
     if (batcher.isFull()) {
-      refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange));
+      refuse(exchange, overloaded('capacity', 'The service is at its capacity.'), sourceRate(exchange));
       return;
     }
     // Checked before any work: no decision could be answered.
     if (journal.broken !== null) {
-      refuse(exchange, overloaded(UNWRITTEN), sourceRate(exchange));
+      refuse(exchange, overloaded('disk', UNWRITTEN), sourceRate(exchange));
       return;
     }
     const verified = verifyRequest(head, body, keyCache, clock);
@@ -145,7 +145,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     if (!batcher.hasShare(key.customer, flags, body.length)) {
       refuse(
         exchange,
-        overloaded('Too many requests of this customer are waiting for a decision.'),
+        overloaded('customer_share', 'Too many requests of this customer are waiting for a decision.'),
         sourceRate(exchange),
         false,
         key,
@@ -204,10 +204,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         refuseUnverified(exchange, problem('replayed_request', REPLAYED), false, key);
         break;
       case 'full':
-        refuse(exchange, overloaded(FULL), verdict, false, key);
+        refuse(exchange, overloaded('request_ids', FULL), verdict, false, key);
         break;
       case 'unavailable':
-        refuse(exchange, overloaded(UNREACHED), sourceRate(exchange));
+        refuse(exchange, overloaded('shared_store', UNREACHED), sourceRate(exchange));
         break;
       default:
         unreachable(verdict);
@@ -271,7 +271,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
   function refuseUnwritten(pending: Pending): void {
     if (pending.id !== null) admission.release(pending.id);
-    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending, false, pending.request.key);
+    refuse(pending.request.exchange, overloaded('disk', UNWRITTEN), pending, false, pending.request.key);
   }
 
   function refuseFailed(pending: Pending): void {
@@ -332,8 +332,8 @@ function batchesOf(
   return { first: 0, end: warmUp - simulationBatches };
 }
 
-export function overloaded(detail: string): Problem {
-  return problem('overloaded', detail, { retryAfterSeconds: 1 });
+export function overloaded(reason: OverloadReason, detail: string): Problem {
+  return problem('overloaded', detail, { retryAfterSeconds: 1, reason });
 }
 
 export function rateLimited(rate: RateState): Problem {

@@ -48,7 +48,7 @@ export class Simulator {
     const own = this.#active.get(customer) ?? 0;
     const isFull = this.#free.length === 0 && this.#waiting.length >= SIMULATIONS_WAITING_MAX;
     if (isFull || own >= SIMULATIONS_PER_CUSTOMER_MAX) {
-      return { kind: 'refused', problem: overloaded('Too many simulations are running.') };
+      return { kind: 'refused', problem: overloaded('simulations', 'Too many simulations are running.') };
     }
     this.#active.set(customer, own + 1);
     try {

@@ -56,5 +56,5 @@ export function holdBody({ bodies, trustedProxies }: TransportState, exchange: E
  */
 export function refuseHeldBody(exchange: Exchange): void {
   const detail = 'The limit on request bodies that are received at the same time is reached.';
-  sendProblem(exchange, problem('overloaded', detail, { retryAfterSeconds: 1 }), { close: true });
+  sendProblem(exchange, problem('overloaded', detail, { retryAfterSeconds: 1, reason: 'bodies' }), { close: true });
 }

@@ -154,12 +154,12 @@ describe('the demo', () => {
     expect(report.catch_rate).toBeLessThan(report.due_catch_rate);
   });
 
-  it('The demo explains what caught means and prints the same number of events per decision as the README', () => {
+  it('The demo explains what caught means and prints the same number of events per decision as docs/detection.md', () => {
     const text = readingOf(report);
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
+    const page = readFileSync(new URL('../../docs/detection.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
     const split = Object.entries(report.attacker_decisions).map(([decision, count]) => `${count} ${decision}`);
     expect(text).not.toContain('stopped');
-    for (const said of [text, readme]) {
+    for (const said of [text, page]) {
       expect(said).toContain('challenged, held for review or blocked');
       expect(said).toContain(`${split.join(', ')}.`);
     }
@@ -183,7 +183,7 @@ describe('the demo', () => {
     await expect(fetch(`${seen.url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  // The counts of one run are compared with those of the README above.
+  // The counts of one run are compared with those of docs/detection.md above.
   it.runIf(IS_FULL)('A second run over the same days prints the same report', { timeout: RUN_MS }, async () => {
     const again = JSON.parse(await text(start('--json', '--until', UNTIL).stdout)) as Report;
     const { server: _, ...first } = report as Report & { server: unknown };

@@ -114,6 +114,9 @@ const FILES: readonly string[] = [
   ...['src', 'workers', 'bench', 'scripts', 'test'].flatMap((folder) => filesIn(folder, /\.(?:[cm]?ts|mjs|sh)$/)),
   ...filesIn('docs', /^[^/\\]+\.md$/),
   'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
 ];
 
 const LOOKED_FOR = `${PATTERNS.map(({ pattern }) => String(pattern)).join(' ')}, a comment wider than ${COMMENT_WIDTH_MAX} characters, a missing .md`;

@@ -69,7 +69,8 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
   /** Asks the other nodes for a code: only for one that can be right, of a source with failures left, and for a few at a time. */
   function redeemElsewhere(nodes: SignInShare, code: string, head: RequestHead, exchange: Exchange): void {
     if (!CODE.test(code) || !access.mayFail(exchange)) openSession(head, exchange, refused(INVALID_CODE));
-    else if (asking === ASKING_MAX) access.refuse(exchange, overloaded('Too many sign-ins are checked at the moment.'));
+    else if (asking === ASKING_MAX)
+      access.refuse(exchange, overloaded('sign_ins', 'Too many sign-ins are checked at the moment.'));
     else {
       asking++;
       const codeHash = hash('sha256', code, 'hex');

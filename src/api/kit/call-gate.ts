@@ -70,17 +70,18 @@ export class CallGate {
   faultOf(verdict: CallVerdict, bodyBytes: number): Problem | null {
     const { outcome, request } = verdict;
     const { key, wasFull } = request;
-    if (outcome === 'unavailable') return overloaded(UNREACHED);
+    if (outcome === 'unavailable') return overloaded('shared_store', UNREACHED);
     if (outcome === 'rate_limited') return rateLimited(verdict);
     if (key.kind === 'public') return keyNotAllowed();
-    if (wasFull || this.#work.isFull(key.customer, bodyBytes)) return overloaded('Too many calls are waiting.');
+    if (wasFull || this.#work.isFull(key.customer, bodyBytes))
+      return overloaded('calls', 'Too many calls are waiting.');
     switch (outcome) {
       case 'admitted':
         return null;
       case 'replayed':
         return problem('replayed_request', 'X-SVC-Rid was already accepted for this key.');
       case 'full':
-        return overloaded('No more request ids can be remembered at the moment.');
+        return overloaded('request_ids', 'No more request ids can be remembered at the moment.');
       default:
         return unreachable(outcome);
     }
@@ -103,7 +104,7 @@ export class CallGate {
       if (journal.commit(now)) return null;
     }
     admission.release(verdict.id);
-    return fault ?? overloaded(UNWRITTEN);
+    return fault ?? overloaded('disk', UNWRITTEN);
   }
 
   #nowSeconds(): number {

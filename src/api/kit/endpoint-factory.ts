@@ -108,7 +108,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
           const isUnread = head.contentLength > 0;
           refuseUnread(head, exchange, () => refuseUnverified(exchange, early.problem, isUnread));
         } else if (early === null && !hasRoom(head, exchange)) {
-          const fault = overloaded(TOO_MANY_WAIT);
+          const fault = overloaded('calls', TOO_MANY_WAIT);
           refuseUnread(head, exchange, () => refuse(exchange, fault, sourceRate(exchange), true));
         } else readAndVerify(head, exchange, early, bytesMax, { reader, isFrequent }, handler);
       }

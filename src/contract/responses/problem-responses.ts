@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { OVERLOAD_REASONS } from '../problem.ts';
 
 /** Codes of invalid fields. The last three are also problem codes. */
 export const FIELD_ERROR_CODES = [
@@ -37,6 +38,10 @@ export const PROBLEM = z
     status: z.int(),
     code: z.string(),
     detail: z.string(),
+    reason: z
+      .enum(OVERLOAD_REASONS)
+      .optional()
+      .meta({ description: 'With overloaded: what is full, see docs/overload.md' }),
     request_id: z.string(),
     errors: z.array(FIELD_ERROR).optional(),
     server_time: z.int().optional().meta({ description: 'Unix seconds; with timestamp_out_of_window' }),

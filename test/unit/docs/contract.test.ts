@@ -27,7 +27,7 @@ const FILES = FOLDERS.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
 )
   .filter((path) => TEXT_FILE.test(path) && path !== relative(ROOT, fileURLToPath(import.meta.url)))
-  .concat('README.md')
+  .concat('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md')
   .map((path) => ({ path, text: unwrapped(readFileSync(join(ROOT, path), 'utf8')) }));
 
 /** Joins a comment's lines, so that a citation that wraps is found. */
@@ -104,6 +104,9 @@ describe('docs/decisions.md', () => {
 
 test.each([
   'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
