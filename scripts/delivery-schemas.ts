@@ -1,9 +1,9 @@
-import { convertSchemas, type JsonValue } from '../src/contract/json-schema.ts';
-import { DELIVERY } from '../src/contract/requests/extraction-delivery-requests.ts';
+import { convertSchemas, type SchemaValue } from '../src/contract/json-schema.ts';
+import { EXTRACTION_DELIVERY } from '../src/contract/requests/extraction-delivery-requests.ts';
 
 /** Returns the JSON Schema of each delivery that needs fields, without the fields that choose it. */
-export function deliverySchemas(): Readonly<Record<'webhook' | 's3' | 'http_put', JsonValue>> {
-  const { components } = convertSchemas([DELIVERY]);
+export function deliverySchemas(): Readonly<Record<'webhook' | 's3' | 'http_put', SchemaValue>> {
+  const { components } = convertSchemas([EXTRACTION_DELIVERY]);
   const [destination, webhook] = ['destination', 'webhook'].map((type) =>
     variantOf(components['ExtractionDelivery'], 'type', type),
   );
@@ -16,18 +16,18 @@ export function deliverySchemas(): Readonly<Record<'webhook' | 's3' | 'http_put'
 }
 
 /** Returns the alternative whose field has that constant. */
-function variantOf(schema: JsonValue | undefined, field: string, value: string): JsonValue {
-  const alternatives = (schema?.['oneOf'] ?? schema?.['anyOf'] ?? []) as readonly JsonValue[];
+function variantOf(schema: SchemaValue | undefined, field: string, value: string): SchemaValue {
+  const alternatives = (schema?.['oneOf'] ?? schema?.['anyOf'] ?? []) as readonly SchemaValue[];
   const found = alternatives.find((one) => propertiesOf(one)[field]?.['const'] === value);
   if (found === undefined) throw new Error(`the schema of deliveries has no ${field} "${value}"`);
   return found;
 }
 
-function propertiesOf(schema: JsonValue | undefined): Readonly<Record<string, JsonValue>> {
-  return (schema?.['properties'] ?? {}) as Readonly<Record<string, JsonValue>>;
+function propertiesOf(schema: SchemaValue | undefined): Readonly<Record<string, SchemaValue>> {
+  return (schema?.['properties'] ?? {}) as Readonly<Record<string, SchemaValue>>;
 }
 
-function without(schema: JsonValue | undefined, field: string): JsonValue {
+function without(schema: SchemaValue | undefined, field: string): SchemaValue {
   const { [field]: _, ...properties } = propertiesOf(schema);
   const required = ((schema?.['required'] ?? []) as readonly string[]).filter((name) => name !== field);
   return { type: 'object', properties, required };

@@ -5,7 +5,7 @@ import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { DeliveryId } from '../work/webhook.ts';
 import { overloaded } from '../decide/pipeline.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
-import { ANY_BODY } from './kit/request-body.ts';
+import { ANY_REQUEST_BODY } from './kit/request-body.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
@@ -82,7 +82,7 @@ export function deliveryHandlers(
   return {
     listDeliveries: endpoint({}, page),
     findDelivery: endpoint({}, find),
-    retryDelivery: withOptionalBody(endpoint, ANY_BODY, retry),
+    retryDelivery: withOptionalBody(endpoint, ANY_REQUEST_BODY, retry),
   };
 }
 

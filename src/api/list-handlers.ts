@@ -15,7 +15,7 @@ import { readUsage, USAGE_ROWS_MAX } from './day-usage.ts';
 import { readQuery } from './query.ts';
 import { originOf } from './kit/actor.ts';
 import { AnswerPieces, pageAnswer, PagePieces } from './kit/response-pieces.ts';
-import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './kit/body-readers.ts';
+import { type BatchParts, type BatchRow, hashIn, LIST_BATCH_BODY, LIST_ENTRY_BODY } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, readPage } from './kit/paging.ts';
@@ -208,8 +208,8 @@ export function listHandlers(
 
   return {
     listEntries: endpoint({}, page),
-    putEntry: endpoint({ body: LIST_ENTRY }, add),
-    putEntries: endpoint({ body: LIST_BATCH }, addMany),
+    putEntry: endpoint({ body: LIST_ENTRY_BODY }, add),
+    putEntries: endpoint({ body: LIST_BATCH_BODY }, addMany),
     findEntry: endpoint({}, find),
     removeEntry: endpoint({}, remove),
   };

@@ -1,5 +1,5 @@
 import type { FieldError } from '../contract/problem.ts';
-import type { JsonObject } from '../contract/json-body.ts';
+import type { ParsedObject } from '../contract/json-body.ts';
 import { isOutcome, OUTCOMES } from '../risk/event-outcome.ts';
 import { OUTCOMES_PER_CALL_MAX } from '../kernel/limits.ts';
 import type { BodyReader } from './kit/request-body.ts';
@@ -28,7 +28,7 @@ export const OUTCOME_REPORT: BodyReader<Validated<OutcomeReports>> = {
   shape: 'object',
   read(body) {
     // The caller has checked the `shape`.
-    const fields = body as JsonObject;
+    const fields = body as ParsedObject;
     const given = fields['outcomes'];
     if (given === undefined || given === null) return readAll([fields], () => '');
     if (!Array.isArray(given)) return invalid([error('/outcomes', 'wrong_type', 'This must be an array.')]);
@@ -52,7 +52,7 @@ function readAll(given: readonly unknown[], pointerOf: (index: number) => string
       errors.push(error(pointer, 'wrong_type', 'This must be an object.'));
       continue;
     }
-    const { request_id: requestId, outcome } = one as JsonObject;
+    const { request_id: requestId, outcome } = one as ParsedObject;
     if (typeof requestId !== 'string') errors.push(notText(`${pointer}/request_id`, requestId));
     if (typeof outcome !== 'string') errors.push(notText(`${pointer}/outcome`, outcome));
     if (typeof requestId !== 'string' || typeof outcome !== 'string') continue;

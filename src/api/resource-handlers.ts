@@ -26,7 +26,7 @@ import type { KeyUseReader } from '../ports/key-use.ts';
 import { statsHandlers, type StatsParts } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
-import { type WebhookParts, webhookHandlers } from './webhook-handlers.ts';
+import { type WebhookHandlerParts, webhookHandlers } from './webhook-handlers.ts';
 
 export interface ManagementParts {
   readonly endpoint: EndpointFactory;
@@ -54,7 +54,7 @@ export interface WebhookManagementParts {
   readonly webhooks: WebhookReader;
   readonly deliveries: DeliveryReader;
   readonly control: WebhookControl;
-  readonly checkTarget: WebhookParts['checkTarget'];
+  readonly checkTarget: WebhookHandlerParts['checkTarget'];
 }
 
 /** Excludes the endpoints of extractions, sessions and connectors, and those that need the role `decide`. */

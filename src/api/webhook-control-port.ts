@@ -11,7 +11,7 @@ import type { StoreFault } from '../state/tables/durable.ts';
  * sender must react to them; reads go to the store. Every method takes the customer, so data of another customer is `not_found`.
  */
 export interface WebhookControl {
-  create(webhook: NewWebhook, by: Actor): Promise<CreateOutcome>;
+  create(webhook: NewWebhook, by: Actor): Promise<CreateWebhookOutcome>;
   /** After this resolves, no attempt begins. Pending deliveries end as `skipped`. */
   remove(
     customer: CustomerNumber,
@@ -57,7 +57,7 @@ interface Busy {
 }
 
 /** `secret` is the complete secret, which is shown only once. */
-export type CreateOutcome =
+export type CreateWebhookOutcome =
   | { readonly kind: 'created'; readonly webhook: Webhook; readonly secret: string }
   | { readonly kind: 'limit_reached' }
   | StoreFault;

@@ -8,8 +8,14 @@ import type { Webhook, WebhookId } from '../work/webhook.ts';
 import { overloaded } from '../decide/pipeline.ts';
 import { originOf } from './kit/actor.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
-import { type CheckTarget, newWebhook, schemaBody, type TargetFault, webhookChange } from './kit/body-readers.ts';
-import { ANY_BODY, type BodyOf, type BodyReader } from './kit/request-body.ts';
+import {
+  type CheckBodyTarget,
+  newWebhook,
+  schemaBody,
+  type BodyTargetFault,
+  webhookChange,
+} from './kit/body-readers.ts';
+import { ANY_REQUEST_BODY, type BodyOf, type BodyReader } from './kit/request-body.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
@@ -17,12 +23,12 @@ import type { WebhookControl, WebhookReader } from './webhook-control-port.ts';
 import { deliveryJson, isWebhookId, maskedSecret, webhookJson } from './webhook-wire.ts';
 
 /** Dependencies of the endpoints for a customer's webhooks. Source: contract, 10.1 and 10.2. */
-export interface WebhookParts {
+export interface WebhookHandlerParts {
   readonly webhooks: WebhookReader;
   readonly control: Pick<WebhookControl, 'create' | 'change' | 'remove' | 'rotate' | 'test'>;
   readonly cursors: Cursors;
   /** Returns null if deliveries may go to the URL, as far as this can be decided without DNS. `detail` is public text. */
-  readonly checkTarget: CheckTarget;
+  readonly checkTarget: CheckBodyTarget;
 }
 
 const ROUTE = ROUTES.listWebhooks.path;
@@ -30,7 +36,7 @@ const ROTATION = schemaBody('rotateSecret');
 
 export function webhookHandlers(
   endpoint: EndpointFactory,
-  parts: WebhookParts,
+  parts: WebhookHandlerParts,
 ): SecretHandlers<
   'listWebhooks' | 'createWebhook' | 'findWebhook' | 'changeWebhook' | 'deleteWebhook' | 'testWebhook' | 'rotateSecret'
 > {
@@ -147,7 +153,7 @@ export function webhookHandlers(
     findWebhook: endpoint({}, find),
     changeWebhook: endpoint({ body: changeBody }, change),
     deleteWebhook: endpoint({}, remove),
-    testWebhook: withOptionalBody(endpoint, ANY_BODY, test),
+    testWebhook: withOptionalBody(endpoint, ANY_REQUEST_BODY, test),
     rotateSecret: withOptionalBody(endpoint, ROTATION, rotate),
   };
 }
@@ -179,7 +185,7 @@ export const DELIVERIES_BUSY: EndpointResponse = {
   problem: overloaded('deliveries', 'Too many deliveries are in flight.'),
 };
 
-function blocked({ detail }: TargetFault): EndpointResponse {
+function blocked({ detail }: BodyTargetFault): EndpointResponse {
   const errors = [{ pointer: '/url', code: 'blocked_url', message: detail }];
   return { kind: 'problem', problem: problem('blocked_url', 'Deliveries may not go to this URL.', { errors }) };
 }

@@ -19,7 +19,7 @@ import {
   readProtocol,
 } from './control-protocol.ts';
 
-export interface ControlParts {
+export interface ControlServerParts {
   readonly dataDir: string;
   readonly changes: Committer;
   /** The time slices that changes share with management calls. */
@@ -44,7 +44,7 @@ const IDLE_MS = 30_000;
  * socket that exists was left by a killed server and is removed. Without a socket the server runs all the same, and commands write to the
  * store beside it.
  */
-export async function openControlServer(parts: ControlParts): Promise<ControlServer> {
+export async function openControlServer(parts: ControlServerParts): Promise<ControlServer> {
   const { dataDir, log } = parts;
   const socketFile = join(dataDir, CONTROL_SOCKET);
   let address: ControlAddress | null = null;
@@ -101,13 +101,13 @@ function listen(path: string, onConnection: (socket: Socket) => void): Promise<S
 class Connection {
   readonly done: Promise<void>;
   readonly #socket: Socket;
-  readonly #parts: ControlParts;
+  readonly #parts: ControlServerParts;
   readonly #slices: Slices;
   #isGreeted = false;
   #isEnding = false;
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(socket: Socket, parts: ControlParts) {
+  constructor(socket: Socket, parts: ControlServerParts) {
     this.#socket = socket;
     this.#parts = parts;
     this.#slices = new Slices(parts.turns);

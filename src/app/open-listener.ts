@@ -23,7 +23,10 @@ export interface Listener {
 }
 
 /** Returns where the service listens: deliveries and extractions may not reach these addresses. */
-export function addressesOf(listener: Listener, dashboardListener: Listener | null): readonly Listener['address'][] {
+export function listenAddressesOf(
+  listener: Listener,
+  dashboardListener: Listener | null,
+): readonly Listener['address'][] {
   return [listener, ...(dashboardListener === null ? [] : [dashboardListener])].map(({ address }) => address);
 }
 

@@ -16,8 +16,8 @@ import type { Admission } from '../ports/admission.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
 import { type ControlServer, openControlServer } from './control-server.ts';
-import { addressesOf, openListener, type Listener } from './open-listener.ts';
-import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
+import { listenAddressesOf, openListener, type Listener } from './open-listener.ts';
+import { CONNECTORS_WITH_BASE, openExtractionService, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import {
   GRANTS_PURPOSE,
@@ -153,7 +153,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
   const parts = { ...opened, recovered, senders, deciding };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
-  const addresses = addressesOf(listener, dashboardListener);
+  const addresses = listenAddressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
   senders.extractions.listens(addresses);
   const { changes, turns } = installation.store;
@@ -325,7 +325,7 @@ function openSenders(
       ? new SharedWork({ nodes: cluster.nodes, settings: settings.cluster, roles, key: cluster.valuesKey, log })
       : null;
   const key = keyFor('extraction-secrets');
-  const extractions = openExtractions({ store, settings, key, cluster: work?.engine ?? null, log });
+  const extractions = openExtractionService({ store, settings, key, cluster: work?.engine ?? null, log });
   const dispatcher = openDispatcher({
     store,
     key: keyFor('webhook-secrets'),

@@ -6,7 +6,7 @@ import { DashboardAccess } from '../api/dashboard/dashboard-access.ts';
 import { createDashboard, DASHBOARD_PATH } from '../api/dashboard/dashboard-site.ts';
 import { readCookie, sessionCookie } from '../auth/session-cookie.ts';
 import type { Handler, RequestHead } from '../http/exchange.ts';
-import { sitePages, type Theme, THEMES } from '../http/site-pages.ts';
+import { sitePages, type PageTheme, PAGE_THEMES } from '../http/site-pages.ts';
 import { webFolder } from '../kernel/programs.ts';
 import { dashboardBuild } from './dashboard-build.ts';
 import type { DashboardState } from './dashboard-state.ts';
@@ -66,7 +66,7 @@ export function wireDashboard(parts: ServiceParts, state: DashboardState, servic
 const nowMs = (): number => Date.now();
 
 /** Returns the theme of the cookie `gh_theme`; `system` without a valid one. */
-function themeOf({ cold }: RequestHead): Theme {
+function themeOf({ cold }: RequestHead): PageTheme {
   const wanted = readCookie(cold.get('cookie'), 'gh_theme');
-  return THEMES.find((theme) => theme === wanted) ?? 'system';
+  return PAGE_THEMES.find((theme) => theme === wanted) ?? 'system';
 }

@@ -7,7 +7,7 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import { LocalOutcomes } from '../history/local-outcomes.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
-import { addressesOf } from './open-listener.ts';
+import { listenAddressesOf } from './open-listener.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 
 /** What the endpoints of all roles share. */
@@ -33,7 +33,7 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
   const { settings, clock, keyCache, admission, journal, log, listener, dashboardListener } = parts;
   const { store } = parts.installation;
   const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
-  const listening = addressesOf(listener, dashboardListener);
+  const listening = listenAddressesOf(listener, dashboardListener);
   const endpoint = createEndpointFactory({
     clock,
     keyCache,

@@ -53,7 +53,13 @@ export interface OpenExtractions extends Extractions {
   readonly settings: Pick<Settings, 'connectorBases' | 'extractRecordsMax'>;
 }
 
-export function openExtractions({ store, settings, key, cluster = null, log }: ExtractionWiring): OpenExtractions {
+export function openExtractionService({
+  store,
+  settings,
+  key,
+  cluster = null,
+  log,
+}: ExtractionWiring): OpenExtractions {
   if (store.extract === null) throw new Error('extraction needs the store open for writing');
   // This thread only reads, but the bound is part of what it shows of a job.
   store.extract.extractions.boundRecords(settings.extractRecordsMax);

@@ -44,14 +44,14 @@ export async function listFiles(folder: string, fits: (name: string) => boolean)
     return signatures;
   }
   for (const name of names.filter(fits).sort()) {
-    const signature = await signatureOf(join(folder, name));
+    const signature = await fileSignatureOf(join(folder, name));
     if (signature !== null) signatures.set(name, signature);
   }
   return signatures;
 }
 
 /** Returns null if there is no such file. Includes the inode, because a file moved into place may keep size and time. */
-export async function signatureOf(path: string): Promise<string | null> {
+export async function fileSignatureOf(path: string): Promise<string | null> {
   try {
     const found = await stat(path);
     return found.isFile() ? `${found.ino}:${found.size}:${found.mtimeMs}` : null;

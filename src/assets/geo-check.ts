@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type FileMoved, GEOIP_BYTES_MAX, readShared, signatureOf } from './asset-files.ts';
+import { type FileMoved, GEOIP_BYTES_MAX, readShared, fileSignatureOf } from './asset-files.ts';
 import type { SharedFile } from './asset-messages.ts';
 import { CheckChild } from './check-child.ts';
 import { type CheckedGeoFile, type GeoFileFault, slotOfName } from './geo-file.ts';
@@ -33,13 +33,13 @@ export class GeoCheck {
   /** Never rejects. `moved`: the file changed meanwhile, or no child could be started. */
   async load(folder: string, name: string): Promise<GeoFile | GeoFileFault | FileMoved> {
     const path = join(folder, name);
-    const before = await signatureOf(path);
+    const before = await fileSignatureOf(path);
     const read = await readShared(path, name, GEOIP_BYTES_MAX);
     if (read.kind === 'moved') return read;
     if (read.kind === 'fault') return { kind: 'fault', slot: slotOfName(name), detail: read.detail };
     const checked = await this.#check(path, name, read.bytes.byteLength);
     // The checked and the loaded bytes are the same only if the file did not change.
-    if ((await signatureOf(path)) !== before) return { kind: 'moved' };
+    if ((await fileSignatureOf(path)) !== before) return { kind: 'moved' };
     return checked.kind === 'ok' ? { ...checked, file: { name, bytes: read.bytes } } : checked;
   }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readShared, signatureOf } from './asset-files.ts';
+import { readShared, fileSignatureOf } from './asset-files.ts';
 import { MODEL_BYTES_MAX } from './asset-messages.ts';
 import type { ModelContent } from './asset-messages.ts';
 import { checkModelApart } from './model-child.ts';
@@ -76,8 +76,8 @@ export class ModelFolder {
   /** Returns the signature of both files together; null if neither exists. */
   async #signature(): Promise<string | null> {
     const [model, manifest] = await Promise.all([
-      signatureOf(join(this.#folder, 'model.onnx')),
-      signatureOf(join(this.#folder, 'model.json')),
+      fileSignatureOf(join(this.#folder, 'model.onnx')),
+      fileSignatureOf(join(this.#folder, 'model.json')),
     ]);
     return model === null && manifest === null ? null : `${model} ${manifest}`;
   }

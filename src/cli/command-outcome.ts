@@ -9,7 +9,7 @@ export const USAGE_EXIT = 2;
 const NEWER_EXIT = 78;
 
 /** The result of a command: `json` is the single object of `--json`, `text` is for people. */
-export type Outcome =
+export type CommandOutcome =
   | {
       readonly kind: 'ok';
       readonly json: object;
@@ -33,11 +33,11 @@ export type Outcome =
       readonly hints?: readonly string[];
     };
 
-export function ok(json: object, text: string, failed = false): Outcome {
+export function ok(json: object, text: string, failed = false): CommandOutcome {
   return { kind: 'ok', json, text, failed };
 }
 
-export function failure(code: string, message: string): Outcome {
+export function failure(code: string, message: string): CommandOutcome {
   return { kind: 'error', code, message };
 }
 
@@ -46,16 +46,16 @@ export function usage(
   code: string,
   message: string,
   more: { readonly errors?: readonly FieldError[]; readonly hints?: readonly string[] } = {},
-): Outcome {
+): CommandOutcome {
   return { kind: 'error', code, message, isUsage: true, ...more };
 }
 
-export function failureOf({ code, detail }: StoreFault): Outcome {
+export function failureOf({ code, detail }: StoreFault): CommandOutcome {
   return { kind: 'error', code, message: detail, isNewer: code === 'data_dir_newer' };
 }
 
 /** Prints an outcome and returns the exit code. */
-export function printOutcome(outcome: Outcome, json: boolean, write: Io['write']): number {
+export function printOutcome(outcome: CommandOutcome, json: boolean, write: Io['write']): number {
   const print = (file: 1 | 2, text: string): void => write(file, forTerminal(text.endsWith('\n') ? text : `${text}\n`));
   if (outcome.kind === 'ok') {
     if (json) print(1, JSON.stringify(outcome.json));

@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline';
 
 /** Resolves to whether the person at the terminal agrees. */
-export type Confirm = (question: string) => Promise<boolean>;
+export type ConfirmPrompt = (question: string) => Promise<boolean>;
 
 /**
  * Asks on the terminal; only `y` and `yes` agree. Ctrl-C and the end of input decline. Choice: resolves to
  * true without a terminal, because nobody can be asked, and a script that names a key is assumed to be intended.
  */
-export const confirm: Confirm = (question) => {
+export const confirm: ConfirmPrompt = (question) => {
   if (!process.stdin.isTTY) return Promise.resolve(true);
   return new Promise((resolve) => {
     // Standard output is reserved for the command's output.

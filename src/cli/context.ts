@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import type { Outcome } from './command-outcome.ts';
+import type { CommandOutcome } from './command-outcome.ts';
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -13,5 +13,5 @@ export interface Cli {
   readonly program: Command;
   readonly io: Io;
   globals(): GlobalOptions;
-  run(work: () => Promise<Outcome>): Promise<void>;
+  run(work: () => Promise<CommandOutcome>): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { FEATURE_SET, readFeatureRow } from '../risk/feature-row.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
 import { readClass } from '../risk/record-class.ts';
 import type { Store } from '../state/feed/open-store.ts';
-import { failure, type Outcome } from './command-outcome.ts';
+import { failure, type CommandOutcome } from './command-outcome.ts';
 import type { ExportFormat } from './export-formats.ts';
 import { type ExportRow, openExportWriter } from './export-writers.ts';
 
@@ -28,7 +28,7 @@ export async function exportDecisions(
   options: ExportOptions,
   output: Writable,
   groupRows?: number,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const { customerId, sinceSeconds, untilSeconds, format } = options;
   if (format === 'parquet' && 'isTTY' in output && output.isTTY === true)
     return failure('usage', 'Parquet is binary: write it to a file, as in > decisions.parquet');

@@ -3,7 +3,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { DecisionReport, type ReportRow } from '../risk/decision-report.ts';
 import { ALLOW_KEPT_MS } from '../kernel/limits.ts';
 import type { Store } from '../state/feed/open-store.ts';
-import { failure, ok, type Outcome } from './command-outcome.ts';
+import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 import { tableText, timeText } from './text-table.ts';
 
 /** Choice: as many rules as fit beside the counts in a wide terminal; `--json` has all of them. */
@@ -16,7 +16,7 @@ export interface ReportOptions {
 }
 
 /** Counts decisions by value; in observe mode by their original value. A server running alongside it writes new ones within a second. */
-export function reportDecisions(store: Store, { customerId, hours }: ReportOptions): Outcome {
+export function reportDecisions(store: Store, { customerId, hours }: ReportOptions): CommandOutcome {
   const asked = customerId === null ? null : store.customers.findById(customerId);
   if (customerId !== null && asked === null) return failure('not_found', `there is no customer ${customerId}`);
   const nowMs = Date.now();

@@ -4,7 +4,7 @@ import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Cli, GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
 import { forTerminal } from './terminal-text.ts';
-import { failure, type Outcome, printOutcome, usage, USAGE_EXIT } from './command-outcome.ts';
+import { failure, type CommandOutcome, printOutcome, usage, USAGE_EXIT } from './command-outcome.ts';
 
 type Add = (cli: Cli) => void;
 
@@ -33,7 +33,7 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
   // Searched here as well, because commander ends with a usage error before it knows its options.
   const json = words.includes('--json');
   let exitCode = 0;
-  const print = (outcome: Outcome): void => {
+  const print = (outcome: CommandOutcome): void => {
     exitCode = printOutcome(outcome, json, io.write);
   };
   const cli: Cli = {

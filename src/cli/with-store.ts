@@ -6,20 +6,20 @@ import { openStore, type Store } from '../state/feed/open-store.ts';
 import { makeFilesPrivate } from '../state/repair/private-files.ts';
 import { acquireServerLock } from '../state/repair/server-lock.ts';
 import { ChangeDoor } from './change-door.ts';
-import { failureOf, type Outcome } from './command-outcome.ts';
+import { failureOf, type CommandOutcome } from './command-outcome.ts';
 
 /** Choice: creating a store takes some 10 ms; a longer wait has another cause. */
 const FIRST_START_MS_MAX = 5_000;
 const POLL_MS = 50;
 
 /** `door` is the way to change the store. */
-type Work = (store: Store, door: ChangeDoor) => Promise<Outcome> | Outcome;
+type Work = (store: Store, door: ChangeDoor) => Promise<CommandOutcome> | CommandOutcome;
 
 /**
  * Runs `work` on the opened store, alongside a running server or without one. Choice: a folder that no server has used is treated as a typo
  * and never created: its backup would be empty and still report success.
  */
-export async function withStore(dataDir: string, work: Work): Promise<Outcome> {
+export async function withStore(dataDir: string, work: Work): Promise<CommandOutcome> {
   if (isAbsent(dataDir)) {
     const message = `${dataDir} is not a data directory of Gatehouse`;
     const hint = 'Set the right one by --data-dir or GATEHOUSE_DATA_DIR; the first start of the server creates it.';
@@ -29,7 +29,7 @@ export async function withStore(dataDir: string, work: Work): Promise<Outcome> {
 }
 
 /** Like `withStore`, but the first use creates the data directory. */
-export async function withNewStore(dataDir: string, work: Work): Promise<Outcome> {
+export async function withNewStore(dataDir: string, work: Work): Promise<CommandOutcome> {
   makeFilesPrivate();
   const usable = await prepare(dataDir);
   if (usable.kind === 'fault') return failureOf(usable);

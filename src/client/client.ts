@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly nowMs?: () => number;
 }
 
-export type Answer =
+export type DecideAnswer =
   | {
       readonly kind: 'answer';
       readonly status: number;
@@ -49,9 +49,9 @@ export interface OutcomeReport {
 
 export interface Client {
   /** Sends a decide request. An object is serialised once; bytes or text are signed and sent unchanged. */
-  decide(body: object | string | Uint8Array): Promise<Answer>;
+  decide(body: object | string | Uint8Array): Promise<DecideAnswer>;
   /** Reports the outcomes of up to 1,000 decisions. Requires a secret key. */
-  report(outcomes: readonly OutcomeReport[]): Promise<Answer>;
+  report(outcomes: readonly OutcomeReport[]): Promise<DecideAnswer>;
   close(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export function createClient(options: ClientOptions): Client {
     keepAliveMaxTimeout: 30_000,
     maxResponseSize: ANSWER_BYTES_MAX,
   });
-  async function post(path: string, body: object | string | Uint8Array): Promise<Answer> {
+  async function post(path: string, body: object | string | Uint8Array): Promise<DecideAnswer> {
     const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
     const signed = signRequest({
       key: options.key,

@@ -42,7 +42,7 @@ export type VerifyReason =
   | 'timestamp_too_old'
   | 'timestamp_too_new';
 
-export type Verified =
+export type VerifiedWebhook =
   | {
       readonly kind: 'verified';
       readonly scheme: WebhookScheme;
@@ -63,7 +63,7 @@ const TOLERANCE_SECONDS = 300;
 const SIGNATURES_MAX = 16;
 
 /** Verifies one delivery; see `WebhookScheme` for what each scheme guarantees. The reason of a refusal is meant for the receiver's log. */
-export function verifyWebhook(input: VerifyInput): Verified {
+export function verifyWebhook(input: VerifyInput): VerifiedWebhook {
   const { headers, body } = input;
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return refused('body_not_raw');
   const secrets = [input.secrets].flat();
@@ -74,7 +74,7 @@ export function verifyWebhook(input: VerifyInput): Verified {
   return verifyBody(input, secrets);
 }
 
-function verifyStandard(input: VerifyInput, signatures: string | null, secrets: readonly string[]): Verified {
+function verifyStandard(input: VerifyInput, signatures: string | null, secrets: readonly string[]): VerifiedWebhook {
   const id = headerOf(input.headers, 'webhook-id');
   const timestamp = headerOf(input.headers, 'webhook-timestamp');
   if (signatures === null || id === null || timestamp === null) return refused('missing_header');
@@ -89,7 +89,7 @@ function verifyStandard(input: VerifyInput, signatures: string | null, secrets: 
   return checkTime(input, { kind: 'verified', scheme: 'standard', id, timestampSeconds: Number(timestamp) });
 }
 
-function verifyBody(input: VerifyInput, secrets: readonly string[]): Verified {
+function verifyBody(input: VerifyInput, secrets: readonly string[]): VerifiedWebhook {
   const signature = headerOf(input.headers, 'x-svc-webhook-signature');
   const timestamp = headerOf(input.headers, 'x-svc-webhook-ts');
   if (signature === null || timestamp === null) return refused('missing_header');
@@ -99,7 +99,7 @@ function verifyBody(input: VerifyInput, secrets: readonly string[]): Verified {
   return checkTime(input, { kind: 'verified', scheme: 'body', id: null, timestampSeconds: Number(timestamp) });
 }
 
-function checkTime(input: VerifyInput, verified: Verified & { readonly kind: 'verified' }): Verified {
+function checkTime(input: VerifyInput, verified: VerifiedWebhook & { readonly kind: 'verified' }): VerifiedWebhook {
   const ageSeconds = Math.floor((input.nowMs ?? Date.now()) / 1000) - verified.timestampSeconds;
   const toleranceSeconds = input.toleranceSeconds ?? TOLERANCE_SECONDS;
   // Tests for being within, so that a tolerance or a clock that is not a number rejects everything.
@@ -140,6 +140,6 @@ function valueOf(headers: Exclude<WebhookHeaders, { get(name: string): string | 
   return values.length === 1 ? values[0] : null;
 }
 
-function refused(reason: VerifyReason): Verified {
+function refused(reason: VerifyReason): VerifiedWebhook {
   return { kind: 'refused', reason };
 }

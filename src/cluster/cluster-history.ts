@@ -17,7 +17,7 @@ import type { Coverage, KeptDecision, Position } from '../ports/decision-history
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import { Slices, type Turns } from '../state/tables/turns.ts';
 import { pageOfFingerprints } from './cluster-fingerprints.ts';
-import { isNumber, readPage, visitRows, writeScan, writeSearch } from './history-wire.ts';
+import { isNumber, readWirePage, visitRows, writeScan, writeSearch } from './history-wire.ts';
 import { Questions, serveHistory } from './history-answers.ts';
 import type { Asked, Peers } from './peers.ts';
 import { mergePages, queryAt, sourceOf, type SourcePage } from './source-order.ts';
@@ -75,7 +75,7 @@ export class ClusterHistory implements DecisionReader {
     let { isPartial } = asked;
     for (const { node, parts } of asked.answers) {
       if (isBusy(parts)) return BUSY;
-      const page = readPage(parts);
+      const page = readWirePage(parts);
       if (page === null) isPartial = true;
       else pages.push({ ...page, source: sourceOf(node.id) });
     }

@@ -1,5 +1,5 @@
 import type { DecisionLog } from '../history/decision-log.ts';
-import { customerIn, isNumber, readScan, readSearch, RowBuffers, writePage } from './history-wire.ts';
+import { customerIn, isNumber, readScan, readWireSearch, RowBuffers, writePage } from './history-wire.ts';
 import type { Peers } from './peers.ts';
 import { queryAt } from './source-order.ts';
 
@@ -17,7 +17,7 @@ export function serveHistory(peers: Peers, log: Log, source: number): void {
 }
 
 async function* search(log: Log, source: number, body: Body): AsyncGenerator<Body> {
-  const asked = readSearch(body);
+  const asked = readWireSearch(body);
   if (asked === null) throw new Error('malformed question');
   const page = await log.searchRaw(asked.customer, queryAt(asked.query, source));
   if (page.kind === 'busy') yield ['busy'];

@@ -4,7 +4,7 @@ import type { Position } from '../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../risk/decision.ts';
 import { LINK_HASH_BYTES } from '../risk/decision-links.ts';
 import type { ScanQuery, SearchQuery } from '../history/decision-log/log-query.ts';
-import type { Place } from '../history/decision-log/order.ts';
+import type { LogPlace } from '../history/decision-log/order.ts';
 import type { RawRow } from '../history/decision-log/search.ts';
 import { PEER_PART_BYTES } from './peers.ts';
 
@@ -50,7 +50,7 @@ export interface AskedSearch {
   readonly query: SearchQuery;
 }
 
-export function readSearch(body: Body): AskedSearch | null {
+export function readWireSearch(body: Body): AskedSearch | null {
   const [who, first, text, limit, nowMs, fields, hashes, after, loggedAfter] = body;
   const [decision, asn = null, path = null, emailDomain = null] = Array.isArray(first) ? (first as Body) : [first];
   if (!isNumberOrNull(asn) || !isTextOrNull(path) || !isTextOrNull(emailDomain)) return null;
@@ -106,7 +106,7 @@ function readPlace(value: unknown): Position | null {
 }
 
 /** A page in parts: the first one begins with where the next page begins. */
-export function* writePage(rows: readonly RawRow[], next: Place | null): Generator<Body> {
+export function* writePage(rows: readonly RawRow[], next: LogPlace | null): Generator<Body> {
   let part: unknown[] = ['page', next?.occurredAtMs ?? null, next?.arrival ?? null];
   let bytes = 0;
   for (const { occurredAtMs, arrival, latencyMs, record } of rows) {
@@ -121,7 +121,9 @@ export function* writePage(rows: readonly RawRow[], next: Place | null): Generat
   if (part.length > 0) yield part;
 }
 
-export function readPage(parts: readonly Body[]): { readonly rows: RawRow[]; readonly next: Place | null } | null {
+export function readWirePage(
+  parts: readonly Body[],
+): { readonly rows: RawRow[]; readonly next: LogPlace | null } | null {
   const [first = []] = parts;
   const [kind, occurredAtMs, arrival] = first;
   if (kind !== 'page') return null;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
 import { committed, type StoreFault } from '../state/tables/durable.ts';
 import { type ExtractStore, openJobTables } from '../state/tables/extract-store.ts';
-import { ask, askTime, listOf, textOf } from './feed/feed-store.ts';
+import { ask, askTime, replyList, replyText } from './feed/feed-store.ts';
 import type { Link } from './link.ts';
 import {
   claimGiving,
@@ -94,14 +94,14 @@ export class JobSnapshots {
   async #look(): Promise<void> {
     const { link, key, node, store } = this.#parts;
     if (this.#isTaking || this.#isClosed) return;
-    const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, listOf);
+    const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, replyList);
     if (rows.kind === 'away' || rows.value.length === 0) return;
     const time = await askTime(link, KEYS.wanted);
     if (time.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
-      const asking = textOf(rows.value[at]);
+      const asking = replyText(rows.value[at]);
       if (asking === node) continue;
-      const text = readSigned(key, recordPlace(KEYS.wanted, asking), textOf(rows.value[at + 1]));
+      const text = readSigned(key, recordPlace(KEYS.wanted, asking), replyText(rows.value[at + 1]));
       const wanted = text === null ? null : readWanted(text);
       if (wanted === null || time.value - wanted.atMs > WANTED_MS || wanted.tables !== TABLES) continue;
       if (store.counters.get('jobLog') < wanted.atLeast) continue;

@@ -13,7 +13,7 @@ import {
 import { decodeOp, encodeOp, type JobOp, type OpOrigin } from './job-ops.ts';
 
 /** What became of an entry in the tables of this node. */
-export type Applied = StoreWrite<unknown>;
+export type AppliedEntry = StoreWrite<unknown>;
 
 export interface FollowerParts {
   readonly log: JobLog;
@@ -24,7 +24,7 @@ export interface FollowerParts {
    * Applies an entry to the tables of this node. `isAwaited`: a caller of `commit` gets the outcome. A fault is repeated until it is none:
    * an entry that one node leaves out would make its jobs differ from those of all others.
    */
-  apply(op: JobOp, origin: OpOrigin, job: number, isAwaited: boolean): Promise<Applied>;
+  apply(op: JobOp, origin: OpOrigin, job: number, isAwaited: boolean): Promise<AppliedEntry>;
   /**
    * Called when this node has not applied what the log had before `to`, or has applied something else. Resolves to the position that the
    * tables contain when the jobs of another node have replaced them; null if no node gave them, and the tables do not depend on entries
@@ -67,7 +67,7 @@ const UNSETTLED: Appended = { kind: 'fault', isKnown: true, detail: 'the store d
 export class LogFollower {
   readonly #parts: FollowerParts;
   readonly #run = randomUUID();
-  readonly #waiting = new Map<number, (applied: Applied) => void>();
+  readonly #waiting = new Map<number, (applied: AppliedEntry) => void>();
   /** The newest entries that were applied here in this run. */
   #tail: SealedEntry[] = [];
   #tailBytes = 0;
@@ -103,7 +103,7 @@ export class LogFollower {
   async commit<T>(op: JobOp, nowMs: number, jobsBefore: number | null = null): Promise<StoreWrite<T>> {
     if (this.#stopped !== null) return this.#stopped;
     const serial = ++this.#serial;
-    const outcome = new Promise<Applied>((resolve) => this.#waiting.set(serial, resolve));
+    const outcome = new Promise<AppliedEntry>((resolve) => this.#waiting.set(serial, resolve));
     const bytes = encodeOp({ node: this.#parts.node, run: this.#run, serial, nowMs }, op);
     const appended = await this.#append(bytes, jobsBefore);
     const hasEntry = appended.kind === 'ok' || (!appended.isKnown && (await this.#isThere(serial)));
@@ -120,7 +120,7 @@ export class LogFollower {
   }
 
   /** Resolves to null if this node does not read the entry: after `COMMIT_MS`, or when the store has not answered for a while. */
-  async #appliedIn(outcome: Promise<Applied>): Promise<Applied | null> {
+  async #appliedIn(outcome: Promise<AppliedEntry>): Promise<AppliedEntry | null> {
     const fromMs = performance.now();
     for (;;) {
       const applied = await Promise.race([outcome, delay(UNREACHABLE_MS, null, { ref: false })]);

@@ -34,7 +34,7 @@ export type MembershipEvent =
   | { readonly kind: 'appeared'; readonly node: ClusterNode }
   | { readonly kind: 'gone'; readonly node: ClusterNode; readonly isOrderly: boolean };
 
-export type Joined =
+export type MembershipJoined =
   | { readonly kind: 'ok' }
   | {
       readonly kind: 'fault';
@@ -95,7 +95,7 @@ export class Membership {
   readonly #listeners = new Set<(event: MembershipEvent) => void>();
   #epoch = 0;
   #timer: NodeJS.Timeout | null = null;
-  #beating: Promise<Joined> | null = null;
+  #beating: Promise<MembershipJoined> | null = null;
   /** Time of the last beat that the store took, on the store's clock and on this process's. */
   #heardAtMs = Number.NEGATIVE_INFINITY;
   /** Since when this node has heard of others without a gap, on this process's clock; -Infinity since it joined. */
@@ -138,7 +138,7 @@ export class Membership {
    * Joins the cluster, and beats from then on. A node with the same id that is alive refuses it; one that has just died is
    * waited for. After `unreachable` it keeps trying.
    */
-  async join(): Promise<Joined> {
+  async join(): Promise<MembershipJoined> {
     let rivalBeatMs: number | null = null;
     for (let tries = 0; ; tries++) {
       const beat = await this.#send('join');
@@ -156,7 +156,7 @@ export class Membership {
   }
 
   /** Sends a heartbeat now, and applies what it returns. The timer calls it; tests may. */
-  beat(): Promise<Joined> {
+  beat(): Promise<MembershipJoined> {
     this.#beating ??= this.#beat().finally(() => {
       this.#beating = null;
     });
@@ -191,7 +191,7 @@ export class Membership {
     if (this.#epoch > 0) await this.#send(isForGood ? 'leave' : 'stop');
   }
 
-  async #beat(): Promise<Joined> {
+  async #beat(): Promise<MembershipJoined> {
     const beat = await this.#send(this.#epoch === 0 ? 'join' : 'beat');
     if (beat === null) return UNREACHABLE;
     const joined = this.#take(beat);
@@ -243,7 +243,7 @@ export class Membership {
     return Math.abs(nowMs - atMs) <= this.#goneMs;
   }
 
-  #take(beat: Beat): Joined {
+  #take(beat: Beat): MembershipJoined {
     if (beat.status === 'id_taken') return this.#taken();
     if (beat.status === 'full') return FULL;
     const isOtherFormat = ({ format, atMs }: Said): boolean =>
@@ -329,7 +329,7 @@ export class Membership {
     return decryptSaid(this.#options.key, id, payload);
   }
 
-  #taken(): Joined {
+  #taken(): MembershipJoined {
     const detail = `another node with the id ${this.id} is running; give each node a GATEHOUSE_NODE_ID of its own`;
     return { kind: 'fault', code: 'id_taken', detail };
   }
@@ -345,14 +345,18 @@ export class Membership {
 
 const STATE_OF: Readonly<Record<Mode, NodeState>> = { join: 'up', beat: 'up', stop: 'stopped', leave: 'left' };
 
-const UNREACHABLE: Joined = { kind: 'fault', code: 'unreachable', detail: 'the store of the cluster does not answer' };
+const UNREACHABLE: MembershipJoined = {
+  kind: 'fault',
+  code: 'unreachable',
+  detail: 'the store of the cluster does not answer',
+};
 
-const OTHER_FORMAT: Joined = {
+const OTHER_FORMAT: MembershipJoined = {
   kind: 'fault',
   code: 'other_format',
   detail: 'the nodes of this cluster store another format; run the same version on all nodes',
 };
-const FULL: Joined = {
+const FULL: MembershipJoined = {
   kind: 'fault',
   code: 'full',
   detail: 'the cluster has 256 nodes, which is the most it can have',

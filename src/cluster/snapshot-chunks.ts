@@ -6,7 +6,7 @@ import type { ChangeTable } from '../state/tables/change-tables.ts';
 import { committed, fault, type StoreFault, writtenInSteps } from '../state/tables/durable.ts';
 import type { Environment } from '../state/tables/environment.ts';
 import type { Link } from './link.ts';
-import { ask, askTime, listOf } from './feed/feed-store.ts';
+import { ask, askTime, replyList } from './feed/feed-store.ts';
 import { recordPlace, signRecord } from './feed/signed-record.ts';
 
 /**
@@ -241,7 +241,7 @@ async function withdraw({ link, keys }: SnapshotChannel, node: string, id: strin
 
 async function popChunk({ link, keys }: SnapshotChannel, id: string): Promise<Buffer | null> {
   const key = keys.chunks(id);
-  const popped = await ask(link, { key, args: ['LPOP', key, '1'] }, (reply) => listOf(reply)[0] ?? null, SILENT_MS);
+  const popped = await ask(link, { key, args: ['LPOP', key, '1'] }, (reply) => replyList(reply)[0] ?? null, SILENT_MS);
   return popped.kind === 'ok' && Buffer.isBuffer(popped.value) ? popped.value : null;
 }
 

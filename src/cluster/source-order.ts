@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Position } from '../ports/decision-history.ts';
 import type { SearchQuery } from '../history/decision-log/log-query.ts';
-import type { Place } from '../history/decision-log/order.ts';
+import type { LogPlace } from '../history/decision-log/order.ts';
 
 /** The order of decisions of all nodes, newest first: by time, then by source, then by arrival there. The same seen from any node. */
 
@@ -22,7 +22,7 @@ export function comparePositions(a: Position, b: Position): number {
 }
 
 /** Returns the place before which a node's own rows are older than the position. */
-export function placeAt(position: Position, source: number): Place {
+export function placeAt(position: Position, source: number): LogPlace {
   const { occurredAtMs, arrival } = position;
   const there = position.source ?? 0;
   if (there === source) return { occurredAtMs, arrival };
@@ -42,18 +42,18 @@ export function queryAt(query: SearchQuery, source: number): SearchQuery {
   return { ...own, filter: { ...filter, loggedAfter: null, sinceMs: Math.max(sinceMs ?? 0, newerMs) } };
 }
 
-export interface SourcePage<Row extends Place> {
+export interface SourcePage<Row extends LogPlace> {
   readonly source: number;
   readonly rows: readonly Row[];
   /** Rows of this source that are older than this follow; null at its end. */
-  readonly next: Place | null;
+  readonly next: LogPlace | null;
 }
 
 /**
  * Merges a page of each source. A source whose page ends before the others' bounds what can be shown: its next rows may be newer than
  * theirs. So pages have no gaps, and the next one begins at one position for all sources.
  */
-export function mergePages<Row extends Place>(
+export function mergePages<Row extends LogPlace>(
   pages: readonly SourcePage<Row>[],
   limit: number,
 ): { readonly rows: readonly Row[]; readonly next: Position | null } {

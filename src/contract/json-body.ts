@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { problem, type Problem } from './problem.ts';
 import { JSON_DEPTH_MAX } from '../kernel/limits.ts';
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+export type ParsedObject = Readonly<Record<string, unknown>>;
 export type ParsedJson<T> = { readonly kind: 'json'; readonly value: T } | JsonFault;
 
 interface JsonFault {
@@ -14,7 +14,7 @@ interface JsonFault {
  * Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory.
  * `itemsMax`: members of objects and elements of arrays, at any depth.
  */
-export function parseJsonObject(bytes: Buffer, itemsMax = Number.POSITIVE_INFINITY): ParsedJson<JsonObject> {
+export function parseJsonObject(bytes: Buffer, itemsMax = Number.POSITIVE_INFINITY): ParsedJson<ParsedObject> {
   const shape = scanShape(bytes, itemsMax);
   if (shape.items > itemsMax && shape.depth <= JSON_DEPTH_MAX)
     return fault('too_many_members', `The body has more than ${itemsMax} members and elements in all.`);
@@ -25,7 +25,7 @@ export function parseJsonObject(bytes: Buffer, itemsMax = Number.POSITIVE_INFINI
 }
 
 /** Does the same, and also accepts arrays. */
-export function parseJsonObjectOrArray(bytes: Buffer): ParsedJson<JsonObject | readonly unknown[]> {
+export function parseJsonObjectOrArray(bytes: Buffer): ParsedJson<ParsedObject | readonly unknown[]> {
   const parsed = parseJson(bytes, scanShape(bytes, Number.POSITIVE_INFINITY));
   if (parsed.kind === 'fault') return parsed;
   const { value, topLevelNames } = parsed;
@@ -54,14 +54,14 @@ function textOf(bytes: Buffer, depth: number): string | JsonFault {
 }
 
 /** JSON.parse keeps the last of equal names, so fewer names than colons at the top level means that a name is duplicated. */
-function checkNames(value: JsonObject, topLevelNames: number): ParsedJson<JsonObject> {
+function checkNames(value: ParsedObject, topLevelNames: number): ParsedJson<ParsedObject> {
   let names = 0;
   for (const _name in value) names++;
   if (names === topLevelNames) return { kind: 'json', value };
   return DUPLICATE_NAME;
 }
 
-function isObject(value: unknown): value is JsonObject {
+function isObject(value: unknown): value is ParsedObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

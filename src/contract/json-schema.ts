@@ -1,13 +1,13 @@
 import * as z from 'zod';
 
 /** A JSON value that is written into the document. */
-export type JsonValue = Readonly<Record<string, unknown>>;
+export type SchemaValue = Readonly<Record<string, unknown>>;
 
 export interface ConvertedSchemas {
   /** Name → schema, in the order of their first use. */
-  readonly components: Readonly<Record<string, JsonValue>>;
+  readonly components: Readonly<Record<string, SchemaValue>>;
   /** In the order of the argument. */
-  readonly schemas: readonly JsonValue[];
+  readonly schemas: readonly SchemaValue[];
 }
 
 const COMPONENTS = '#/components/schemas/';
@@ -20,15 +20,15 @@ export function convertSchemas(schemas: readonly z.ZodType[]): ConvertedSchemas 
   // All schemas are converted together, so that each component is created once.
   const all = z.object(Object.fromEntries(schemas.map((schema, index) => [String(index), schema])));
   const { $defs = {}, properties = {} } = z.toJSONSchema(all, { target: 'draft-2020-12', io: 'input' });
-  const components = Object.entries($defs).map(([name, schema]) => [name, tidy(schema as JsonValue)]);
+  const components = Object.entries($defs).map(([name, schema]) => [name, tidy(schema as SchemaValue)]);
   return {
-    components: Object.fromEntries(components) as Readonly<Record<string, JsonValue>>,
-    schemas: schemas.map((_schema, index) => tidy(properties[String(index)] as JsonValue)),
+    components: Object.fromEntries(components) as Readonly<Record<string, SchemaValue>>,
+    schemas: schemas.map((_schema, index) => tidy(properties[String(index)] as SchemaValue)),
   };
 }
 
 /** Removes keywords of zod that nobody needs, and turns alternatives that differ only by type into a list of types. */
-function tidy(schema: JsonValue): JsonValue {
+function tidy(schema: SchemaValue): SchemaValue {
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(schema)) {
     if (!isNoise(name, value)) result[name] = tidyMember(name, value);
@@ -48,27 +48,27 @@ function tidyMember(name: string, value: unknown): unknown {
       return String(value).replace('#/$defs/', COMPONENTS);
     case 'properties':
       return Object.fromEntries(
-        Object.entries(value as JsonValue).map(([key, part]) => [key, tidy(part as JsonValue)]),
+        Object.entries(value as SchemaValue).map(([key, part]) => [key, tidy(part as SchemaValue)]),
       );
     case 'items':
-      return tidy(value as JsonValue);
+      return tidy(value as SchemaValue);
     case 'additionalProperties':
       // Without this keyword, some client generators treat the object as empty.
-      return Object.keys(value as object).length === 0 ? true : tidy(value as JsonValue);
+      return Object.keys(value as object).length === 0 ? true : tidy(value as SchemaValue);
     case 'allOf':
     case 'anyOf':
     case 'oneOf':
-      return (value as readonly JsonValue[]).map(tidy);
+      return (value as readonly SchemaValue[]).map(tidy);
     default:
       return value;
   }
 }
 
 /** Turns `anyOf` of a string or null into `type: ['string', 'null']`, and keeps the keywords of the string. */
-function withJoinedTypes(schema: JsonValue): JsonValue {
+function withJoinedTypes(schema: SchemaValue): SchemaValue {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf) || rest['type'] !== undefined) return schema;
-  const options = anyOf as readonly JsonValue[];
+  const options = anyOf as readonly SchemaValue[];
   const types = options.map((option) => option['type']);
   if (!types.every((type) => typeof type === 'string') || new Set(types).size < types.length) return schema;
   const [detailed = {}, ...others] = options.filter((option) => Object.keys(option).length > 1);

@@ -4,7 +4,7 @@ import type { Endpoint, ResponseSpec } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { preflightOf } from './endpoints/preflight-endpoints.ts';
 import { CORS_HEADERS, type HeaderName, HEADERS, RATE_HEADERS } from './headers.ts';
-import { convertSchemas, type JsonValue } from './json-schema.ts';
+import { convertSchemas, type SchemaValue } from './json-schema.ts';
 import { INFO, PROBLEM_TEXTS, RESPONSE_NAMES, SECURITY, SECURITY_SCHEMES, SERVERS } from './openapi-parts.ts';
 import { PARAMETER_NAMES } from './parameters.ts';
 import { problemsByStatus } from './problem-table.ts';
@@ -12,9 +12,9 @@ import { PROBLEM } from './responses/problem-responses.ts';
 import type { EndpointId, Shape } from './routes.ts';
 
 /** Returns the OpenAPI 3.1 document of `ENDPOINTS`, which is docs/openapi.json. `version` is the version of the service. */
-export function openApiDocument(version: string): JsonValue {
+export function openApiDocument(version: string): SchemaValue {
   const writer = new DocumentWriter();
-  const paths: Record<string, Record<string, JsonValue>> = {};
+  const paths: Record<string, Record<string, SchemaValue>> = {};
   for (const id of Object.keys(ENDPOINTS) as EndpointId[]) {
     const endpoint = ENDPOINTS[id];
     const path = (paths[endpoint.path] ??= {});
@@ -34,11 +34,11 @@ export function openApiDocument(version: string): JsonValue {
 
 /** Builds operations, and collects the components that they refer to. */
 class DocumentWriter {
-  readonly #schemas: ReadonlyMap<z.ZodType, JsonValue>;
-  readonly #schemaComponents: Readonly<Record<string, JsonValue>>;
-  readonly #headers: Record<string, JsonValue> = {};
-  readonly #responses: Record<string, JsonValue> = {};
-  readonly #parameters: Record<string, JsonValue> = {};
+  readonly #schemas: ReadonlyMap<z.ZodType, SchemaValue>;
+  readonly #schemaComponents: Readonly<Record<string, SchemaValue>>;
+  readonly #headers: Record<string, SchemaValue> = {};
+  readonly #responses: Record<string, SchemaValue> = {};
+  readonly #parameters: Record<string, SchemaValue> = {};
 
   constructor() {
     const all = [...new Set([PROBLEM, ...Object.values(ENDPOINTS).flatMap(schemasOf), ...headerSchemas()])];
@@ -47,7 +47,7 @@ class DocumentWriter {
     this.#schemas = new Map(all.map((schema, index) => [schema, schemas[index] ?? {}]));
   }
 
-  components(): JsonValue {
+  components(): SchemaValue {
     return {
       headers: this.#headers,
       schemas: this.#schemaComponents,
@@ -56,7 +56,7 @@ class DocumentWriter {
     };
   }
 
-  operation(id: string, endpoint: Endpoint): JsonValue {
+  operation(id: string, endpoint: Endpoint): SchemaValue {
     const { tag, summary, description, access } = endpoint;
     const parameters = this.#parametersOf(endpoint);
     return {
@@ -71,7 +71,7 @@ class DocumentWriter {
     };
   }
 
-  #parametersOf({ params = {}, query = {}, headers = {} }: Endpoint): readonly JsonValue[] {
+  #parametersOf({ params = {}, query = {}, headers = {} }: Endpoint): readonly SchemaValue[] {
     return [
       ...this.#parametersIn('path', params),
       ...this.#parametersIn('header', headers),
@@ -79,7 +79,7 @@ class DocumentWriter {
     ];
   }
 
-  #parametersIn(place: 'path' | 'header' | 'query', shape: Shape): readonly JsonValue[] {
+  #parametersIn(place: 'path' | 'header' | 'query', shape: Shape): readonly SchemaValue[] {
     return Object.entries(shape).map(([name, zodSchema]) => {
       const { description, ...schema } = this.#schemaOf(zodSchema);
       const parameter = {
@@ -96,15 +96,15 @@ class DocumentWriter {
     });
   }
 
-  #requestBody({ body }: Endpoint): JsonValue {
+  #requestBody({ body }: Endpoint): SchemaValue {
     if (body === undefined || body.described === false) return {};
     const content = { 'application/json': { schema: this.#schemaOf(body.schema) } };
     return { requestBody: { required: body.required, content } };
   }
 
-  #responsesOf(endpoint: Endpoint): JsonValue {
+  #responsesOf(endpoint: Endpoint): SchemaValue {
     // Integer keys are enumerated in ascending order, so success and problem responses are sorted.
-    const responses: Record<number, JsonValue> = {};
+    const responses: Record<number, SchemaValue> = {};
     for (const [status, spec] of Object.entries(endpoint.responses)) {
       responses[Number(status)] = this.#response(spec, endpoint);
     }
@@ -114,17 +114,17 @@ class DocumentWriter {
     return responses;
   }
 
-  #response({ description, content = {}, headers = [] }: ResponseSpec, endpoint: Endpoint): JsonValue {
+  #response({ description, content = {}, headers = [] }: ResponseSpec, endpoint: Endpoint): SchemaValue {
     const names = [...rateHeaders(endpoint), ...headers];
     const types = Object.entries(content).map(([type, schema]) => [type, { schema: this.#schemaOf(schema) }]);
     return {
       description,
       ...(names.length > 0 && { headers: this.#headersOf(names) }),
-      ...(types.length > 0 && { content: Object.fromEntries(types) as JsonValue }),
+      ...(types.length > 0 && { content: Object.fromEntries(types) as SchemaValue }),
     };
   }
 
-  #refusal(status: number, codes: readonly ProblemCode[], endpoint: Endpoint): JsonValue {
+  #refusal(status: number, codes: readonly ProblemCode[], endpoint: Endpoint): SchemaValue {
     const text = endpoint.problemTexts?.[status];
     const names = [...rateHeaders(endpoint), ...refusalHeaders(status, endpoint), ...corsHeaders(endpoint)];
     const response = {
@@ -142,7 +142,7 @@ class DocumentWriter {
     return { $ref: `#/components/responses/${component}` };
   }
 
-  #headersOf(names: readonly HeaderName[]): JsonValue {
+  #headersOf(names: readonly HeaderName[]): SchemaValue {
     const entries = names.map((name) => {
       const { schema: zodSchema, ...spec }: { id?: string; description?: string; schema: z.ZodType } = HEADERS[name];
       const { id, description } = spec;
@@ -151,10 +151,10 @@ class DocumentWriter {
       this.#headers[id] = header;
       return [name, { $ref: `#/components/headers/${id}` }];
     });
-    return Object.fromEntries(entries) as JsonValue;
+    return Object.fromEntries(entries) as SchemaValue;
   }
 
-  #schemaOf(schema: z.ZodType): JsonValue {
+  #schemaOf(schema: z.ZodType): SchemaValue {
     const converted = this.#schemas.get(schema);
     if (converted === undefined) throw new Error('a schema of an endpoint was not converted');
     return converted;

@@ -6,7 +6,7 @@ import {
   type DueEntryRead,
   dueIn,
   fileName,
-  HEAD_BYTES,
+  JOURNAL_HEAD_BYTES,
   MAGIC_DUE,
   MAGIC_IDS,
 } from './journal-blocks.ts';
@@ -33,7 +33,7 @@ export class FileDueReader implements DueReader {
   readonly #files: ReadonlyMap<number, FileState>;
   readonly #isOpen: (number: number) => boolean;
   readonly #after: number;
-  readonly #head = Buffer.alloc(HEAD_BYTES);
+  readonly #head = Buffer.alloc(JOURNAL_HEAD_BYTES);
   /** Number of the file being read, or the lowest number to open next. */
   #number = 0;
   #descriptor: number | null = null;
@@ -100,7 +100,7 @@ export class FileDueReader implements DueReader {
       const size = this.#head.readUInt32LE(4);
       if ((magic !== MAGIC_DUE && magic !== MAGIC_IDS) || size > DUE_BYTES_MAX) return null;
       const payload = Buffer.allocUnsafeSlow(size);
-      const from = this.#at + HEAD_BYTES;
+      const from = this.#at + JOURNAL_HEAD_BYTES;
       if (!this.#read(payload, from) || crc32(payload) !== this.#head.readUInt32LE(8)) return null;
       this.#at = from + size;
       if (magic === MAGIC_DUE) return payload;

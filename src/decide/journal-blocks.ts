@@ -7,14 +7,14 @@ const DIGIT_ZERO = 0x30;
 /** Format of the journal's files, shared by writer and readers; `journal.ts` describes the contents. */
 export const MAGIC_IDS = toMagic('GHJ', FILE_FORMATS.journal.version);
 export const MAGIC_DUE = toMagic('GHD', FILE_FORMATS.journal.version);
-export const HEAD_BYTES = 12;
+export const JOURNAL_HEAD_BYTES = 12;
 export const ENTRY_BYTES = 16;
 export const DUE_HEAD_BYTES = 12;
 /** Choice: an event with its twenty targets has some 2 KB; a larger entry than this is not journalled. */
 export const DUE_ENTRY_BYTES_MAX = 65_536;
-export const DUE_BYTES_MAX = HEAD_BYTES + BATCH_REQUESTS_MAX * (DUE_HEAD_BYTES + DUE_ENTRY_BYTES_MAX);
+export const DUE_BYTES_MAX = JOURNAL_HEAD_BYTES + BATCH_REQUESTS_MAX * (DUE_HEAD_BYTES + DUE_ENTRY_BYTES_MAX);
 
-if (HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES + DUE_BYTES_MAX > JOURNAL_FILE_BYTES)
+if (JOURNAL_HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES + DUE_BYTES_MAX > JOURNAL_FILE_BYTES)
   throw new Error('a file of the journal must hold the largest batch');
 
 export interface DueEntryRead {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { FILE_FORMATS, type NewerFormat } from '../kernel/formats.ts';
 import type { FileState } from './due-reader.ts';
-import { dueIn, ENTRY_BYTES, HEAD_BYTES, MAGIC_DUE, MAGIC_IDS, versionInMagic } from './journal-blocks.ts';
+import { dueIn, ENTRY_BYTES, JOURNAL_HEAD_BYTES, MAGIC_DUE, MAGIC_IDS, versionInMagic } from './journal-blocks.ts';
 import type { AdmittedId } from '../ports/admission.ts';
 
 /** Reads the journal's files back at a start; `journal.ts` describes the contents. */
@@ -15,7 +15,7 @@ const SAMPLE_BYTES = 65_536;
 const ESTIMATE_BYTES = 256;
 
 /** Lists the journal's files in a folder, in order. */
-export function listFiles(folder: string): { number: number; name: string }[] {
+export function listJournalFiles(folder: string): { number: number; name: string }[] {
   const found: { number: number; name: string }[] = [];
   for (const name of readdirSync(folder)) {
     const match = FILE_NAME.exec(name);
@@ -32,7 +32,7 @@ export function listFiles(folder: string): { number: number; name: string }[] {
 export function findNewerFile(folder: string): NewerFormat | null {
   if (!existsSync(folder)) return null;
   const readsVersion = FILE_FORMATS.journal.version;
-  for (const { name } of listFiles(folder)) {
+  for (const { name } of listJournalFiles(folder)) {
     const path = join(folder, name);
     const version = firstVersionIn(path);
     if (version !== null && version > readsVersion) return { path, version, readsVersion };
@@ -43,10 +43,10 @@ export function findNewerFile(folder: string): NewerFormat | null {
 function firstVersionIn(file: string): number | null {
   const opened = new FileBytes(file);
   try {
-    if (!opened.has(HEAD_BYTES)) return null;
+    if (!opened.has(JOURNAL_HEAD_BYTES)) return null;
     const { bytes } = opened;
-    const end = HEAD_BYTES + bytes.readUInt32LE(4);
-    const isComplete = opened.has(end) && crc32(bytes.subarray(HEAD_BYTES, end)) === bytes.readUInt32LE(8);
+    const end = JOURNAL_HEAD_BYTES + bytes.readUInt32LE(4);
+    const isComplete = opened.has(end) && crc32(bytes.subarray(JOURNAL_HEAD_BYTES, end)) === bytes.readUInt32LE(8);
     return isComplete ? versionInMagic(bytes.readUInt32LE(0)) : null;
   } finally {
     opened.close();
@@ -66,10 +66,10 @@ export function idsIn(file: string): number {
   }
   let ids = 0;
   let at = 0;
-  while (at + HEAD_BYTES <= sample.length && sample.readUInt32LE(at) !== 0) {
+  while (at + JOURNAL_HEAD_BYTES <= sample.length && sample.readUInt32LE(at) !== 0) {
     const payloadBytes = sample.readUInt32LE(at + 4);
     if (sample.readUInt32LE(at) === MAGIC_IDS) ids += payloadBytes / ENTRY_BYTES;
-    at += HEAD_BYTES + payloadBytes;
+    at += JOURNAL_HEAD_BYTES + payloadBytes;
   }
   // A corrupt beginning may give any number; no file holds more ids than this.
   return at === 0 ? 0 : Math.min(Math.ceil((ids * used) / at), used / ENTRY_BYTES);
@@ -145,11 +145,11 @@ function readBlocks(
   let at = 0;
   let isEnd = false;
   const entry = { hashLow: 0, hashHigh: 0, expiresAtSeconds: 0, keyNumber: 0 };
-  while (opened.has(at + HEAD_BYTES)) {
+  while (opened.has(at + JOURNAL_HEAD_BYTES)) {
     const magic = view.getUint32(at, true);
     const size = view.getUint32(at + 4, true);
     const sum = view.getUint32(at + 8, true);
-    const from = at + HEAD_BYTES;
+    const from = at + JOURNAL_HEAD_BYTES;
     isEnd = magic === 0 && size === 0 && sum === 0;
     const isBlock = (magic === MAGIC_IDS || magic === MAGIC_DUE) && opened.has(from + size);
     if (!isBlock || crc32(bytes.subarray(from, from + size)) !== sum) break;

@@ -9,11 +9,11 @@ import {
   DUE_HEAD_BYTES,
   ENTRY_BYTES,
   fileName,
-  HEAD_BYTES,
+  JOURNAL_HEAD_BYTES,
   MAGIC_DUE,
   MAGIC_IDS,
 } from './journal-blocks.ts';
-import { idsIn, listFiles, readFile } from './journal-read.ts';
+import { idsIn, listJournalFiles, readFile } from './journal-read.ts';
 import { JournalRoom } from './journal-room.ts';
 import type { AdmittedId } from '../ports/admission.ts';
 
@@ -67,7 +67,7 @@ export interface DueJournal {
 /** Choice: room for a batch of entries of usual size. The buffer grows for larger ones and does not shrink. */
 const DUE_BYTES_MIN = 65_536;
 /** Offset of the staged outbox entries: after the room for a batch's ids. */
-const DUE_AT = HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES;
+const DUE_AT = JOURNAL_HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES;
 /** Choice: a new file every minute, or when the file is full, so that disk space is freed soon after ids expire. */
 const FILE_SECONDS = 60;
 
@@ -99,7 +99,7 @@ export function openJournal(
   let newestDue = dueStoredUpTo;
   let damagedFiles = 0;
   let next = 1;
-  const found = listFiles(folder);
+  const found = listJournalFiles(folder);
   reserve(found.reduce((ids, { name }) => ids + idsIn(join(folder, name)), 0));
   for (const { number, name } of found) {
     const result = readFile(join(folder, name), nowSeconds, visit);
@@ -125,8 +125,8 @@ class FileJournal implements Journal, DueJournal {
   readonly #files: Map<number, FileState>;
   /** The block of ids starts at 0, that of outbox entries at `DUE_AT`. */
   #block = Buffer.alloc(DUE_AT + DUE_BYTES_MIN);
-  #end = HEAD_BYTES;
-  #dueEnd = DUE_AT + HEAD_BYTES;
+  #end = JOURNAL_HEAD_BYTES;
+  #dueEnd = DUE_AT + JOURNAL_HEAD_BYTES;
   #newestStaged = 0;
   #newestDueStaged = 0;
   #dueStoredUpTo: number;
@@ -224,11 +224,11 @@ class FileJournal implements Journal, DueJournal {
   #encrypt(): Buffer {
     const block = this.#block;
     const [end, dueEnd] = [this.#end, this.#dueEnd];
-    this.#end = HEAD_BYTES;
-    this.#dueEnd = DUE_AT + HEAD_BYTES;
-    const hasIds = end > HEAD_BYTES;
+    this.#end = JOURNAL_HEAD_BYTES;
+    this.#dueEnd = DUE_AT + JOURNAL_HEAD_BYTES;
+    const hasIds = end > JOURNAL_HEAD_BYTES;
     if (hasIds) writeHead(block.subarray(0, end), MAGIC_IDS);
-    if (dueEnd === DUE_AT + HEAD_BYTES) return block.subarray(0, hasIds ? end : 0);
+    if (dueEnd === DUE_AT + JOURNAL_HEAD_BYTES) return block.subarray(0, hasIds ? end : 0);
     writeHead(block.subarray(DUE_AT, dueEnd), MAGIC_DUE);
     if (!hasIds) return block.subarray(DUE_AT, dueEnd);
     // Moves the ids next to the outbox entries, so that one write covers both.
@@ -285,7 +285,7 @@ class FileJournal implements Journal, DueJournal {
 const NOTHING: FileState = { newestExpirySeconds: 0, newestDue: 0 };
 
 function writeHead(block: Buffer, magic: number): void {
-  const payload = block.subarray(HEAD_BYTES);
+  const payload = block.subarray(JOURNAL_HEAD_BYTES);
   block.writeUInt32LE(magic, 0);
   block.writeUInt32LE(payload.length, 4);
   block.writeUInt32LE(crc32(payload), 8);

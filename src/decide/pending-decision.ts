@@ -3,7 +3,7 @@ import type { Key } from '../auth/key-cache.ts';
 import type { Admitted, AdmissionRequest } from '../ports/admission.ts';
 
 /** A verified request. */
-export interface DecideRequest extends AdmissionRequest {
+export interface StagedRequest extends AdmissionRequest {
   readonly exchange: Exchange;
   readonly key: Key;
   /** The decision's time, Unix ms. */
@@ -13,4 +13,4 @@ export interface DecideRequest extends AdmissionRequest {
 }
 
 /** What is kept of a request from its admission to its response. */
-export type Pending = Admitted<DecideRequest>;
+export type Pending = Admitted<StagedRequest>;

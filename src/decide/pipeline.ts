@@ -21,7 +21,7 @@ import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
 import type { Admission, RateState, AdmissionVerdict } from '../ports/admission.ts';
 import type { FailedAuthentications } from './failed-authentications.ts';
-import type { DecideRequest, Pending } from './pending-decision.ts';
+import type { StagedRequest, Pending } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
 import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal } from './respond.ts';
@@ -77,7 +77,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
   const own = batchesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
-  const batcher = new Batcher<DecideRequest, Pending>({
+  const batcher = new Batcher<StagedRequest, Pending>({
     frames: pool.frames.slice(own.first, own.end),
     inFlightMax: pool.inFlightMax,
     inFlightRequestsMax: pool.inFlightRequestsMax,
@@ -153,7 +153,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       return;
     }
     const occurredAtMs = clock.nowMs();
-    const request: DecideRequest = {
+    const request: StagedRequest = {
       window: 'decide',
       keyNumber: key.number,
       allowance: key.rateLimit,
@@ -171,7 +171,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   function admit(
-    arrived: readonly DecideRequest[],
+    arrived: readonly StagedRequest[],
   ): readonly (Pending | null)[] | Promise<readonly (Pending | null)[]> {
     try {
       const verdicts = admission.admit(arrived);
@@ -182,13 +182,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     }
   }
 
-  function settleAdmissions(verdicts: readonly AdmissionVerdict<DecideRequest>[]): readonly (Pending | null)[] {
+  function settleAdmissions(verdicts: readonly AdmissionVerdict<StagedRequest>[]): readonly (Pending | null)[] {
     const now = nowSeconds();
     return verdicts.map((verdict) => settleAdmission(verdict, now));
   }
 
   /** Returns the verdict on a request that continues; null for one that was refused and answered. */
-  function settleAdmission(verdict: AdmissionVerdict<DecideRequest>, now: number): Pending | null {
+  function settleAdmission(verdict: AdmissionVerdict<StagedRequest>, now: number): Pending | null {
     const { exchange, key, timestampSeconds } = verdict.request;
     switch (verdict.outcome) {
       case 'admitted':
@@ -216,7 +216,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   /** Whether the requests were counted is unknown, so none of them is decided. */
-  function failAdmission(arrived: readonly DecideRequest[], error: unknown): readonly null[] {
+  function failAdmission(arrived: readonly StagedRequest[], error: unknown): readonly null[] {
     observer.batchFailed(error);
     return arrived.map(({ exchange }) => {
       refuse(exchange, problem('internal_error', 'The decision failed.'), sourceRate(exchange));

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/limits.ts';
 import { egressPolicy, type ListeningAddress } from './public-address.ts';
 import { dialTcp, type TcpOptions } from './dial.ts';
-import { Exchange } from './http-exchange.ts';
+import { EgressExchange } from './http-exchange.ts';
 import type { EgressOutcome, EgressRequest } from './egress-outcome.ts';
 import { Pool, type PoolStats } from './pool.ts';
 import type { Lookup } from './name-lookup.ts';
@@ -79,7 +79,9 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
       if (isClosed) return failedAtOnce('shutdown', 'the client is closed');
       const target = request.target ?? readTarget(request.url);
       if (target === null) return failedAtOnce('blocked_address', 'not an http or https URL');
-      return new Promise((resolve, reject) => pool.start(new Exchange(target, request, pool, { resolve, reject })));
+      return new Promise((resolve, reject) =>
+        pool.start(new EgressExchange(target, request, pool, { resolve, reject })),
+      );
     },
     stats: () => ({ ...pool.stats(), blockedAddresses }),
     setForbidden(own) {

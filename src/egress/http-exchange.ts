@@ -10,7 +10,7 @@ import type { Target } from './egress-target.ts';
 import type { Deadline } from './timer-wheel.ts';
 
 /** Choice: maximum size of the header names and values of one response, bytes. Browsers and servers stop at 8 to 256 KiB. */
-export const HEADER_BYTES_MAX = 65_536;
+export const RESPONSE_HEADER_BYTES_MAX = 65_536;
 /**
  * Choice: bytes accepted on the wire for each byte of body that is allowed. A body in chunks of one byte takes six. Chunk extensions and
  * trailers are not part of the body and would otherwise not be counted at all.
@@ -23,13 +23,13 @@ const READER_MS_MAX = 60_000;
 export interface ExchangeHost {
   nowMs(): number;
   /** Called on success; the connection may serve another request. */
-  onDone(exchange: Exchange, line: Line): void;
+  onDone(exchange: EgressExchange, line: Line): void;
   /** Called on failure. The host must close the connection, if there was one. */
-  onFailed(exchange: Exchange, line: Line | null): void;
+  onFailed(exchange: EgressExchange, line: Line | null): void;
   /** Called when a kept connection turned out to be closed before the request took effect. `wasSent` is whether anything was sent. */
-  onLineLost(exchange: Exchange, wasSent: boolean): void;
+  onLineLost(exchange: EgressExchange, wasSent: boolean): void;
   /** Sets the deadline to `ms` from now. The exchange then fails with `timeout`; `detail` is its own time limit by default. */
-  setDeadline(exchange: Exchange, ms: number, detail?: string): void;
+  setDeadline(exchange: EgressExchange, ms: number, detail?: string): void;
 }
 
 /**
@@ -37,7 +37,7 @@ export interface ExchangeHost {
  * Choice: the handler that undici's parser calls itself. For the newer form (`onRequestStart`), undici creates two objects per request and
  * reads all headers into an object.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class EgressExchange implements Dispatcher.DispatchHandler {
   readonly target: Target;
   readonly request: EgressRequest;
   /** Identifies the exchange within its pool. */
@@ -79,7 +79,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#line = line;
     this.#isSent = false;
     const options = { path: this.target.path, method, headers: sendable(headers), body };
-    line.run(options, this, WIRE_BYTES_PER_BODY_BYTE * responseBytesMax + 4 * HEADER_BYTES_MAX);
+    line.run(options, this, WIRE_BYTES_PER_BODY_BYTE * responseBytesMax + 4 * RESPONSE_HEADER_BYTES_MAX);
   }
 
   onDeadline(): void {

@@ -1,6 +1,6 @@
 import { SlotMap } from '../kernel/slot-map.ts';
 import { dial, type Dialling } from './dial.ts';
-import { type Exchange, type ExchangeHost, HEADER_BYTES_MAX } from './http-exchange.ts';
+import { type EgressExchange, type ExchangeHost, RESPONSE_HEADER_BYTES_MAX } from './http-exchange.ts';
 import { faultOf } from './faults.ts';
 import { Line } from './connection.ts';
 import type { Target } from './egress-target.ts';
@@ -15,7 +15,7 @@ interface Origin {
   /** Idle connections. The last one has been idle for the shortest time and is the most likely to be still open. */
   readonly resting: Line[];
   /** In order of arrival. */
-  readonly waiting: Set<Exchange>;
+  readonly waiting: Set<EgressExchange>;
   /** Number of connections, including those being opened. */
   lines: number;
 }
@@ -42,7 +42,7 @@ export class Pool implements ExchangeHost {
   readonly #origins = new Map<string, Origin>();
   /** Idle connections of all origins; the one idle longest comes first. */
   readonly #resting = new Set<Line>();
-  readonly #inFlight = new SlotMap<Exchange>();
+  readonly #inFlight = new SlotMap<EgressExchange>();
   readonly #lines = new Set<Line>();
   #beingMade = 0;
   #opened = 0;
@@ -68,14 +68,14 @@ export class Pool implements ExchangeHost {
     return this.#dialling.wheel.nowMs();
   }
 
-  start(exchange: Exchange): void {
+  start(exchange: EgressExchange): void {
     exchange.number = this.#nextNumber++;
     this.#inFlight.set(exchange.number, exchange);
     this.setDeadline(exchange, exchange.request.timeoutMs);
     this.#serve(this.#originOf(exchange.target), exchange);
   }
 
-  setDeadline(exchange: Exchange, ms: number, detail?: string): void {
+  setDeadline(exchange: EgressExchange, ms: number, detail?: string): void {
     const { wheel } = this.#dialling;
     if (exchange.deadline !== null) wheel.cancel(exchange.deadline);
     exchange.deadline = wheel.add(ms, () => {
@@ -96,7 +96,7 @@ export class Pool implements ExchangeHost {
     for (const line of this.#resting) line.close();
   }
 
-  onDone(exchange: Exchange, line: Line): void {
+  onDone(exchange: EgressExchange, line: Line): void {
     this.#forget(exchange);
     line.rest();
     const origin = this.#originOf(line.target);
@@ -106,7 +106,7 @@ export class Pool implements ExchangeHost {
     } else if (!this.#serveNext(origin, line)) this.#letRest(origin, line);
   }
 
-  onFailed(exchange: Exchange, line: Line | null): void {
+  onFailed(exchange: EgressExchange, line: Line | null): void {
     this.#forget(exchange);
     const origin = this.#originOf(exchange.target);
     origin.waiting.delete(exchange);
@@ -115,7 +115,7 @@ export class Pool implements ExchangeHost {
     this.#tidy(origin);
   }
 
-  onLineLost(exchange: Exchange, wasSent: boolean): void {
+  onLineLost(exchange: EgressExchange, wasSent: boolean): void {
     const origin = this.#originOf(exchange.target);
     if (!wasSent) this.#serve(origin, exchange);
     else {
@@ -124,7 +124,7 @@ export class Pool implements ExchangeHost {
     }
   }
 
-  #forget(exchange: Exchange): void {
+  #forget(exchange: EgressExchange): void {
     this.#inFlight.delete(exchange.number);
     if (exchange.deadline !== null) this.#dialling.wheel.cancel(exchange.deadline);
   }
@@ -137,7 +137,7 @@ export class Pool implements ExchangeHost {
     return origin;
   }
 
-  #serve(origin: Origin, exchange: Exchange): void {
+  #serve(origin: Origin, exchange: EgressExchange): void {
     for (let line = origin.resting.pop(); line !== undefined; line = origin.resting.pop()) {
       this.#resting.delete(line);
       if (line.isFit(this.nowMs())) {
@@ -168,7 +168,7 @@ export class Pool implements ExchangeHost {
     oldest?.close();
   }
 
-  async #open(origin: Origin, exchange: Exchange): Promise<void> {
+  async #open(origin: Origin, exchange: EgressExchange): Promise<void> {
     origin.lines++;
     this.#beingMade++;
     const dialling = new AbortController();
@@ -189,7 +189,7 @@ export class Pool implements ExchangeHost {
     const line = new Line(exchange.target, socket, {
       remoteAddress,
       nowMs: this.nowMs(),
-      headerBytesMax: HEADER_BYTES_MAX,
+      headerBytesMax: RESPONSE_HEADER_BYTES_MAX,
       onGone: (gone) => this.#onGone(origin, gone),
     });
     this.#lines.add(line);

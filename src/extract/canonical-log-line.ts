@@ -3,7 +3,7 @@ import type { ExtractionState } from '../work/extraction-state.ts';
 import type { StoredJob } from '../state/tables/extractions/job-rows.ts';
 
 /** The part of the log that extraction writes. */
-export type JobLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
+export type JobLogLine = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
 
 /** Choice: maximum number of characters of an entry's detail that are logged. */
 const DETAIL_CHARACTERS_MAX = 400;

@@ -1,7 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExtractStore } from '../state/tables/extract-store.ts';
-import type { JobLog } from './canonical-log-line.ts';
+import type { JobLogLine } from './canonical-log-line.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Choice: the same as for the log of decisions. With less free space, nothing is fetched. */
@@ -23,7 +23,7 @@ export interface DiskShareParts {
     usedBytes(): number;
   };
   readonly scheduler: Pick<Scheduler, 'isPaused' | 'endLargest' | 'pump'>;
-  readonly log: JobLog;
+  readonly log: JobLogLine;
   /** Resolves to null if the system does not tell. */
   measure(): Promise<DiskRoom | null>;
 }

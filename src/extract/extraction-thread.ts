@@ -17,7 +17,7 @@ import type { JobEngineState } from './job-engine.ts';
 import { extractionReadings, NO_FIGURES, sharedExtractionReadings } from './job-metrics.ts';
 import { JobReading } from './job-reading.ts';
 import type { ExtractionControl } from './jobs-port.ts';
-import type { DeliveryLog, JobRef } from './sinks/result-deliveries.ts';
+import type { ResultDeliveryLog, JobRef } from './sinks/result-deliveries.ts';
 import { Waiters } from './waiters.ts';
 
 export interface ExtractionsParts {
@@ -55,7 +55,7 @@ export interface Extractions {
 }
 
 /** The deliveries of this thread's dispatcher. */
-export interface DeliveryRows extends Omit<DeliveryLog, 'add' | 'ended'> {
+export interface DeliveryRows extends Omit<ResultDeliveryLog, 'add' | 'ended'> {
   /** Returns false if there is no room. */
   add(row: Delivery): boolean;
   /** Resolves when the row, which is pending now, has ended or the service stops. */
@@ -214,6 +214,6 @@ async function endOf(rows: DeliveryRows, customer: CustomerNumber, id: DeliveryI
 }
 
 /** Returns the part of a row that a job's delivery needs, without its body. */
-function shown(row: Awaited<ReturnType<DeliveryLog['find']>>): Awaited<ReturnType<DeliveryLog['find']>> {
+function shown(row: Awaited<ReturnType<ResultDeliveryLog['find']>>): Awaited<ReturnType<ResultDeliveryLog['find']>> {
   return row === null ? null : { status: row.status, error: row.error, attempts: row.attempts };
 }

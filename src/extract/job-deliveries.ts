@@ -8,15 +8,15 @@ import type { Job } from '../state/tables/extractions/job-row.ts';
 import { columnsOf } from './columns.ts';
 import type { Connector } from './connector.ts';
 import type { JobReading } from './job-reading.ts';
-import type { JobLog } from './canonical-log-line.ts';
+import type { JobLogLine } from './canonical-log-line.ts';
 import {
   type DeliveryLine,
-  type DeliveryLog,
+  type ResultDeliveryLog,
   type DeliveryState,
   type JobRef,
   ResultDeliveries,
 } from './sinks/result-deliveries.ts';
-import type { Sent } from './sinks/s3.ts';
+import type { SentPart } from './sinks/s3.ts';
 import { uploadTaskOf } from './sinks/upload.ts';
 import type { Uploads } from './sinks/uploads.ts';
 
@@ -27,8 +27,8 @@ export interface JobDeliveriesParts {
   readonly control: Pick<JobReading, 'find' | 'records' | 'deliverySecretsOf'>;
   readonly uploads: Uploads;
   readonly connectors: readonly Connector[];
-  readonly deliveryLog: DeliveryLog;
-  readonly log: JobLog;
+  readonly deliveryLog: ResultDeliveryLog;
+  readonly log: JobLogLine;
   nowMs(): number;
   after(ms: number, then: () => void): () => void;
   yieldToEventLoop(): Promise<void>;
@@ -69,7 +69,7 @@ export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries
     finish: (ref, status) => write(ref, (job) => extractions.delivered(job, status)),
     reader: readerOf,
     log: parts.deliveryLog,
-    upload(job, uploadId, saveUpload): Promise<Sent> {
+    upload(job, uploadId, saveUpload): Promise<SentPart> {
       const { customer, id, output } = job;
       const secrets = control.deliverySecretsOf(customer, id);
       const task = uploadTaskOf(job, secrets, columnsOf(job, output.format, connectors), uploadId);
@@ -115,7 +115,7 @@ function secretOf(
   return delivery.kind === 'webhook' ? (control.deliverySecretsOf(customer, id)?.['secret'] ?? null) : null;
 }
 
-function noteLine(log: JobLog, line: DeliveryLine): void {
+function noteLine(log: JobLogLine, line: DeliveryLine): void {
   if (line.event === 'extraction_delivered') log.info(line, 'the records of an extraction were delivered');
   else if (line.event === 'extraction_delivery_waits') log.info(line, 'the delivery of an extraction is retried later');
   else log.warn(line, 'the records of an extraction could not be delivered');

@@ -14,9 +14,9 @@ import { carriesRest, type Connector } from './connector.ts';
 import { DiskShare, diskRoomOf } from './disk-share.ts';
 import { JobControl } from './job-control.ts';
 import { JobReading } from './job-reading.ts';
-import type { DeliveryLog, ResultDeliveries } from './sinks/result-deliveries.ts';
+import type { ResultDeliveryLog, ResultDeliveries } from './sinks/result-deliveries.ts';
 import { Uploads } from './sinks/uploads.ts';
-import { endFields, type JobLog } from './canonical-log-line.ts';
+import { endFields, type JobLogLine } from './canonical-log-line.ts';
 import { Janitor } from './maintenance-steps.ts';
 import { addPending, createJobDeliveries } from './job-deliveries.ts';
 import type { JobWrites } from './jobs-port.ts';
@@ -39,9 +39,9 @@ export interface JobEngineParts {
   readonly runsJobs?: boolean;
   /** The jobs of a cluster; null or absent on a single node. */
   readonly shared?: SharedJobs | null;
-  readonly log: JobLog;
+  readonly log: JobLogLine;
   /** Webhook batches of jobs go through it. */
-  readonly deliveryLog: DeliveryLog;
+  readonly deliveryLog: ResultDeliveryLog;
   openPool(workers: number, data: ExtractWorkerData, events: ExtractPoolEvents): Promise<ExtractPool>;
   /** Called after the end of each job, however it came. */
   onEnded(id: ExtractionId): void;
@@ -250,7 +250,7 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
 }
 
 /** Logs one line for each ended job. */
-function logEnd(log: JobLog, stored: StoredJob, failures: ExtractStore['failures']): void {
+function logEnd(log: JobLogLine, stored: StoredJob, failures: ExtractStore['failures']): void {
   if (!hasEnded(stored.state)) return;
   const entries = stored.state.status === 'failed' ? (failures.find(stored.job.requestId)?.entries ?? []) : [];
   log.info(endFields(stored, entries), 'extraction');

@@ -7,7 +7,7 @@ import { type RecordWriter, sliceRecords } from './shape/writers.ts';
 
 /** Maximum number of records of one page. Source: contract, 13.1. */
 export const RECORDS_MAX = 1_000;
-export const RECORD_BYTES_MAX = 10_000_000;
+export const PAGE_RECORD_BYTES_MAX = 10_000_000;
 
 /** Returns the route to which the cursors of a job's records are bound. */
 export function recordsRoute(id: ExtractionId): string {
@@ -36,7 +36,7 @@ export async function* writeRecords(
   isFirst: boolean,
   slices: Slices,
 ): AsyncGenerator<Buffer> {
-  const query = { fromSeq, recordsMax: extent.records, bytesMax: RECORD_BYTES_MAX };
+  const query = { fromSeq, recordsMax: extent.records, bytesMax: PAGE_RECORD_BYTES_MAX };
   let written = 0;
   yield writer.begin(isFirst);
   for await (const { firstSeq, records, bytes } of control.streamRecords(customer, id, query, slices)) {

@@ -18,7 +18,7 @@ import { DomainLimiter } from './domain-limiter.ts';
 import type { DomainLimits } from './domain-limits.ts';
 import { namedOrigins } from './request/session-origins.ts';
 import { partsOf, postponedPart, type SentResult } from './result-parts.ts';
-import { ResultWriter } from './step-writer.ts';
+import { StepWriter } from './step-writer.ts';
 
 export interface SchedulerBounds extends QueueBounds, LeaseBounds {
   /** Maximum number of steps of one job that workers have. */
@@ -89,7 +89,7 @@ export class Scheduler {
   readonly #runs = new Map<number, JobRun>();
   readonly #turns = new FairQueue<CustomerNumber, JobRun>();
   readonly #leases: LeaseBook;
-  readonly #writer: ResultWriter;
+  readonly #writer: StepWriter;
   /** Running writes other than those of the result writer. */
   readonly #writes = new Set<Promise<unknown>>();
   readonly #runsJobs: boolean;
@@ -110,7 +110,7 @@ export class Scheduler {
       grant: (worker, permits) => void parts.send(worker, { kind: 'permitted', permits }),
       waits: (lease, by) => this.#leases.waits(lease, by),
     });
-    this.#writer = new ResultWriter({
+    this.#writer = new StepWriter({
       apply: (results) => parts.store.extractions.apply(results, parts.nowMs()),
       onApplied: (result, applied) => this.#applied(result, applied),
       onWritten: () => this.pump(),

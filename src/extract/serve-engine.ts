@@ -3,7 +3,7 @@ import { unreachable } from '../kernel/brand.ts';
 import { Calls } from '../kernel/calls.ts';
 import type { EngineOrder, EngineSignal, EngineWrite, RowCall } from './engine-messages.ts';
 import type { JobEngine, JobEngineParts } from './job-engine.ts';
-import type { DeliveryLog } from './sinks/result-deliveries.ts';
+import type { ResultDeliveryLog } from './sinks/result-deliveries.ts';
 
 /** Choice: age of the figures that metrics show. */
 const STATE_MS = 500;
@@ -101,7 +101,7 @@ function write(engine: JobEngine, asked: EngineWrite): Promise<unknown> {
   }
 }
 
-function deliveryLogTo(signal: (message: EngineSignal) => void, calls: Calls): DeliveryLog {
+function deliveryLogTo(signal: (message: EngineSignal) => void, calls: Calls): ResultDeliveryLog {
   const row = <T>(asked: RowCall): Promise<T> => calls.make<T>((call) => signal({ kind: 'row', call, row: asked }));
   return {
     find: (customer, id) => row({ kind: 'find', customer, id }),

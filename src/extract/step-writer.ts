@@ -2,7 +2,7 @@ import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
 import type { AppliedResult } from '../state/tables/extraction-table.ts';
 import { rowsOf, type SentResult } from './result-parts.ts';
 
-export interface ResultWriterParts {
+export interface StepWriterParts {
   apply(results: readonly SentResult[]): Promise<StoreWrite<readonly AppliedResult[]>>;
   onApplied(result: SentResult, applied: AppliedResult): void;
   /** Called after each transaction. */
@@ -25,8 +25,8 @@ const RETRY_MS = 1_000;
 const REFUSALS_MAX = 3;
 
 /** Writes step results in order of arrival. Each transaction takes all that wait, up to the limits of a transaction. */
-export class ResultWriter {
-  readonly #parts: ResultWriterParts;
+export class StepWriter {
+  readonly #parts: StepWriterParts;
   #waiting: SentResult[] = [];
   #rows = 0;
   #bytes = 0;
@@ -36,7 +36,7 @@ export class ResultWriter {
   #refusals = 0;
   #idle: (() => void)[] = [];
 
-  constructor(parts: ResultWriterParts) {
+  constructor(parts: StepWriterParts) {
     this.#parts = parts;
   }
 

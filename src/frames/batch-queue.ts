@@ -30,7 +30,7 @@ const TAKEN = 2;
 const DONE = 3;
 const FAILED = 4;
 
-export interface Claim {
+export interface BatchClaim {
   readonly frame: number;
   readonly from: number;
   readonly count: number;
@@ -50,7 +50,7 @@ export class BatchSender {
   }
 
   /** Hands part of a batch buffer to the first worker that takes it. */
-  send({ frame, from, count }: Claim): void {
+  send({ frame, from, count }: BatchClaim): void {
     const words = this.#words;
     const at = FRAMES_AT + frame * FRAME_WORDS;
     words[at + FROM] = from;
@@ -107,7 +107,7 @@ export class BatchReceiver {
   }
 
   /** Claims the next buffer for this worker; null if none waits. */
-  claim(): Claim | null {
+  claim(): BatchClaim | null {
     const words = this.#words;
     for (;;) {
       const head = Atomics.load(words, HEAD);

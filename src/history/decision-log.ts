@@ -6,8 +6,8 @@ import { ARRIVAL_SPAN_MAX, type Block, decodeKey, ROW_HEAD_BYTES, type Stream } 
 import { BlockReader } from './decision-log/block-reader.ts';
 import { BlockWriter } from './decision-log/block-writer.ts';
 import { Buffers } from './decision-log/buffers.ts';
-import { findIn, findSealed, type Located, timeOfId } from './decision-log/find-row.ts';
-import type { Place } from './decision-log/order.ts';
+import { findIn, findSealed, type Located, rowTimeOfId } from './decision-log/find-row.ts';
+import type { LogPlace } from './decision-log/order.ts';
 import { searchFingerprints } from './decision-log/fingerprints.ts';
 import { LinkIndex } from './decision-log/link-index.ts';
 import { DECISION_LOG_BOUNDS, type DecisionLogBounds } from './decision-log/log-bounds.ts';
@@ -181,14 +181,14 @@ export class DecisionLog implements DecisionReader {
   }
 
   /** Returns the position of the decision; null as for `find`. */
-  positionOf(customer: CustomerNumber, requestId: string, nowMs: number): Place | null {
+  positionOf(customer: CustomerNumber, requestId: string, nowMs: number): LogPlace | null {
     const located = this.#locate(customer, requestId, nowMs);
     return located && { occurredAtMs: located.found.record.occurredAtMs, arrival: located.arrival };
   }
 
   #locate(customer: CustomerNumber, requestId: string, nowMs: number): Located | null {
     const log = this.#index.customers.get(customer);
-    const occurredAtMs = timeOfId(requestId);
+    const occurredAtMs = rowTimeOfId(requestId);
     if (log === undefined || occurredAtMs === null) return null;
     const id = Buffer.from(requestId, 'latin1');
     const reader = this.#reader;

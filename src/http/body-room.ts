@@ -69,7 +69,7 @@ export class HeldBody {
  * Returns the key under which one client is counted. An IPv6 subscriber has all addresses of its /64 network. `address` is as a socket
  * reports it.
  */
-export function sourceOf(address: string): string {
+export function bodySourceOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');

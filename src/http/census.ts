@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { sourceOf } from './body-room.ts';
+import { bodySourceOf } from './body-room.ts';
 
 /**
  * One line of `/proc/net/tcp` and `tcp6`: local address and port, remote address, state, and the inode, which is 0 for a connection that no
@@ -55,7 +55,7 @@ async function countLines(file: FileHandle, port: string, counts: Map<string, nu
 
 function sourceOfLine(line: string, port: string): string | null {
   const [, localPort, remote = '', state, inode] = LINE.exec(line) ?? [];
-  return localPort === port && state !== LISTENING && inode !== '0' ? sourceOf(addressOf(remote)) : null;
+  return localPort === port && state !== LISTENING && inode !== '0' ? bodySourceOf(addressOf(remote)) : null;
 }
 
 function addressOf(words: string): string {

@@ -5,7 +5,7 @@ import {
   DESCRIPTORS_RESERVED,
   SOURCE_CONNECTIONS_SHARE,
 } from '../kernel/limits.ts';
-import { sourceOf } from './body-room.ts';
+import { bodySourceOf } from './body-room.ts';
 import { HandshakeRate } from './handshake-rate.ts';
 
 export interface ConnectionBounds {
@@ -71,7 +71,7 @@ export class ConnectionRoom {
 
   /** Returns whether the connection may stay; the caller must close it otherwise. Call `leave` once for each one that stays. */
   enter(address: string): boolean {
-    const source = this.#trustedProxies.has(address) ? null : sourceOf(address);
+    const source = this.#trustedProxies.has(address) ? null : bodySourceOf(address);
     const refusal = this.#refusalOf(source);
     if (refusal !== null) {
       this.#refused[refusal]++;
@@ -85,7 +85,7 @@ export class ConnectionRoom {
   /** `address` is ignored by counts that cannot use it. */
   leave(address: string): void {
     this.#open--;
-    if (!this.#trustedProxies.has(address)) this.#counts.closed(sourceOf(address));
+    if (!this.#trustedProxies.has(address)) this.#counts.closed(bodySourceOf(address));
   }
 
   #refusalOf(source: string | null): ConnectionRefusal | null {

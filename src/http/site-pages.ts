@@ -24,17 +24,17 @@ export interface SiteOptions {
   /** Reads the build, at the first request; null if there is none. */
   readonly build: () => SiteBuild | null;
   /** Returns the theme that a request asks for. */
-  readonly themeOf: (head: RequestHead) => Theme;
+  readonly themeOf: (head: RequestHead) => PageTheme;
   readonly onRefused: (code: string) => void;
 }
 
-export const THEMES = ['light', 'dark', 'system'] as const;
-export type Theme = (typeof THEMES)[number];
+export const PAGE_THEMES = ['light', 'dark', 'system'] as const;
+export type PageTheme = (typeof PAGE_THEMES)[number];
 
 const THEME_ATTRIBUTE = /(<html\b[^>]*?\sdata-theme=")[^"]*(")/i;
 
 interface Site {
-  readonly pages: Readonly<Record<Theme, Handler>>;
+  readonly pages: Readonly<Record<PageTheme, Handler>>;
   readonly assets: ReadonlyMap<string, Handler>;
 }
 
@@ -77,7 +77,7 @@ function siteOf(build: SiteBuild | null): Site | null {
   const assets = build.assets.map(({ file, contentType, load }) => {
     return [file, staticFile({ contentType, isImmutable: true, load })] as const;
   });
-  const page = (theme: Theme): Handler => {
+  const page = (theme: PageTheme): Handler => {
     const file = staticFile({ ...PAGE, load: () => compressed(withTheme(build.index, theme)) });
     return (head, exchange) => {
       exchange.addFields('\r\nVary: Cookie');
@@ -90,7 +90,7 @@ function siteOf(build: SiteBuild | null): Site | null {
 const PAGE = { contentType: 'text/html; charset=utf-8', isImmutable: false } as const;
 
 /** Sets the theme in the page, because no script may run before the page is shown. */
-function withTheme(index: string, theme: Theme): string {
+function withTheme(index: string, theme: PageTheme): string {
   return index.replace(THEME_ATTRIBUTE, `$1${theme}$2`);
 }
 

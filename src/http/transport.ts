@@ -3,7 +3,7 @@ import { problem } from '../contract/problem.ts';
 import { sendProblem } from './reply.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 import type { ConnectionBounds, ConnectionRoom } from './connection-room.ts';
-import { type BodyRoom, type HeldBody, sourceOf } from './body-room.ts';
+import { type BodyRoom, type HeldBody, bodySourceOf } from './body-room.ts';
 
 /** Common interface of the two transports, uWebSockets.js and `node:http`, which behave alike behind it. */
 export interface TransportOptions {
@@ -47,7 +47,7 @@ export interface TransportState {
 /** Starts to account for a body that arrives in pieces. The address of a trusted proxy that names no client stands for many clients. */
 export function holdBody({ bodies, trustedProxies }: TransportState, exchange: Exchange): HeldBody {
   const address = exchange.remoteAddress();
-  return bodies.open(trustedProxies.has(address) ? null : sourceOf(address));
+  return bodies.open(trustedProxies.has(address) ? null : bodySourceOf(address));
 }
 
 /**

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 
 /** The permissions of a key, identified by its prefix. Source: contract, 3.1 and 3.2. */
-export type KeyKind = 'secret' | 'public';
+export type KeyTextKind = 'secret' | 'public';
 
-const PREFIXES = { secret: 'sk_live_', public: 'pk_live_' } as const satisfies Record<KeyKind, string>;
+const PREFIXES = { secret: 'sk_live_', public: 'pk_live_' } as const satisfies Record<KeyTextKind, string>;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 32;
 const SUM_CHARACTERS = 6;
@@ -20,7 +20,7 @@ export const KEY_RANDOM_BYTES = 64;
  * it, modulo 62^6, in base62 with leading zeros.
  * Skips bytes of 248 and above, so that all 62 characters are equally likely. Returns `null` if too few bytes were left.
  */
-export function makeKeyText(kind: KeyKind, randomBytes: Uint8Array): string | null {
+export function makeKeyText(kind: KeyTextKind, randomBytes: Uint8Array): string | null {
   let text: string = PREFIXES[kind];
   const full = text.length + RANDOM_CHARACTERS;
   for (const byte of randomBytes) {
@@ -31,7 +31,7 @@ export function makeKeyText(kind: KeyKind, randomBytes: Uint8Array): string | nu
 }
 
 /** Returns the kind of a key text with a valid form and checksum, else null. */
-export function checkKeyText(text: string): KeyKind | null {
+export function checkKeyText(text: string): KeyTextKind | null {
   if (!FORM.test(text)) return null;
   const end = text.length - SUM_CHARACTERS;
   if (text.slice(end) !== keySum(text.slice(0, end))) return null;

@@ -9,7 +9,7 @@ import {
 import type { AttributeValue } from './conditions/decision-input.ts';
 import type { Entity } from './facts.ts';
 import { ATTRIBUTE_NAME } from './policy/attributes.ts';
-import { parseJsonObject, type JsonObject } from '../contract/json-body.ts';
+import { parseJsonObject, type ParsedObject } from '../contract/json-body.ts';
 import { isOutcome, type Outcome, OUTCOMES } from './event-outcome.ts';
 
 /** The parsed body of POST /v1/decide. Absent and `null` are equivalent. Source: contract, 4.1 and 4.2. */
@@ -56,7 +56,7 @@ export function parseDecideRequest(bytes: Buffer): ParsedRequest {
   return parsed.kind === 'fault' ? parsed : readFields(parsed.value);
 }
 
-function readFields(fields: JsonObject): ParsedRequest {
+function readFields(fields: ParsedObject): ParsedRequest {
   const errors: FieldError[] = [];
   const request: DecideRequest = {
     ip: textField(fields, 'ip', errors),
@@ -83,7 +83,7 @@ function readFields(fields: JsonObject): ParsedRequest {
   return { kind: 'request', request };
 }
 
-function textField(fields: JsonObject, name: string, errors: FieldError[]): string | null {
+function textField(fields: ParsedObject, name: string, errors: FieldError[]): string | null {
   const value = fields[name];
   if (value === undefined || value === null) return null;
   if (typeof value === 'string') return value;
@@ -91,7 +91,7 @@ function textField(fields: JsonObject, name: string, errors: FieldError[]): stri
   return null;
 }
 
-function readOutcome(fields: JsonObject, errors: FieldError[]): Outcome | null {
+function readOutcome(fields: ParsedObject, errors: FieldError[]): Outcome | null {
   const text = textField(fields, 'outcome', errors);
   if (text === null || isOutcome(text)) return text;
   errors.push({ pointer: '/outcome', code: 'invalid_value', message: `This must be one of ${OUTCOMES.join(', ')}.` });

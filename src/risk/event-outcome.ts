@@ -3,9 +3,9 @@ import { type Outcome, OUTCOMES } from '../contract/vocabulary.ts';
 export { type Outcome, OUTCOMES };
 
 /** The two kinds of action whose outcomes count; outcomes of all others are accepted and change nothing. */
-export type Step = 'login' | 'payment';
+export type OutcomeStep = 'login' | 'payment';
 
-export function stepOf(eventType: string): Step | null {
+export function stepOf(eventType: string): OutcomeStep | null {
   if (eventType === 'login') return 'login';
   return isPayingStep(eventType) ? 'payment' : null;
 }
@@ -19,7 +19,7 @@ export function isPayingStep(eventType: string): boolean {
  * Choice: a payment that merely failed is neither good nor bad. If a payment provider is down, everybody's payments fail, and nobody tried
  * a stolen card.
  */
-export function effectOf(step: Step, outcome: Outcome | null): 'good' | 'bad' | null {
+export function effectOf(step: OutcomeStep, outcome: Outcome | null): 'good' | 'bad' | null {
   if (outcome === null) return null;
   if (outcome === 'succeeded' || outcome === 'challenge_passed') return 'good';
   return step === 'payment' && outcome === 'failed' ? null : 'bad';
@@ -35,7 +35,7 @@ export const TEACHES = 1;
 export const TEACHES_AT_ONCE = 2;
 export type Teaching = typeof TEACHES_NOTHING | typeof TEACHES | typeof TEACHES_AT_ONCE;
 
-export function teachingOf(step: Step | null, outcome: Outcome | null): Teaching {
+export function teachingOf(step: OutcomeStep | null, outcome: Outcome | null): Teaching {
   if (outcome === 'challenge_passed') return TEACHES_AT_ONCE;
   return step === 'login' && effectOf(step, outcome) === 'bad' ? TEACHES_NOTHING : TEACHES;
 }

@@ -13,7 +13,7 @@ import { Ring } from './ring.ts';
 import { SetRecords } from './set-record.ts';
 import { SignupRecords } from './signup-record.ts';
 import type { Table } from './table.ts';
-import { HOUR_SET, memberOf } from './timed-set.ts';
+import { HOUR_SET, setMemberOf } from './timed-set.ts';
 
 /**
  *   0 hash   1 flags   2-7 decisions, 12 of 1 min   8-13 cold-start logins, 12 of 10 min   14-19 cold-start payments, 12 of 1 h
@@ -172,7 +172,7 @@ export class AddressRecords {
     const low = mix(keys.hostLow, keys.hostHigh, SALT_PEOPLE);
     const high = mix(keys.hostHigh, keys.hostLow, SALT_PEOPLE);
     if (!belongs) return coldMost > COLD_TAKEN_MAX ? this.#people.count(low, high, nowMs) : 0;
-    return this.#people.see(low, high, memberOf(keys.entityHigh[keys.account] ?? 0), nowMs);
+    return this.#people.see(low, high, setMemberOf(keys.entityHigh[keys.account] ?? 0), nowMs);
   }
 
   #share(arrivals: Arrivals, record: number, arrives: boolean, isCold: boolean, nowMs: number, rest: number): number {
@@ -191,7 +191,7 @@ export class AddressRecords {
     Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_COLD);
     let most = 0;
     for (let n = 0; n < keys.entities; n++) {
-      const member = memberOf(keys.entityHigh[n] ?? 0);
+      const member = setMemberOf(keys.entityHigh[n] ?? 0);
       most = Math.max(most, this.#coldEntities.see(lowOf(keys, n), highOf(keys, n), member, nowMs));
     }
     return most;

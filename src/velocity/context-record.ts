@@ -9,7 +9,7 @@ import type { EventKeys } from './event-keys.ts';
 import { FamiliarSet } from './familiar-set.ts';
 import { KIND_ENTITY_OUTCOMES as KIND_CONTEXT } from './layout.ts';
 import type { Table } from './table.ts';
-import { memberOf } from './timed-set.ts';
+import { setMemberOf } from './timed-set.ts';
 import {
   ABSENT,
   type ContextBefore,
@@ -123,7 +123,7 @@ export class ContextRecords implements ContextBefore {
       agent: event.agentHash,
       exactAgent: event.exactAgentHash,
       device: keys.device,
-      site: keys.site === 0 ? 0 : memberOf(keys.site),
+      site: keys.site === 0 ? 0 : setMemberOf(keys.site),
       place: placeValue(event, keys),
       country: codeOfCountry(event.country),
     };
@@ -369,7 +369,7 @@ function contextOf({ agentHash, exactAgentHash, device, site, contextPlace, coun
     agent: agentHash,
     exactAgent: exactAgentHash,
     device,
-    site: site === 0 ? 0 : memberOf(site),
+    site: site === 0 ? 0 : setMemberOf(site),
     place: contextPlace,
     country,
   };

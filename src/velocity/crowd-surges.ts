@@ -19,7 +19,7 @@ import { KIND_HOUR_SET, KIND_POPULATION } from './layout.ts';
 import { Peaks } from './peaks.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
-import { HOUR_SET, memberOf, TEN_MINUTE_SET, TimedSet } from './timed-set.ts';
+import { HOUR_SET, setMemberOf, TEN_MINUTE_SET, TimedSet } from './timed-set.ts';
 
 /**
  * Surges of a customer's unknown accounts, detected without outcomes. Starts at the customer's first login or sign-up; public keys are
@@ -135,7 +135,7 @@ export class CrowdSurges {
       addToBucket(table, at, HOUR_MS, nowMs);
       return null;
     }
-    const networks1h = this.#agentNetworks.see(record, memberOf(site), nowMs, table.restSeconds);
+    const networks1h = this.#agentNetworks.see(record, setMemberOf(site), nowMs, table.restSeconds);
     if (!this.#agentNetworks.wasKnown) {
       addToBucket(table, at, HOUR_MS, nowMs);
       addToBucket(table, record + AT_PAIRS, HOUR_MS, nowMs);
@@ -157,7 +157,7 @@ export class CrowdSurges {
   }
 
   #see(set: SetRecords, salt: number, site: number, nowMs: number): number {
-    return set.see(mix(this.#low, this.#high, salt), mix(this.#high, this.#low, salt), memberOf(site), nowMs);
+    return set.see(mix(this.#low, this.#high, salt), mix(this.#high, this.#low, salt), setMemberOf(site), nowMs);
   }
 
   /** `salt` separates two series of maxima of the same kind. */

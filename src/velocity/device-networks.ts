@@ -3,7 +3,7 @@ import { mix, SALT_DEVICE_DAY, SALT_DEVICE_MONTH } from './keys.ts';
 import { KIND_LONG_SET } from './layout.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
-import { LONG_DAY_SET, memberOf, MONTH_SET } from './timed-set.ts';
+import { LONG_DAY_SET, setMemberOf, MONTH_SET } from './timed-set.ts';
 
 /**
  * The networks of a device. The first one is in the flags word of the device's record (bits 8-31, part of its hash). A separate set is
@@ -84,7 +84,7 @@ export class DeviceNetworks {
   }
 
   #add(set: SetRecords, low: number, high: number, salt: number, network: number, nowMs: number): number {
-    return set.see(mix(low, high, salt), mix(high, low, salt), memberOf(network), nowMs);
+    return set.see(mix(low, high, salt), mix(high, low, salt), setMemberOf(network), nowMs);
   }
 
   #tell(networks24h: number, networks30d: number): void {

@@ -6,7 +6,7 @@ import { KIND_DEVICE, KIND_SET } from './layout.ts';
 import { OverflowingSet } from './overflowing-set.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
-import { DAY_SET, memberOf } from './timed-set.ts';
+import { DAY_SET, setMemberOf } from './timed-set.ts';
 
 /**
  * A device, which is a collector fingerprint or a browser's own id: for each entity key name a set of the entities of 24 h, and the
@@ -79,7 +79,7 @@ export class DeviceRecords {
     if (this.#isBrowser && table.isNew) Atomics.or(table.words, record + AT_FLAGS, FLAG_BROWSER);
     for (let n = 0; n < entities; n++) {
       const name = (nameHash[n] ?? 0) >>> 0 || 1;
-      const member = memberOf(entityHigh[n] ?? 0);
+      const member = setMemberOf(entityHigh[n] ?? 0);
       const set = this.#setOf(record, name);
       const count =
         set === undefined

@@ -12,7 +12,7 @@ import { latitudeOf, longitudeOf, Whereabouts } from './places.ts';
 import { Ring } from './ring.ts';
 import { noteSuccess, revertSuccess, successesAt, type SuccessPlace } from './success-places.ts';
 import type { Table } from './table.ts';
-import { LONG_DAY_SET, LONG_HOUR_SET, memberOf } from './timed-set.ts';
+import { LONG_DAY_SET, LONG_HOUR_SET, setMemberOf } from './timed-set.ts';
 import {
   TAUGHT_AGENT,
   TAUGHT_COUNTRY,
@@ -161,7 +161,7 @@ export class EntityRecords {
     const rest = table.restSeconds;
     return (
       (this.#devices.has(record, low, high, device, nowMs, rest) ? KNOWS_DEVICE : 0) |
-      (site !== 0 && this.#networks.has(record, low, high, memberOf(site), nowMs, rest) ? KNOWS_NETWORK : 0)
+      (site !== 0 && this.#networks.has(record, low, high, setMemberOf(site), nowMs, rest) ? KNOWS_NETWORK : 0)
     );
   }
 
@@ -199,7 +199,7 @@ export class EntityRecords {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const record = taught === 0 ? 0 : table.find(low, high, KIND_ENTITY, nowSeconds);
     if (record === 0) return;
-    if ((taught & TAUGHT_NETWORK) !== 0) this.#networks.remove(record, low, high, memberOf(event.site), nowMs);
+    if ((taught & TAUGHT_NETWORK) !== 0) this.#networks.remove(record, low, high, setMemberOf(event.site), nowMs);
     if ((taught & TAUGHT_DEVICE) !== 0) this.#devices.remove(record, low, high, event.device, nowMs);
     if ((taught & TAUGHT_AGENT) !== 0) forgetAgent(table, record + AT_FLAGS, event.agentHash);
     if ((taught & TAUGHT_ENTITY) !== 0) {
@@ -227,7 +227,7 @@ export class EntityRecords {
     if (record === 0) return;
     const rest = table.restSeconds;
     Atomics.compareExchange(table.words, record + AT_FIRST, 0, event.atSeconds);
-    if (event.site !== 0) this.#networks.see(record, low, high, memberOf(event.site), nowMs, rest);
+    if (event.site !== 0) this.#networks.see(record, low, high, setMemberOf(event.site), nowMs, rest);
     if (event.device !== 0) this.#devices.see(record, low, high, event.device, nowMs, rest);
     if (event.agentHash !== 0) seeAgent(table, record + AT_FLAGS, event.agentHash);
     const { country, position, accuracyKm, atSeconds } = event;
@@ -258,7 +258,7 @@ export class EntityRecords {
 
   #networksOf(record: number, low: number, high: number, site: number, nowMs: number, rest: number): number {
     if (site === 0) return this.#networks.count(record, low, high, nowMs, rest);
-    const count = this.#networks.see(record, low, high, memberOf(site), nowMs, rest);
+    const count = this.#networks.see(record, low, high, setMemberOf(site), nowMs, rest);
     this.knewNetwork = this.#networks.wasKnown;
     return count;
   }

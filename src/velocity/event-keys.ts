@@ -4,7 +4,7 @@ import type { HistoryEvent } from '../risk/history.ts';
 import { parseV4 } from '../kernel/ip-text.ts';
 import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
 import { mix, SALT_HOST, SALT_NONCE, SALT_POPULATION, SALT_REGION, SALT_SITE } from './keys.ts';
-import { memberOf } from './timed-set.ts';
+import { setMemberOf } from './timed-set.ts';
 
 /**
  * Choice: number of key names whose hashes are cached. Customers use a handful; the limit stops requests with ever new names from growing
@@ -72,7 +72,7 @@ export class EventKeys {
     this.device = 0;
     if (event.device !== null) {
       this.#readDevice(event.device, scope);
-      this.device = memberOf(this.deviceHigh);
+      this.device = setMemberOf(this.deviceHigh);
     }
     if (event.browser !== null) this.#readBrowser(event.browser, scope);
     if (event.grant !== null) {
@@ -130,7 +130,7 @@ export class EventKeys {
     hash.update(scope, browser, Math.min(browser.length, DEVICE_CHARACTERS));
     this.browserLow = hash.low | 0;
     this.browserHigh = hash.high | 0;
-    this.device = memberOf(this.browserHigh);
+    this.device = setMemberOf(this.browserHigh);
   }
 
   #readNetworks(networks: HistoryEvent['networks'], scope: number): void {

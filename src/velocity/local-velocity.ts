@@ -8,7 +8,14 @@ import type {
 } from '../risk/history.ts';
 import type { OutcomeMemory, SettledEvent, Velocity } from '../ports/velocity.ts';
 import { isContextAsked } from '../risk/context-steps.ts';
-import { effectOf, type Outcome, type Step, stepOf, teachingOf, TEACHES_NOTHING } from '../risk/event-outcome.ts';
+import {
+  effectOf,
+  type Outcome,
+  type OutcomeStep,
+  stepOf,
+  teachingOf,
+  TEACHES_NOTHING,
+} from '../risk/event-outcome.ts';
 import { BROWSER_NETWORKS_24H_MAX, VELOCITY_ENTITIES_MAX, VELOCITY_SETTLED_SECONDS } from '../kernel/limits.ts';
 import type { AccountChange } from './account-days.ts';
 import { AddressRecords } from './address-record.ts';
@@ -24,7 +31,7 @@ import { PopulationRecords } from './population-record.ts';
 import { SessionRecords } from './session-record.ts';
 import { ownerOf } from './shares.ts';
 import { Table } from './table.ts';
-import { memberOf } from './timed-set.ts';
+import { setMemberOf } from './timed-set.ts';
 import { NO_CONTEXT, readTrace, type TracedEvent, TraceWriter } from './trace.ts';
 import { ValueRecords } from './value-records.ts';
 
@@ -214,7 +221,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   #browserOf(keys: EventKeys, make: DeviceCounts, nowMs: number): DeviceCounts | null {
     const counts = this.#browsers.observe(keys.browserLow, keys.browserHigh, keys, nowMs);
     const isUsable = counts.networks24h <= BROWSER_NETWORKS_24H_MAX;
-    if (!isUsable) keys.device = memberOf(keys.deviceHigh);
+    if (!isUsable) keys.device = setMemberOf(keys.deviceHigh);
     else if (!make.isCommon && this.#devices.knewEntity && this.#knownBy(keys, nowMs) === KNOWS_NETWORK)
       keys.device = 0;
     return isUsable ? counts : null;
@@ -285,7 +292,7 @@ function ownOf(
   { device, browserHigh }: EventKeys,
   context: ContextHistory | null,
 ): BrowserHistory {
-  return { entities24h, networks24h, isOfAccount: context?.device === 'known' && device === memberOf(browserHigh) };
+  return { entities24h, networks24h, isOfAccount: context?.device === 'known' && device === setMemberOf(browserHigh) };
 }
 
 /** Choice: for a quiet entity no rule reads contexts, and most events are quiet. */
@@ -302,7 +309,7 @@ function isQuiet({ places, networks1h, countries24h, devices24h, decisions1m, pa
   );
 }
 
-function changeOf(step: Step, outcome: Outcome | null, nowMs: number): OutcomeChange | null {
+function changeOf(step: OutcomeStep, outcome: Outcome | null, nowMs: number): OutcomeChange | null {
   const effect = effectOf(step, outcome);
   return effect === null ? null : { isLogin: step === 'login', isBad: effect === 'bad', by: 1, eventMs: nowMs, nowMs };
 }

@@ -18,7 +18,7 @@ import { OutcomeTally } from './outcome-tally.ts';
 import { Ring } from './ring.ts';
 import type { Table } from './table.ts';
 import { SetRecords } from './set-record.ts';
-import { DAY_SET, HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
+import { DAY_SET, HOUR_SET, setMemberOf, TimedSet } from './timed-set.ts';
 
 /**
  * Logins of an account, logins of unknown identities at an address, cold-start logins in a network, and sign-ups in a network. Each subject
@@ -159,7 +159,7 @@ export class LoginCrowds {
     this.#cold.read(record, nowMs, restSeconds);
     if (counts) for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, true, 1);
     const addresses = counts
-      ? this.#hosts.see(record, memberOf(hostHigh), nowMs, restSeconds)
+      ? this.#hosts.see(record, setMemberOf(hostHigh), nowMs, restSeconds)
       : this.#hosts.count(record, nowMs, restSeconds);
     this.#cold.read(record, nowMs, 0);
     return addresses;
@@ -177,7 +177,7 @@ export class LoginCrowds {
   ): number {
     const [ownLow, ownHigh] = [mix(low, high, salt), mix(high, low, salt)];
     return returns
-      ? set.see(ownLow, ownHigh, memberOf(entityHigh[account] ?? 0), nowMs)
+      ? set.see(ownLow, ownHigh, setMemberOf(entityHigh[account] ?? 0), nowMs)
       : set.count(ownLow, ownHigh, nowMs);
   }
 

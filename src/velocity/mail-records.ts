@@ -5,7 +5,7 @@ import { mix, SALT_MAIL_DOMAIN, SALT_MAILBOX } from './keys.ts';
 import { KIND_LONG_SET } from './layout.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
-import { memberOf, type SetSpan, TimedSet } from './timed-set.ts';
+import { setMemberOf, type SetSpan, TimedSet } from './timed-set.ts';
 
 /**
  * Mail domains, from the first account on, and spellings of mailboxes whose address is not spelled like the mailbox.
@@ -55,7 +55,7 @@ export class MailRecords {
     const first = Atomics.compareExchange(words, record + AT_FIRST, 0, nowSeconds) || nowSeconds;
     const knownForSeconds = Math.max(0, nowSeconds - first);
     const takesIn = isSignup && keys.site !== 0 && knownForSeconds < NEW_SECONDS;
-    const networks3d = takesIn ? this.#networks.see(record, memberOf(keys.site), nowMs, rest) : 0;
+    const networks3d = takesIn ? this.#networks.see(record, setMemberOf(keys.site), nowMs, rest) : 0;
     return { networks3d, knownForSeconds, customerAgeThenSeconds: words[record + AT_AGE] ?? 0 };
   }
 
@@ -67,11 +67,11 @@ export class MailRecords {
     if (spelling === canonical) return 0;
     const hash = this.#hash;
     hash.update(keys.populationLow, canonical);
-    const plain = memberOf(hash.high);
+    const plain = setMemberOf(hash.high);
     const low = mix(hash.low, hash.high, SALT_MAILBOX);
     const high = mix(hash.high, hash.low, SALT_MAILBOX);
     hash.update(keys.populationLow, spelling);
-    const count = this.#spellings.see(low, high, memberOf(hash.high), nowMs);
+    const count = this.#spellings.see(low, high, setMemberOf(hash.high), nowMs);
     return count === 1 && wasSeen && !this.#spellings.wasKnown ? this.#spellings.see(low, high, plain, nowMs) : count;
   }
 }

@@ -1,5 +1,5 @@
 import type { Table } from './table.ts';
-import { slotOf, UsualRecords } from './usual.ts';
+import { usualSlotOf, UsualRecords } from './usual.ts';
 
 /**
  * The maximum of a number in each 10 minutes, and its usual value at this time of the day. `usual.ts` stores the earlier maxima. Two words
@@ -43,7 +43,7 @@ export class Peaks {
     const { words } = this.#table;
     const { mostAt, kind } = this.#shape;
     const at = record + mostAt;
-    const slot = slotOf(nowMs);
+    const slot = usualSlotOf(nowMs);
     const word = words[at] ?? 0;
     const isSame = word >>> 16 === (slot & COUNT_MASK) && word !== 0;
     const most = Math.min(count, COUNT_MASK);
@@ -61,11 +61,11 @@ export class Peaks {
     const { words } = this.#table;
     const { usualAt, kind } = this.#shape;
     const at = record + usualAt;
-    const slot = slotOf(nowMs);
+    const slot = usualSlotOf(nowMs);
     const word = words[at] ?? 0;
     if (word !== 0 && word >>> 16 === (slot & COUNT_MASK)) return (word & COUNT_MASK) / SIXTEENTHS;
     const nowSeconds = Math.floor(nowMs / 1_000);
-    const firstSlot = slotOf((firstSeconds || nowSeconds) * 1_000);
+    const firstSlot = usualSlotOf((firstSeconds || nowSeconds) * 1_000);
     const usual = this.#usual.find(low, high, kind, slot, firstSlot, nowSeconds);
     const sixteenths = Math.min(COUNT_MASK, Math.round(usual * SIXTEENTHS));
     Atomics.compareExchange(words, at, word, (((slot & COUNT_MASK) << 16) | sixteenths) >>> 0);

@@ -6,7 +6,7 @@ import { OutcomeTally } from './outcome-tally.ts';
 import { Peaks } from './peaks.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
-import { memberOf, TEN_MINUTE_SET } from './timed-set.ts';
+import { setMemberOf, TEN_MINUTE_SET } from './timed-set.ts';
 
 /**
  * All outcomes of a customer, from its first one on; public and secret keys are counted separately.
@@ -31,7 +31,7 @@ const PARTS = 10;
 const KIND_LOGINS = 0;
 const KIND_PAYMENTS = 1;
 
-export interface PopulationKey {
+export interface PopulationRecordKey {
   readonly populationLow: number;
   readonly populationHigh: number;
 }
@@ -55,7 +55,7 @@ export class PopulationRecords {
 
   /** Returns null if nothing of the kind failed within 10 min. */
   observe(
-    { populationLow: low, populationHigh: high }: PopulationKey,
+    { populationLow: low, populationHigh: high }: PopulationRecordKey,
     isLogin: boolean,
     nowMs: number,
   ): SurgeHistory | null {
@@ -74,7 +74,7 @@ export class PopulationRecords {
   }
 
   /** `site` is the event's network, 0 without one. */
-  change({ populationLow: low, populationHigh: high }: PopulationKey, site: number, change: OutcomeChange): void {
+  change({ populationLow: low, populationHigh: high }: PopulationRecordKey, site: number, change: OutcomeChange): void {
     const table = this.#table;
     const { isLogin, isBad, by, eventMs, nowMs } = change;
     const nowSeconds = Math.floor(nowMs / 1_000);
@@ -86,7 +86,7 @@ export class PopulationRecords {
     this.#rowCounters[kind].change(record, eventMs, nowMs, isBad, by);
     if (!isBad || by === -1 || site === 0 || nowMs - eventMs > WINDOW_MS) return;
     const salt = SALT_FAILING_NETWORKS + kind;
-    const networks = this.#networks.see(mix(low, high, salt), mix(high, low, salt), memberOf(site), nowMs);
+    const networks = this.#networks.see(mix(low, high, salt), mix(high, low, salt), setMemberOf(site), nowMs);
     this.#peaks[kind].note({ record, low, high }, networks, nowMs);
   }
 

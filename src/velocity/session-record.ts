@@ -11,7 +11,7 @@ import { Ring } from './ring.ts';
 import { OverflowingSet } from './overflowing-set.ts';
 import { PageRecords } from './page-records.ts';
 import type { Table } from './table.ts';
-import { HOUR_SET, memberOf } from './timed-set.ts';
+import { HOUR_SET, setMemberOf } from './timed-set.ts';
 
 /**
  *   0 hash   1 first event, Unix seconds
@@ -146,7 +146,7 @@ export class SessionRecords {
       regions1h:
         keys.region === 0
           ? this.#regions.count(record, low, high, nowMs, rest)
-          : this.#regions.see(record, low, high, memberOf(keys.region), nowMs, rest),
+          : this.#regions.see(record, low, high, setMemberOf(keys.region), nowMs, rest),
       agentChanged: differs(last & AGENT_MASK, now & AGENT_MASK),
       leftItsOrigin:
         differs(first & ORIGIN_AGENT_MASK, origin & ORIGIN_AGENT_MASK) &&

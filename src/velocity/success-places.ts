@@ -1,5 +1,5 @@
 import type { Table } from './table.ts';
-import { memberOf } from './timed-set.ts';
+import { setMemberOf } from './timed-set.ts';
 import { SUCCEEDED_ON_DEVICE, SUCCEEDED_ON_NETWORK } from './trace.ts';
 
 /**
@@ -38,7 +38,7 @@ export function revertSuccess({ words }: Table, record: number, place: SuccessPl
 }
 
 function networkOf({ site, agentHash }: SuccessPlace): number {
-  return site === 0 ? 0 : (memberOf(site) << 8) | agentHash;
+  return site === 0 ? 0 : (setMemberOf(site) << 8) | agentHash;
 }
 
 function isIn(words: Uint32Array, at: number, value: number): boolean {

@@ -37,7 +37,7 @@ const TRIES_MAX = 16;
 /** Members range from 1 to 32,767. */
 const MEMBER_MASK = 0x7fff;
 
-export function memberOf(hash: number): number {
+export function setMemberOf(hash: number): number {
   return hash & MEMBER_MASK || 1;
 }
 

@@ -23,7 +23,7 @@ const SLOTS_ASIDE = 6;
 /** Source: the default rules: the mean excludes the largest values, such as an attack of yesterday. */
 const KEPT_SHARE = 0.95;
 
-export function slotOf(nowMs: number): number {
+export function usualSlotOf(nowMs: number): number {
   return Math.floor(nowMs / SLOT_MS);
 }
 

@@ -7,7 +7,7 @@ import { mix, SALT_FIRST_VALUE, SALT_PAYMENTS_OF_DAY, SALT_VALUES } from './keys
 import { KIND_POPULATION, KIND_SET } from './layout.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
-import { DAY_SET, memberOf } from './timed-set.ts';
+import { DAY_SET, setMemberOf } from './timed-set.ts';
 
 /**
  * Distinct cards, gift cards and bank accounts per person, session, device and address in 24 h, only for events that name one:
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 /** One for the person and key name, one for the person, key name and value. */
 const CELLS_PER_PAYMENT = 2;
 /** Member that represents the first value when the second one creates the set: only a cell has recorded the first value. */
-const FIRST_VALUE = memberOf(SALT_FIRST_VALUE);
+const FIRST_VALUE = setMemberOf(SALT_FIRST_VALUE);
 /** Salt of `FirstTouches`: 4, because `login-crowds.ts` uses 0 to 3. */
 const VALUE_CELLS = 4;
 
@@ -124,7 +124,7 @@ export class ValueRecords {
     return this.#sets.see(
       mix(low, name, SALT_VALUES),
       mix(high, name, SALT_VALUES),
-      memberOf(entityHigh[n] ?? 0),
+      setMemberOf(entityHigh[n] ?? 0),
       nowMs,
     );
   }

@@ -7,21 +7,21 @@ import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { HandedOut } from './in-flight-windows.ts';
 
 /** A result with its delivery. */
-export interface Arrived {
+export interface ArrivedAttempt {
   readonly result: DeliverResult;
   readonly delivery: HandedOut;
 }
 
 /** A result with its store update, computed once, however often the store refuses it. */
 export interface Result {
-  readonly arrived: Arrived;
+  readonly arrived: ArrivedAttempt;
   readonly update: DeliveryUpdate;
 }
 
 export interface ResultWriterParts {
   readonly deliveries: Pick<Deliveries, 'apply'>;
   /** Called when the results can be read. */
-  onApplied(arrived: readonly Arrived[]): void;
+  onApplied(arrived: readonly ArrivedAttempt[]): void;
   onFault(fault: StoreFault): void;
 }
 
@@ -79,11 +79,11 @@ export class ResultWriter {
 }
 
 /** Call once for each result, because it counts the attempt. */
-export function resultOf(arrived: Arrived): Result {
+export function resultOf(arrived: ArrivedAttempt): Result {
   return { arrived, update: updateOf(arrived) };
 }
 
-function updateOf({ result, delivery }: Arrived): DeliveryUpdate {
+function updateOf({ result, delivery }: ArrivedAttempt): DeliveryUpdate {
   const { outcome, completedAtMs } = result;
   switch (outcome.kind) {
     case 'waiting':

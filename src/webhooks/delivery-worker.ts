@@ -12,7 +12,7 @@ import { ATTEMPT_LATE_MS } from '../kernel/limits.ts';
 import type { DeliverResult, DeliverStats, DeliverTask, TaskList, WorkerOrder } from './deliver-messages.ts';
 import { type EndpointQueue, type Held, Run } from './endpoint-queue.ts';
 import type { AttemptCourse } from './slots.ts';
-import { Turns, type Place } from './fair-scheduler.ts';
+import { LaneTurns, type LanePlace } from './fair-scheduler.ts';
 
 /** One attempt, as passed to the sender. */
 export interface AttemptRequest {
@@ -62,7 +62,7 @@ interface Attempt {
   readonly number: number;
   readonly startedAtMs: number;
   readonly startedMs: number;
-  readonly place: Place;
+  readonly place: LanePlace;
 }
 
 /**
@@ -85,7 +85,7 @@ const LACK_TOLD_MS = 60_000;
  */
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
-  readonly #turns: Turns;
+  readonly #turns: LaneTurns;
   readonly #held = new Map<string, Held>();
   /** Deliveries that have not begun, by id. */
   readonly #fresh = new Map<string, Run>();
@@ -103,7 +103,7 @@ export class DeliveryWorker {
   constructor(parts: DeliveryWorkerParts) {
     this.#parts = parts;
     if (parts.needsLease === true) this.#leaseUntilMs = 0;
-    this.#turns = new Turns(parts.attemptsInFlightMax);
+    this.#turns = new LaneTurns(parts.attemptsInFlightMax);
   }
 
   /** `listening` concerns addresses only and is not handled here. */
@@ -228,7 +228,7 @@ export class DeliveryWorker {
     }
   }
 
-  #begin(held: Held, place: Place): void {
+  #begin(held: Held, place: LanePlace): void {
     const { task } = held;
     if (this.#fresh.delete(task.deliveryId)) this.#held.set(task.deliveryId, held);
     const startedMs = this.#parts.monotonicMs();

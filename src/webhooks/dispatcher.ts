@@ -11,12 +11,12 @@ import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
 import { type DueSource, openBacklog } from './backlog.ts';
 import { type Subscriber, Subscribers } from './due-delivery.ts';
-import { type Endpoint, Prefetch } from './prefetch.ts';
+import { type PrefetchEndpoint, Prefetch } from './prefetch.ts';
 import { HealthBook } from './health-book.ts';
 import type { DeliveryMirror } from './delivery-mirror.ts';
 import { FanOut } from './fan-out.ts';
 import { hasPendingRoom } from './pending-room.ts';
-import { ResultWriter, resultOf, type Arrived, type Result } from './attempt-writer.ts';
+import { ResultWriter, resultOf, type ArrivedAttempt, type Result } from './attempt-writer.ts';
 import { EarlyDeliveries } from './early-deliveries.ts';
 import { RowWriter } from './row-writer.ts';
 import type { Deliveries } from '../state/tables/delivery-table.ts';
@@ -30,7 +30,7 @@ export interface DispatcherParts {
   };
   readonly deliveries: Deliveries;
   /** The endpoint of an extraction job whose delivery is pending; null for any other id. */
-  extractionEndpoint(endpointId: string): Endpoint | null;
+  extractionEndpoint(endpointId: string): PrefetchEndpoint | null;
   readonly journal: DueSource & {
     stageDue(sequence: number, bytes: Uint8Array): boolean;
     /** Marks all entries up to this one as stored. */
@@ -466,7 +466,7 @@ export class Dispatcher {
   }
 
   /** Called when the store has the results: frees their slots in the window and updates the health of their webhooks. */
-  #applied(arrived: readonly Arrived[]): void {
+  #applied(arrived: readonly ArrivedAttempt[]): void {
     this.#show(arrived);
     for (const { result, delivery } of arrived) {
       const { outcome, endpointId } = result;
@@ -490,7 +490,7 @@ export class Dispatcher {
   }
 
   /** Shows the other nodes of a cluster what became of the deliveries. */
-  #show(arrived: readonly Arrived[]): void {
+  #show(arrived: readonly ArrivedAttempt[]): void {
     const { mirror, deliveries } = this.#parts;
     if (!mirror) return;
     const rows = arrived.flatMap(({ delivery: { customer, id } }) => deliveries.find(customer, id) ?? []);
@@ -500,7 +500,7 @@ export class Dispatcher {
       mirror.ended(rows.filter(({ status }) => status !== 'pending').map(({ id }) => id));
   }
 
-  #count({ result, delivery }: Arrived): void {
+  #count({ result, delivery }: ArrivedAttempt): void {
     const { outcome, completedAtMs, elapsedMs, endpointId } = result;
     this.counts.ended(outcome.kind);
     // Deliveries of extractions may take hours and do not belong to a decision.

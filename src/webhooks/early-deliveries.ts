@@ -1,6 +1,6 @@
 import type { Delivery } from '../work/webhook.ts';
 import type { DeliveryUpdate } from '../state/tables/deliveries/row.ts';
-import { type Arrived, type Result, resultOf } from './attempt-writer.ts';
+import { type ArrivedAttempt, type Result, resultOf } from './attempt-writer.ts';
 
 interface Early {
   readonly results: Result[];
@@ -13,7 +13,7 @@ export interface StoredRows {
   /** Without those that have ended: the worker may still have to get them. */
   readonly open: readonly Delivery[];
   /** Results that the stored rows contain. */
-  readonly applied: readonly Arrived[];
+  readonly applied: readonly ArrivedAttempt[];
   /** Results that arrived while the rows were being written; to be stored now. */
   readonly late: readonly Result[];
 }
@@ -34,7 +34,7 @@ export class EarlyDeliveries {
    * Keeps the result if the delivery's row is not stored yet. Returns `unwritten` if the row will be written with it, `writing` if it must
    * be stored after the row, and `stored` if it is not kept here.
    */
-  keep(arrived: Arrived): 'unwritten' | 'writing' | 'stored' {
+  keep(arrived: ArrivedAttempt): 'unwritten' | 'writing' | 'stored' {
     const early = this.#byId.get(arrived.delivery.id);
     if (early === undefined) return 'stored';
     early.results.push(resultOf(arrived));
@@ -63,7 +63,7 @@ export class EarlyDeliveries {
   /** Call when the rows are stored, as `begin` returned them. */
   stored(rows: readonly Delivery[]): StoredRows {
     const open: Delivery[] = [];
-    const applied: Arrived[] = [];
+    const applied: ArrivedAttempt[] = [];
     const late: Result[] = [];
     for (const row of rows) {
       const early = this.#byId.get(row.id);

@@ -4,7 +4,7 @@ import { EndpointQueue, Host, type Held, type Lane } from './endpoint-queue.ts';
 import { Slots, STANDINGS, type AttemptCourse, type Standing } from './slots.ts';
 
 /** The slots that an attempt holds until it ends. */
-export interface Place {
+export interface LanePlace {
   readonly queue: EndpointQueue;
   /** The host whose slot it holds, even if its endpoint moves. */
   readonly host: Host;
@@ -21,7 +21,7 @@ export interface Place {
  * slow, not only when that attempt ends, and stays slow until its attempts are fast on average: a slow attempt, even a successful one, must
  * not hold for seconds what fast endpoints need.
  */
-export class Turns {
+export class LaneTurns {
   readonly #slots: Slots;
   readonly #queues = new Map<string, EndpointQueue>();
   readonly #hosts = new Map<string, Host>();
@@ -68,7 +68,7 @@ export class Turns {
   }
 
   /** Returns the next delivery with the slots of its attempt; null if no attempt may start. */
-  next(): { readonly held: Held; readonly place: Place } | null {
+  next(): { readonly held: Held; readonly place: LanePlace } | null {
     for (let queue = this.#nextQueue(); queue !== null; queue = this.#nextQueue()) {
       const { lane } = queue;
       if (queue.mayBegin && !lane.hasRoom) {
@@ -86,7 +86,7 @@ export class Turns {
   }
 
   /** Releases the slots of an attempt that ended or did not start, and queues endpoints that waited for them. */
-  give({ queue, host, standing }: Place): void {
+  give({ queue, host, standing }: LanePlace): void {
     this.#slots.give(standing);
     queue.inFlight--;
     host.laneOf(standing).inFlight--;
@@ -96,7 +96,7 @@ export class Turns {
   }
 
   /** Moves an attempt to the slow class. Its endpoint becomes slow as well, whatever its other attempts show meanwhile. */
-  slowDown(place: Place): void {
+  slowDown(place: LanePlace): void {
     const { queue, host } = place;
     if (queue.standing !== 'slow') {
       const { standing, lane } = queue;
@@ -134,7 +134,7 @@ export class Turns {
     return this.#slots.hasShare(standing, inFlight) && host.hasShare(lane, inFlight);
   }
 
-  #take(queue: EndpointQueue): Place {
+  #take(queue: EndpointQueue): LanePlace {
     const { standing, host } = queue;
     this.#slots.take(standing);
     queue.inFlight++;

@@ -10,7 +10,7 @@ import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { EndpointWindow, InFlightWindows } from './in-flight-windows.ts';
 
 /** Endpoint that receives an extraction job's results. Source: contract, 11.4. */
-export interface Endpoint {
+export interface PrefetchEndpoint {
   readonly url: string;
   readonly secrets: WebhookSecrets;
 }
@@ -25,7 +25,7 @@ export interface PrefetchParts {
   /** Returns null if the secrets cannot be read. */
   secretsOf(webhook: Webhook): WebhookSecrets | null;
   /** Returns null unless the id belongs to a job whose delivery is pending. */
-  extractionEndpoint(endpointId: string): Endpoint | null;
+  extractionEndpoint(endpointId: string): PrefetchEndpoint | null;
   /** Rows ended as skipped in the store. */
   onSkipped(rows: readonly Delivery[]): void;
   onFault(fault: StoreFault): void;

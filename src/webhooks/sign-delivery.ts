@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { PreviousSecret, WebhookSecrets } from '../work/webhook.ts';
 
 /** One attempt of a delivery. */
-export interface SignInput {
+export interface DeliverySignInput {
   readonly deliveryId: string;
   /** The exact bytes that are sent. */
   readonly body: Uint8Array;
@@ -22,7 +22,7 @@ const NONE: readonly PreviousSecret[] = [];
  *
  * `secrets` and its elements must not change; a rotation replaces them. Their keys are kept as long as they are.
  */
-export function signedHeaders({ deliveryId, body, secrets, nowMs }: SignInput): Record<string, string> {
+export function signedHeaders({ deliveryId, body, secrets, nowMs }: DeliverySignInput): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
   const content = `${deliveryId}.${timestamp}.`;
   const counting = previousInGrace(secrets, nowMs);

@@ -1,7 +1,7 @@
 import { unreachable } from '../../kernel/brand.ts';
 import { problem } from '../../contract/problem.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
-import type { ExtractionBody, ReadRequest } from './extraction-bodies.ts';
+import type { ExtractionBody, ReadExtractionRequest } from './extraction-bodies.ts';
 import type { CreateOutcome, ExtractionControl, NewExtraction } from '../../extract/jobs-port.ts';
 import type { IdempotentRequest } from '../../work/extraction-job.ts';
 import { NO_SUCH_SESSION, type RequestParts } from '../../extract/request/read-request.ts';
@@ -42,7 +42,7 @@ export function createHandler(parts: CreateParts): EndpointHandler<ExtractionBod
    * created.
    */
   function foreignSession(
-    { session: id, connector: name, input }: ReadRequest,
+    { session: id, connector: name, input }: ReadExtractionRequest,
     { caller }: AnyRequest,
   ): EndpointResponse | null {
     const session = id === null ? null : control.sessions.find(caller.customer, id);
@@ -57,7 +57,7 @@ export function createHandler(parts: CreateParts): EndpointHandler<ExtractionBod
 
   function answerOf(
     outcome: CreateOutcome,
-    checked: ReadRequest,
+    checked: ReadExtractionRequest,
     request: AnyRequest,
   ): EndpointResponse | Promise<EndpointResponse> {
     switch (outcome.kind) {
@@ -92,7 +92,11 @@ export function createHandler(parts: CreateParts): EndpointHandler<ExtractionBod
   }
 }
 
-function newExtraction(request: AnyRequest, checked: ReadRequest, idempotent: IdempotentRequest | null): NewExtraction {
+function newExtraction(
+  request: AnyRequest,
+  checked: ReadExtractionRequest,
+  idempotent: IdempotentRequest | null,
+): NewExtraction {
   const { newSecret, ...rest } = checked;
   return {
     ...rest,

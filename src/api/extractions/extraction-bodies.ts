@@ -9,13 +9,13 @@ import type { CheckTarget } from '../../extract/request/request-target.ts';
 /** Parsers for the request bodies of the extraction endpoints. */
 
 /** A checked request as plain data that can be sent between threads: connector and operation are given by name. */
-export type ReadRequest = Omit<CheckedRequest, 'connector' | 'operation'> & {
+export type ReadExtractionRequest = Omit<CheckedRequest, 'connector' | 'operation'> & {
   readonly connector: string;
   readonly operation: string;
 };
 
 export interface ExtractionBody {
-  readonly checked: Validated<ReadRequest>;
+  readonly checked: Validated<ReadExtractionRequest>;
   /** SHA-256 of the JSON text without white space between tokens, so equal bodies have equal hashes. */
   readonly sha256: Uint8Array;
 }

@@ -1,5 +1,5 @@
 import type { SecretHandlers } from '../../http/handlers.ts';
-import { ANY_BODY } from '../kit/request-body.ts';
+import { ANY_REQUEST_BODY } from '../kit/request-body.ts';
 import type { EndpointFactory } from '../kit/endpoint-factory.ts';
 import type { Cursors } from '../kit/paging.ts';
 import { withOptionalBody } from '../webhook-handlers.ts';
@@ -42,7 +42,7 @@ export function extractionHandlers(endpoint: EndpointFactory, parts: ExtractionR
     listExtractions: parts.ofAllNodes({}, page),
     createExtraction: endpoint({ body: extractionBody(parts) }, createHandler({ ...parts, waits })),
     findExtraction: parts.ofAllNodes({}, find),
-    cancelExtraction: withOptionalBody(endpoint, ANY_BODY, cancel),
+    cancelExtraction: withOptionalBody(endpoint, ANY_REQUEST_BODY, cancel),
     listRecords: parts.ofAllNodes({}, recordsHandler(parts)),
     ...sessionHandlers(endpoint, parts),
     ...catalogueHandlers(endpoint, parts),

@@ -41,14 +41,14 @@ export function jobHandlers({
     async find(request) {
       const read = readQuery(request.query, QUERIES.findExtraction);
       if (read.kind === 'problem') return read;
-      const id = idOf(request);
+      const id = jobIdOf(request);
       const job = id === null ? null : await waits.until(request, id, read.value.wait * 1000);
       return job === null ? JOB_NOT_FOUND : { kind: 'json', status: 200, body: extractionJson(job) };
     },
 
     /** Choice: a job that has ended stays unchanged and the response is 200, so that a cancellation may be repeated. */
     async cancel(request) {
-      const id = idOf(request);
+      const id = jobIdOf(request);
       if (id === null) return JOB_NOT_FOUND;
       const outcome = await control.cancel(request.caller.customer, id);
       switch (outcome.kind) {
@@ -67,7 +67,7 @@ export function jobHandlers({
 }
 
 /** Returns the id in the path; null if it is not a valid id. */
-export function idOf(request: AnyRequest): ExtractionId | null {
+export function jobIdOf(request: AnyRequest): ExtractionId | null {
   const id = request.params['id'] ?? '';
   return isExtractionId(id) ? id : null;
 }

@@ -7,23 +7,23 @@ import { type Cursors, readPage } from '../kit/paging.ts';
 import { columnsOf } from '../../extract/columns.ts';
 import type { Connector } from '../../extract/connector.ts';
 import type { ExtractionControl } from '../../extract/jobs-port.ts';
-import { heldBytesOf, RECORD_BYTES_MAX, recordsRoute, writeRecords } from '../../extract/record-page.ts';
+import { heldBytesOf, PAGE_RECORD_BYTES_MAX, recordsRoute, writeRecords } from '../../extract/record-page.ts';
 import { createWriter } from '../../extract/shape/writers.ts';
-import { idOf, JOB_NOT_FOUND } from './job-handlers.ts';
+import { jobIdOf, JOB_NOT_FOUND } from './job-handlers.ts';
 import { hasEnded } from '../../work/extraction-state.ts';
 
 /** Returns a job's records page by page. Source: contract, 13.1. */
-export interface RecordParts {
+export interface RecordHandlerParts {
   readonly control: Pick<ExtractionControl, 'find' | 'measureRecords' | 'streamRecords'>;
   readonly connectors: readonly Connector[];
   readonly cursors: Cursors;
 }
 
-export function recordsHandler({ control, connectors, cursors }: RecordParts): EndpointHandler {
+export function recordsHandler({ control, connectors, cursors }: RecordHandlerParts): EndpointHandler {
   return async (request) => {
     const { slices, caller } = request;
     const { customer } = caller;
-    const id = idOf(request);
+    const id = jobIdOf(request);
     const job = id === null ? null : control.find(customer, id);
     if (id === null || job === null) return JOB_NOT_FOUND;
     const query = readQuery(request, job, cursors);
@@ -36,7 +36,7 @@ export function recordsHandler({ control, connectors, cursors }: RecordParts): E
     const extent = await control.measureRecords(
       customer,
       id,
-      { fromSeq, recordsMax, bytesMax: RECORD_BYTES_MAX },
+      { fromSeq, recordsMax, bytesMax: PAGE_RECORD_BYTES_MAX },
       slices,
     );
     const hasMore = extent.nextSeq !== null;

@@ -4,7 +4,13 @@ import type { AnyRequest, EndpointResponse } from '../kit/endpoint-types.ts';
 import type { Cursors } from '../kit/paging.ts';
 import type { Slices } from '../../state/tables/turns.ts';
 import type { ExtractionControl, RecordExtent } from '../../extract/jobs-port.ts';
-import { heldBytesOf, RECORD_BYTES_MAX, RECORDS_MAX, recordsRoute, writeRecords } from '../../extract/record-page.ts';
+import {
+  heldBytesOf,
+  PAGE_RECORD_BYTES_MAX,
+  RECORDS_MAX,
+  recordsRoute,
+  writeRecords,
+} from '../../extract/record-page.ts';
 import { SYNC_RECORDS_MAX, syncLimitExceeded } from '../../extract/request/read-request.ts';
 import { createWriter } from '../../extract/shape/writers.ts';
 import { createdJson, extractionJson } from '../../extract/job-wire.ts';
@@ -36,7 +42,7 @@ export async function inlineAnswer(
   if (!hasEnded(job)) return goesOn(job);
   if (isOverLimit(job)) return { kind: 'problem', problem: syncLimitExceeded('/collect') };
   const { control, cursors } = parts;
-  const query = { fromSeq: 0, recordsMax: RECORDS_MAX, bytesMax: RECORD_BYTES_MAX };
+  const query = { fromSeq: 0, recordsMax: RECORDS_MAX, bytesMax: PAGE_RECORD_BYTES_MAX };
   const extent =
     job.status === 'succeeded' ? await control.measureRecords(job.customer, job.id, query, request.slices) : NO_RECORDS;
   const { nextSeq } = extent;

@@ -3,17 +3,17 @@ import type { FingerprintHash } from '../../kernel/brand.ts';
 import { BODIES } from '../../contract/routes.ts';
 import { HASH, LIST_CHANGE } from '../../contract/requests/list-requests.ts';
 import { WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../../contract/requests/webhook-requests.ts';
-import type { JsonObject } from '../../contract/json-body.ts';
+import type { ParsedObject } from '../../contract/json-body.ts';
 import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
 import type { ListEntryChange } from '../../state/tables/list-table.ts';
-import { ANY_BODY, type BodyReader } from './request-body.ts';
+import { ANY_REQUEST_BODY, type BodyReader } from './request-body.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
 import { SIMULATION_BODY } from '../simulation-body.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
 
 /** Body readers of the management endpoints. They use neither the store nor a clock. */
 
-export const LIST_ENTRY: BodyReader<Validated<ListEntryChange>> = {
+export const LIST_ENTRY_BODY: BodyReader<Validated<ListEntryChange>> = {
   name: 'list_entry',
   shape: 'object',
   read: (body, nowMs) => readChange(body, Math.floor(nowMs / 1000)),
@@ -37,7 +37,7 @@ const QUICK_ENTRIES_MAX = 20;
 const ENTRIES = z.array(z.unknown()).max(LIST_BATCH_ENTRIES_MAX);
 
 /** Reads `{"entries":[...]}`, or the array alone. */
-export const LIST_BATCH: BodyReader<Validated<BatchParts>> = {
+export const LIST_BATCH_BODY: BodyReader<Validated<BatchParts>> = {
   name: 'list_batch',
   shape: 'object_or_array',
   isSlow: (body) => (entriesIn(body)?.length ?? 0) > QUICK_ENTRIES_MAX,
@@ -56,12 +56,12 @@ export const LIST_BATCH: BodyReader<Validated<BatchParts>> = {
   heldMs: (read) => (read.kind === 'ok' ? read.value.length * ROWS_PER_PART * ROW_HELD_MS : 0),
 };
 
-function entriesIn(body: JsonObject | readonly unknown[]): readonly unknown[] | null {
-  const entries = Array.isArray(body) ? body : (body as JsonObject)['entries'];
+function entriesIn(body: ParsedObject | readonly unknown[]): readonly unknown[] | null {
+  const entries = Array.isArray(body) ? body : (body as ParsedObject)['entries'];
   return Array.isArray(entries) ? (entries as readonly unknown[]) : null;
 }
 
-function readEntries(body: JsonObject | readonly unknown[]): Validated<readonly unknown[]> {
+function readEntries(body: ParsedObject | readonly unknown[]): Validated<readonly unknown[]> {
   const entries = entriesIn(body);
   // Entries are counted before any of them is validated.
   if (entries !== null && entries.length > LIST_BATCH_ENTRIES_MAX) {
@@ -103,32 +103,32 @@ export function schemaBody<Id extends keyof Bodies>(id: Id): BodyReader<Validate
   return { name: id, shape: 'object', read: (body) => validate(SCHEMAS[id], body) };
 }
 
-export interface TargetFault {
+export interface BodyTargetFault {
   /** `invalid`: malformed URL. */
   readonly code: 'invalid' | 'blocked_url';
   readonly detail: string;
 }
 
 /** Returns null if deliveries may go to the URL, as far as this can be decided without DNS. `detail` is public text. */
-export type CheckTarget = (url: string) => TargetFault | null;
+export type CheckBodyTarget = (url: string) => BodyTargetFault | null;
 
 type NewWebhook = z.infer<typeof WEBHOOK_CHANGE>;
 
-export function newWebhook(checkTarget: CheckTarget): BodyReader<Validated<NewWebhook>> {
+export function newWebhook(checkTarget: CheckBodyTarget): BodyReader<Validated<NewWebhook>> {
   const fields = WEBHOOK_CHANGE.extend({ url: WEBHOOK_CHANGE.shape.url.check(targetCheck(checkTarget)) });
   return { name: 'webhook', shape: 'object', read: (body) => validate(fields, body) };
 }
 
 type WebhookChange = z.infer<typeof WEBHOOK_PATCH>;
 
-export function webhookChange(checkTarget: CheckTarget): BodyReader<Validated<WebhookChange>> {
+export function webhookChange(checkTarget: CheckBodyTarget): BodyReader<Validated<WebhookChange>> {
   const url = WEBHOOK_CHANGE.shape.url.check(targetCheck(checkTarget)).optional();
   const fields = WEBHOOK_PATCH.extend({ url });
   return { name: 'webhook_change', shape: 'object', read: (body) => validate(fields, body) };
 }
 
 /** Reports malformed URLs only. A blocked target has a problem code of its own, `blocked_url`. */
-function targetCheck(checkTarget: CheckTarget): (context: z.core.ParsePayload<string>) => void {
+function targetCheck(checkTarget: CheckBodyTarget): (context: z.core.ParsePayload<string>) => void {
   return (context) => {
     const fault = checkTarget(context.value);
     if (fault?.code !== 'invalid') return;
@@ -137,11 +137,11 @@ function targetCheck(checkTarget: CheckTarget): (context: z.core.ParsePayload<st
 }
 
 /** Returns all readers, for the worker, which selects one by its name. */
-export function managementBodies(checkTarget: CheckTarget): readonly BodyReader<unknown>[] {
+export function managementBodies(checkTarget: CheckBodyTarget): readonly BodyReader<unknown>[] {
   return [
-    ANY_BODY,
-    LIST_ENTRY,
-    LIST_BATCH,
+    ANY_REQUEST_BODY,
+    LIST_ENTRY_BODY,
+    LIST_BATCH_BODY,
     OUTCOME_REPORT,
     SIMULATION_BODY,
     ...(Object.keys(BODIES) as (keyof Bodies)[]).map(schemaBody),

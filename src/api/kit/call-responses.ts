@@ -11,14 +11,14 @@ import type { StoreFault } from '../../state/tables/durable.ts';
 import type { Slices, Turns } from '../../state/tables/turns.ts';
 import type { EndpointResponse } from './endpoint-types.ts';
 import { givePiece } from './response-pieces.ts';
-import type { Place } from './work-queue.ts';
+import type { QueuePlace } from './work-queue.ts';
 
 /** A call between its verification and its response. */
 export interface Call {
   readonly requestId: string;
   readonly key: Key;
   readonly slices: Slices;
-  readonly place: Place;
+  readonly place: QueuePlace;
   readonly coverage: Coverage;
   readonly exchange: Exchange;
   readonly rate: RateState;

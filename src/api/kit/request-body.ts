@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Problem } from '../../contract/problem.ts';
-import { type JsonObject, parseJsonObject, parseJsonObjectOrArray } from '../../contract/json-body.ts';
+import { type ParsedObject, parseJsonObject, parseJsonObjectOrArray } from '../../contract/json-body.ts';
 import { MANAGED_BODY_INLINE_BYTES_MAX } from '../../kernel/limits.ts';
 
 /**
@@ -11,9 +11,9 @@ import { MANAGED_BODY_INLINE_BYTES_MAX } from '../../kernel/limits.ts';
 export interface BodyReader<T> {
   readonly name: string;
   readonly shape: 'object' | 'object_or_array';
-  read(body: JsonObject | readonly unknown[], nowMs: number): T;
+  read(body: ParsedObject | readonly unknown[], nowMs: number): T;
   /** Returns whether a small body takes long to read. */
-  isSlow?(body: JsonObject | readonly unknown[]): boolean;
+  isSlow?(body: ParsedObject | readonly unknown[]): boolean;
   /** Returns for how long, in pieces longer than a time slice, the main thread will be held by the call, ms; 0 when absent. */
   heldMs?(value: T): number;
 }
@@ -37,7 +37,7 @@ export interface RemoteBodies {
 }
 
 /** Ignores the body, which must still be a JSON object. */
-export const ANY_BODY: BodyReader<null> = { name: 'any', shape: 'object', read: () => null };
+export const ANY_REQUEST_BODY: BodyReader<null> = { name: 'any', shape: 'object', read: () => null };
 
 /** Parses and reads the body on this thread. */
 export function readBody<T>(reader: BodyReader<T>, body: Uint8Array, nowMs: number): BodyRead<T> {

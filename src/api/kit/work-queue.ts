@@ -15,7 +15,7 @@ export interface WorkBounds {
 }
 
 /** The slot of a running call. */
-export interface Place {
+export interface QueuePlace {
   /** Frees the slot while the call waits for something other than the main thread, then waits for another slot. */
   whileOut<T>(awaited: () => Promise<T>): Promise<T>;
   /** Counts `bytes` of the response as unsent until the caller calls `received`, which may be after `leave`. */
@@ -100,13 +100,13 @@ export class WorkQueue {
   }
 
   /** Resolves when the call may begin. The caller must have checked `isFull` in the same turn of the event loop. */
-  async enter(customer: CustomerNumber, bytes: number): Promise<Place> {
+  async enter(customer: CustomerNumber, bytes: number): Promise<QueuePlace> {
     const own = this.#obtain(customer);
     await this.#entered(own, bytes, false);
     return this.#place(own);
   }
 
-  #place(own: CustomerWork): Place {
+  #place(own: CustomerWork): QueuePlace {
     let isIn = true;
     const leave = (): void => {
       if (!isIn) return;

@@ -5,7 +5,7 @@ import type { Customer } from '../../state/tables/customer-table.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import { Slices } from '../../state/tables/turns.ts';
 import type { Cli } from '../context.ts';
-import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -37,7 +37,10 @@ export function addAudit(cli: Cli): void {
 
 type Shown = AuditEntry & { readonly customer: Customer | null };
 
-async function showAudit(store: Store, { customer: id, kind, since, until, limit }: AuditOptions): Promise<Outcome> {
+async function showAudit(
+  store: Store,
+  { customer: id, kind, since, until, limit }: AuditOptions,
+): Promise<CommandOutcome> {
   const only = id === undefined ? null : store.customers.findById(id);
   if (id !== undefined && only === null) return failure('unknown_customer', `there is no customer ${id}`);
   let newest: readonly Shown[] = [];

@@ -11,7 +11,7 @@ import type { Link } from '../../cluster/link.ts';
 import { readNodeId } from '../../cluster/node-id.ts';
 import { openLink } from '../../cluster/redis-link.ts';
 import { makeFilesPrivate } from '../../state/repair/private-files.ts';
-import { failureOf, ok, type Outcome, usage } from '../command-outcome.ts';
+import { failureOf, ok, type CommandOutcome, usage } from '../command-outcome.ts';
 import type { Cli } from '../context.ts';
 import { tableText } from '../text-table.ts';
 
@@ -39,7 +39,7 @@ export function addCluster(cli: Cli): void {
     .action(({ force }: { readonly force: boolean }) => cli.run(() => leave(cli, force)));
 }
 
-async function showStatus(link: Link): Promise<Outcome> {
+async function showStatus(link: Link): Promise<CommandOutcome> {
   const status = await clusterStatus(link);
   if (status.kind === 'fault') return failureOf(status);
   const { head, nodes } = status;
@@ -91,7 +91,7 @@ const PROSPECTS = {
   replace: "The next start takes the cluster's data again; decisions and deliveries of this node stay.",
 } as const;
 
-async function join(cli: Cli, link: Link, isReplacing: boolean): Promise<Outcome> {
+async function join(cli: Cli, link: Link, isReplacing: boolean): Promise<CommandOutcome> {
   makeFilesPrivate();
   const { dataDir } = cli.globals();
   const prospect = await prepareJoin(link, dataDir, isReplacing, Date.now());
@@ -103,7 +103,7 @@ async function join(cli: Cli, link: Link, isReplacing: boolean): Promise<Outcome
   return ok({ next_start: prospect.will, moved_to: prospect.aside }, `${PROSPECTS[prospect.will]}${moved}`);
 }
 
-async function leave(cli: Cli, isForced: boolean): Promise<Outcome> {
+async function leave(cli: Cli, isForced: boolean): Promise<CommandOutcome> {
   makeFilesPrivate();
   const { dataDir } = cli.globals();
   const left = await leaveCluster(dataDir, isForced);
@@ -125,7 +125,7 @@ async function leave(cli: Cli, isForced: boolean): Promise<Outcome> {
 
 type Read =
   | { readonly kind: 'ok'; readonly settings: NonNullable<ReturnType<typeof settingsOf>> }
-  | { readonly kind: 'refused'; readonly outcome: Outcome };
+  | { readonly kind: 'refused'; readonly outcome: CommandOutcome };
 
 function clusterOf(cli: Cli): Read {
   const settings = settingsOf(cli);
@@ -140,7 +140,7 @@ function settingsOf(cli: Cli) {
   return read.kind === 'faults' ? null : read.settings.cluster;
 }
 
-async function withLink(cli: Cli, work: (link: Link) => Promise<Outcome>): Promise<Outcome> {
+async function withLink(cli: Cli, work: (link: Link) => Promise<CommandOutcome>): Promise<CommandOutcome> {
   const read = clusterOf(cli);
   if (read.kind === 'refused') return read.outcome;
   const link = openLink(read.settings);

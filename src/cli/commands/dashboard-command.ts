@@ -1,6 +1,6 @@
 import type { Store } from '../../state/feed/open-store.ts';
 import type { Cli } from '../context.ts';
-import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { ServerConnection } from '../server-connection.ts';
 import { timeText } from '../text-table.ts';
 import { withStore } from '../with-store.ts';
@@ -18,7 +18,7 @@ export function addDashboard(cli: Cli): void {
 }
 
 /** The link stands for the customer's newest secret key, which ends the session when it is revoked. */
-async function printLink(store: Store, customerId: string | null): Promise<Outcome> {
+async function printLink(store: Store, customerId: string | null): Promise<CommandOutcome> {
   const all = store.customers.all();
   const [only] = all;
   if (customerId === null && all.length > 1) {

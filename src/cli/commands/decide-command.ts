@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { checkKeyText } from '../../kernel/key-text.ts';
 import type { Cli } from '../context.ts';
-import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 
 interface DecideOptions {
   readonly key: string;
@@ -32,7 +32,7 @@ export function addDecide(cli: Cli): void {
     .action((options: DecideOptions) => cli.run(async () => decide(options, cli.io.stdin)));
 }
 
-async function decide(options: DecideOptions, stdin: Readable): Promise<Outcome> {
+async function decide(options: DecideOptions, stdin: Readable): Promise<CommandOutcome> {
   if (checkKeyText(options.key) === null) {
     return failure('malformed_key', 'that is not a complete key: its format or its checksum is wrong');
   }

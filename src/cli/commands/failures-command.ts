@@ -1,7 +1,7 @@
 import type { FailureDetail } from '../../work/extraction-job.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import type { Cli } from '../context.ts';
-import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -26,7 +26,7 @@ export function addFailures(cli: Cli): void {
     );
 }
 
-function show(store: Store, requestId: string): Outcome {
+function show(store: Store, requestId: string): CommandOutcome {
   const found = store.extract?.failures.find(requestId) ?? null;
   if (found === null) {
     return failure(

@@ -7,8 +7,8 @@ import { createKeyPair } from '../../state/feed/key-changes.ts';
 import { type ApiKey, hashOfKey } from '../../state/tables/key-table.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import type { Cli } from '../context.ts';
-import { confirm, type Confirm } from '../confirm.ts';
-import { failure, failureOf, ok, usage, type Outcome } from '../command-outcome.ts';
+import { confirm, type ConfirmPrompt } from '../confirm.ts';
+import { failure, failureOf, ok, usage, type CommandOutcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -56,7 +56,7 @@ export function addKeys(cli: Cli): void {
     );
 }
 
-async function createKeys(store: Store, door: Committer, options: CreateOptions): Promise<Outcome> {
+async function createKeys(store: Store, door: Committer, options: CreateOptions): Promise<CommandOutcome> {
   const customer = store.customers.findById(options.customer);
   if (customer === null) return failure('unknown_customer', `there is no customer ${options.customer}`);
   const { rateLimit = null, origin: origins = [] } = options;
@@ -85,7 +85,7 @@ async function createKeys(store: Store, door: Committer, options: CreateOptions)
 
 const EVERY_SITE = 'scripts of every web site may use this public key';
 
-function listKeys(store: Store): Outcome {
+function listKeys(store: Store): CommandOutcome {
   const customers = new Map(store.customers.all().map((one) => [one.number, one]));
   const all = store.apiKeys.loadAll();
   return ok(
@@ -130,7 +130,12 @@ function namedKey(text: string): Named | null {
   return prefix.length === KEY_PREFIX_CHARACTERS ? (key) => key.prefix === prefix : null;
 }
 
-async function revokeKey(store: Store, door: Committer, named: Named, ask: Confirm | null): Promise<Outcome> {
+async function revokeKey(
+  store: Store,
+  door: Committer,
+  named: Named,
+  ask: ConfirmPrompt | null,
+): Promise<CommandOutcome> {
   const matches = store.apiKeys.loadAll().filter(named);
   const living = matches.filter((key) => key.revokedAtSeconds === null);
   const [key] = living;

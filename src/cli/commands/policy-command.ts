@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { PolicyDocument, PolicyNote } from '../../risk/policy/policy-document.ts';
 import type { Cli } from '../context.ts';
-import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { withStore } from '../with-store.ts';
 
 /** Choice: as long as ALLOW decisions are kept, so that shares are correct. */
@@ -41,7 +41,7 @@ export function addPolicy(cli: Cli): void {
     .action((file: string) => cli.run(() => check(file, cli.globals().dataDir)));
 }
 
-async function check(file: string, dataDir: string): Promise<Outcome> {
+async function check(file: string, dataDir: string): Promise<CommandOutcome> {
   // The schema and all rules are loaded only for this command.
   const { noteText, readPolicyFile } = await import('../../assets/policy-read.ts');
   const { policyReport } = await import('../policy-report.ts');

@@ -8,7 +8,7 @@ import type { RegistryEntry } from '../../state/tables/registry-table.ts';
 import type { ChangeDoor } from '../change-door.ts';
 import type { Cli } from '../context.ts';
 import type { Io } from '../io.ts';
-import { failure, failureOf, ok, type Outcome } from '../command-outcome.ts';
+import { failure, failureOf, ok, type CommandOutcome } from '../command-outcome.ts';
 import { createProgress } from '../progress.ts';
 import { readRows, type RowFormat } from '../registry-rows.ts';
 import { tableText, timeText } from '../text-table.ts';
@@ -46,13 +46,13 @@ export function addRegistry(cli: Cli): void {
 async function forHash(
   cli: Cli,
   hash: string,
-  work: (store: Store, hash: FingerprintHash, door: ChangeDoor) => Promise<Outcome> | Outcome,
-): Promise<Outcome> {
+  work: (store: Store, hash: FingerprintHash, door: ChangeDoor) => Promise<CommandOutcome> | CommandOutcome,
+): Promise<CommandOutcome> {
   if (!HASH_FORM.test(hash)) return failure('malformed_hash', 'a fingerprint hash has 64 hex digits');
   return withStore(cli.globals().dataDir, (store, door) => work(store, hash.toLowerCase() as FingerprintHash, door));
 }
 
-function showEntry(store: Store, hash: FingerprintHash): Outcome {
+function showEntry(store: Store, hash: FingerprintHash): CommandOutcome {
   const now = Math.floor(Date.now() / 1000);
   const origin = store.registry.get(hash);
   const customersOfLate = store.sightings.customersOf(hash, now);
@@ -103,7 +103,7 @@ function partJson({ customers, firstSeenSeconds, lastSeenSeconds }: SeenBy): obj
   return { customers_seen: customers, first_seen: firstSeenSeconds, last_seen: lastSeenSeconds };
 }
 
-async function removeEntry(_store: Store, hash: FingerprintHash, door: ChangeDoor): Promise<Outcome> {
+async function removeEntry(_store: Store, hash: FingerprintHash, door: ChangeDoor): Promise<CommandOutcome> {
   const origin = { by: 'cli', nowMs: Date.now() } as const;
   const removed = await door.commit({ kind: 'registry.removed', fingerprintHash: hash }, origin);
   if (removed.kind === 'fault') return failureOf(removed);
@@ -113,7 +113,7 @@ async function removeEntry(_store: Store, hash: FingerprintHash, door: ChangeDoo
   return ok({ fingerprint_hash: hash, removed: true, sightings_removed: customers }, `Removed ${hash}${of}.`);
 }
 
-async function importFile(door: ChangeDoor, file: string, format: RowFormat, io: Io): Promise<Outcome> {
+async function importFile(door: ChangeDoor, file: string, format: RowFormat, io: Io): Promise<CommandOutcome> {
   let totalBytes: number;
   try {
     totalBytes = (await stat(file)).size;
@@ -127,7 +127,7 @@ async function importFile(door: ChangeDoor, file: string, format: RowFormat, io:
   let rejected = 0;
   let waiting: RegistryEntry[] = [];
   let rowsPerWrite = await door.entriesMax();
-  const write = async (isLast: boolean): Promise<Outcome | null> => {
+  const write = async (isLast: boolean): Promise<CommandOutcome | null> => {
     const total = isLast ? accepted + waiting.length : null;
     const change = { kind: 'registry.imported', entries: waiting, total } as const;
     // Earlier parts become durable with the last one.

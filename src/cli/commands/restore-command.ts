@@ -1,6 +1,6 @@
 import { makeFilesPrivate } from '../../state/repair/private-files.ts';
 import { restoreBackup, type Restored } from '../../state/repair/restore-backup.ts';
-import { failureOf, ok, type Outcome } from '../command-outcome.ts';
+import { failureOf, ok, type CommandOutcome } from '../command-outcome.ts';
 import type { Cli } from '../context.ts';
 import { tableText, timeText } from '../text-table.ts';
 
@@ -18,7 +18,7 @@ export function addRestore(cli: Cli): void {
     );
 }
 
-function report(restored: Restored): Outcome {
+function report(restored: Restored): CommandOutcome {
   return ok(
     {
       folder: restored.folder,

@@ -7,12 +7,12 @@ import { checkTarget } from '../../egress/egress-target.ts';
 import type { Connector, JsonObject, Operation } from '../../extract/connector.ts';
 import { checkRequest, type CheckedRequest } from '../../extract/request/read-request.ts';
 import type { Settings } from '../../app/settings.ts';
-import { usage, type Outcome } from '../command-outcome.ts';
+import { usage, type CommandOutcome } from '../command-outcome.ts';
 import type { ExtractOptions } from './options.ts';
 
 export type ReadRequest =
   | { readonly kind: 'request'; readonly request: CheckedRequest }
-  | { readonly kind: 'wrong'; readonly outcome: Outcome };
+  | { readonly kind: 'wrong'; readonly outcome: CommandOutcome };
 
 /** Converts the command line to a request as the service would accept it, or reports what is wrong and how to fix it. */
 export async function readRequest(

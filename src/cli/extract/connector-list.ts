@@ -1,10 +1,10 @@
 import type { JsonObject, JsonSchema, JsonValue, Operation } from '../../extract/connector.ts';
 import { CONNECTORS } from '../../extract/connectors/connector-table.ts';
 import { connectorJson } from '../../extract/job-wire.ts';
-import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { tableText } from '../text-table.ts';
 
-export function listConnectors(): Outcome {
+export function listConnectors(): CommandOutcome {
   const rows = CONNECTORS.map(({ id, title, operations }) => [
     id,
     title,
@@ -18,7 +18,7 @@ export function listConnectors(): Outcome {
   );
 }
 
-export function showConnector(id: string): Outcome {
+export function showConnector(id: string): CommandOutcome {
   const connector = CONNECTORS.find((one) => one.id === id);
   if (connector === undefined) {
     const ids = CONNECTORS.map((one) => one.id).join(', ');

@@ -3,7 +3,7 @@ import { countsOf } from '../../work/extraction-state.ts';
 import { NOTE_MESSAGES, notesJson } from '../../extract/job-wire.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
 import type { LocalEnd } from '../../extract/run-local.ts';
-import { ok, type Outcome } from '../command-outcome.ts';
+import { ok, type CommandOutcome } from '../command-outcome.ts';
 
 export interface ExtractReport {
   readonly request: CheckedRequest;
@@ -16,7 +16,7 @@ export interface ExtractReport {
 }
 
 /** Reports the result of a job: as text for people, and in the format of the service's jobs for programs. */
-export function reportOf(report: ExtractReport): Outcome {
+export function reportOf(report: ExtractReport): CommandOutcome {
   const { out, end } = report;
   const outcome = ok(jsonOf(report), textOf(report), end.state.status === 'failed');
   return outcome.kind === 'ok' ? { ...outcome, isBeside: out === null || outcome.failed === true } : outcome;

@@ -5,7 +5,7 @@ import { createShaper } from '../../extract/shape/shaper.ts';
 import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';
 import { readSettings, type Settings } from '../../app/settings.ts';
 import type { Io } from '../io.ts';
-import { failure, usage, type Outcome } from '../command-outcome.ts';
+import { failure, usage, type CommandOutcome } from '../command-outcome.ts';
 import { openFetching } from './fetching.ts';
 import type { ExtractOptions } from './options.ts';
 import { createExtractProgress, type ExtractProgress } from './extract-progress.ts';
@@ -17,7 +17,7 @@ import { holdRecords, openFile, SinkFault, standardOutput, type Sink } from './s
 const HELD_RECORDS_MAX = 1_000;
 
 /** Runs one job as given on the command line. Checks everything that can be checked before it fetches anything or opens a file. */
-export async function extract(options: ExtractOptions, json: boolean, io: Io): Promise<Outcome> {
+export async function extract(options: ExtractOptions, json: boolean, io: Io): Promise<CommandOutcome> {
   const read = readSettings(io.env, CONNECTORS_WITH_BASE);
   if (read.kind === 'faults') return usage('invalid_settings', `wrong settings: ${read.faults.join('; ')}`);
   for (const warning of read.warnings) io.write(2, `warning: ${warning}\n`);

@@ -29,7 +29,7 @@ export interface StreamEntry {
 }
 
 /** An entry that a node of the cluster has written for its place. */
-export type Verified<Entry extends StreamEntry = StreamEntry> = Entry & { readonly plain: Buffer };
+export type VerifiedChange<Entry extends StreamEntry = StreamEntry> = Entry & { readonly plain: Buffer };
 
 /**
  * Encrypts a part for its place. Cluster, number, part, count of parts, the token of the change and that of the change before are
@@ -44,7 +44,7 @@ export function openEntry<Entry extends StreamEntry>(
   key: Uint8Array,
   cluster: string,
   entry: Entry,
-): Verified<Entry> | null {
+): VerifiedChange<Entry> | null {
   const plain = decrypt(key, entry.data, contextOf(cluster, entry));
   return plain === null ? null : { ...entry, plain };
 }
@@ -58,7 +58,7 @@ export type ChainStep<Entry extends StreamEntry> =
   /** A part of the next change, of which more are to come. */
   | { readonly kind: 'open' }
   /** The last part of the next change. */
-  | { readonly kind: 'complete'; readonly parts: readonly Verified<Entry>[] }
+  | { readonly kind: 'complete'; readonly parts: readonly VerifiedChange<Entry>[] }
   /** No node of this cluster has written it for this place. */
   | { readonly kind: 'broken' }
   /** A change of this cluster that does not follow: some are missing in between, or it follows another one. */
@@ -70,7 +70,7 @@ export class ChangeChain<Entry extends StreamEntry> {
   readonly #cluster: string;
   #number: number;
   #last: string;
-  #open: Verified<Entry>[] = [];
+  #open: VerifiedChange<Entry>[] = [];
 
   constructor(key: Uint8Array, cluster: string, { number, last }: Pick<ChainPosition, 'number' | 'last'>) {
     this.#key = key;

@@ -4,7 +4,7 @@ import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
 import type { ChangeFormat, ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Change, ChangeKind } from '../../state/feed/changes.ts';
 import { requestKey, rowKey } from '../../state/tables/request-rows.ts';
-import type { Verified } from './change-chain.ts';
+import type { VerifiedChange } from './change-chain.ts';
 
 /**
  * Choice: items of a long change in one entry of the stream: some 15 KB, and 0.1 ms of the main thread to pack or unpack. The parts of a
@@ -55,7 +55,7 @@ export type Unpacked =
 
 /** Reads the parts of a change. */
 export async function unpackChange(
-  parts: readonly Pick<Verified, 'plain'>[],
+  parts: readonly Pick<VerifiedChange, 'plain'>[],
   formats: ChangeFormats,
   slices?: CommitSlices,
 ): Promise<Unpacked> {

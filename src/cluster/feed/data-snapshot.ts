@@ -7,7 +7,7 @@ import type { Link } from '../link.ts';
 import { claimGiving, giveTables, type SnapshotChannel, type SnapshotKeys, takeTables } from '../snapshot-chunks.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { chunksKey, giverKey, WANTED_KEY } from './feed-keys.ts';
-import type { Wanted } from './replicas.ts';
+import type { WantedSnapshot } from './replicas.ts';
 
 /**
  * A node without data, or whose position is no longer in the stream, gets the tables from a live node, in chunks through the store. The
@@ -33,7 +33,7 @@ export interface SnapshotParts {
  * Writes a snapshot for a node that wants one, unless another node does or its tables have another version. Returns whether it was written
  * completely.
  */
-export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: Wanted): Promise<boolean> {
+export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: WantedSnapshot): Promise<boolean> {
   const { id } = wanted;
   const { root, positions, turns } = parts;
   const channel = channelOf(parts);
@@ -53,7 +53,7 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: W
   }
 }
 
-export type Taken = { readonly kind: 'ok'; readonly position: FeedPosition } | StoreFault;
+export type TakenSnapshot = { readonly kind: 'ok'; readonly position: FeedPosition } | StoreFault;
 
 /**
  * Replaces the tables by a snapshot of another node that is not earlier than `atLeast`. As long as none has arrived the tables stay as they
@@ -64,7 +64,7 @@ export async function takeSnapshot(
   node: string,
   cluster: string,
   atLeast: Pick<ChainPosition, 'term' | 'number'>,
-): Promise<Taken> {
+): Promise<TakenSnapshot> {
   const { root, positions } = parts;
   const tables = openChangeTables(root);
   const request = { tables: parts.tables, atLeast: { term: atLeast.term, number: atLeast.number } };

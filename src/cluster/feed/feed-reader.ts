@@ -4,7 +4,7 @@ import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition } from '../../state/feed/feed-position.ts';
 import type { Link } from '../link.ts';
-import { ChangeChain, type ChainPosition, type StreamEntry, type Verified } from './change-chain.ts';
+import { ChangeChain, type ChainPosition, type StreamEntry, type VerifiedChange } from './change-chain.ts';
 import type { Arrived, ChangeApplier } from './change-applier.ts';
 import { unpackChange } from './change-codec.ts';
 import {
@@ -91,7 +91,7 @@ export class FeedReader {
   /** What was read, applied or not. */
   readonly #chain: ChangeChain<StoredEntry>;
   /** Complete changes that wait for their application. */
-  #complete: (readonly Verified<StoredEntry>[])[] = [];
+  #complete: (readonly VerifiedChange<StoredEntry>[])[] = [];
   #tail: StreamEntry[] = [];
   #tailBytes = 0;
   #newest = 0;
@@ -236,7 +236,7 @@ export class FeedReader {
     return arrived;
   }
 
-  #keep(entries: readonly Verified<StoredEntry>[]): void {
+  #keep(entries: readonly VerifiedChange<StoredEntry>[]): void {
     for (const { plain: _plain, ...entry } of entries) {
       this.#tail.push(entry);
       this.#tailBytes += entry.data.length;

@@ -1,7 +1,7 @@
 import { WANTED_MS } from '../snapshot-chunks.ts';
 import type { ChainPosition } from './change-chain.ts';
-import { giveSnapshot, type SnapshotParts, takeSnapshot, type Taken } from './data-snapshot.ts';
-import type { Wanted } from './replicas.ts';
+import { giveSnapshot, type SnapshotParts, takeSnapshot, type TakenSnapshot } from './data-snapshot.ts';
+import type { WantedSnapshot } from './replicas.ts';
 
 export interface FeedSnapshotParts extends SnapshotParts {
   readonly node: string;
@@ -22,7 +22,7 @@ export class FeedSnapshots {
   }
 
   /** Takes a snapshot that is not earlier than `atLeast`; tries again until the time is over. */
-  async take(cluster: string, timeMs: number, atLeast: Pick<ChainPosition, 'term' | 'number'>): Promise<Taken> {
+  async take(cluster: string, timeMs: number, atLeast: Pick<ChainPosition, 'term' | 'number'>): Promise<TakenSnapshot> {
     const deadline = performance.now() + timeMs;
     for (;;) {
       const taken = await takeSnapshot(this.#parts, this.#parts.node, cluster, atLeast);
@@ -32,7 +32,7 @@ export class FeedSnapshots {
   }
 
   /** Gives snapshots to those that have asked for one lately. `nowMs` is on the store's clock. */
-  async give(wanted: readonly Wanted[], nowMs: number): Promise<void> {
+  async give(wanted: readonly WantedSnapshot[], nowMs: number): Promise<void> {
     if (this.#isGiving) return;
     this.#isGiving = true;
     for (const one of wanted) {

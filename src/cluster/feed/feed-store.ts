@@ -55,10 +55,10 @@ export interface Away {
   readonly detail: string;
 }
 
-export type Asked<T> = { readonly kind: 'ok'; readonly value: T } | Away;
+export type AskedStore<T> = { readonly kind: 'ok'; readonly value: T } | Away;
 
 /** `number`: the change of which the first part is wanted too. */
-export function lookAt(link: Link, number: number): Promise<Asked<Look>> {
+export function lookAt(link: Link, number: number): Promise<AskedStore<Look>> {
   return ask(link, script(LOOK, [String(number)]), lookOf);
 }
 
@@ -73,7 +73,7 @@ export function found(
   mark: string,
   { cluster, check, format, term, number, last, proof }: Head,
   entries: readonly StreamEntry[] = [],
-): Promise<Asked<boolean>> {
+): Promise<AskedStore<boolean>> {
   const head = [mark, cluster, check, format, String(term), String(number), last, proof];
   return ask(link, script(FOUND, [...head, ...argumentsOf(entries)]), (reply) => Number(reply) === 1);
 }
@@ -90,10 +90,10 @@ export function extend(
   cluster: string,
   { number, last }: Pick<ChainPosition, 'number' | 'last'>,
   entries: readonly StreamEntry[],
-): Promise<Asked<Extended>> {
+): Promise<AskedStore<Extended>> {
   return ask(link, script(EXTEND, [cluster, String(number), last, ...argumentsOf(entries)]), (reply) => {
-    const [status, after] = listOf(reply);
-    return { status: textOf(status) as Extended['status'], after: listOf(after).map(entryOf) };
+    const [status, after] = replyList(reply);
+    return { status: replyText(status) as Extended['status'], after: replyList(after).map(entryOf) };
   });
 }
 
@@ -104,7 +104,7 @@ function argumentsOf(entries: readonly StreamEntry[]): readonly Argument[] {
   return args;
 }
 
-export function trim(link: Link, cluster: string, before: number): Promise<Asked<number>> {
+export function trimFeed(link: Link, cluster: string, before: number): Promise<AskedStore<number>> {
   return ask(link, script(TRIM, [cluster, String(before)]), Number);
 }
 
@@ -115,16 +115,16 @@ export interface After {
 }
 
 /** Waits until there are parts after one, for half a second at most. */
-export function waitAfter(waiting: Link, after: After): Promise<Asked<readonly StoredEntry[]>> {
+export function waitAfter(waiting: Link, after: After): Promise<AskedStore<readonly StoredEntry[]>> {
   const head = ['XREAD', 'COUNT', String(ENTRIES_PER_READ), 'BLOCK', String(BLOCK_MS), 'STREAMS', CHANGES_KEY];
   const command = { key: CHANGES_KEY, args: [...head, idOf(after)] };
   return ask(waiting, command, entriesOfRead, BLOCK_MS + 2 * FEED_DEADLINE_MS);
 }
 
 /** The same without waiting. */
-export function readAfter(link: Link, after: After): Promise<Asked<readonly StoredEntry[]>> {
+export function readAfter(link: Link, after: After): Promise<AskedStore<readonly StoredEntry[]>> {
   const args = ['XRANGE', CHANGES_KEY, `(${idOf(after)}`, '+', 'COUNT', String(ENTRIES_PER_READ)];
-  return ask(link, { key: CHANGES_KEY, args }, (reply) => listOf(reply).map(entryOf));
+  return ask(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf));
 }
 
 function idOf({ number, part }: After): string {
@@ -132,9 +132,9 @@ function idOf({ number, part }: After): string {
 }
 
 /** Returns the first entry from a number on; null at the end. */
-export function firstFrom(link: Link, number: number): Promise<Asked<StoredEntry | null>> {
+export function firstFrom(link: Link, number: number): Promise<AskedStore<StoredEntry | null>> {
   const args = ['XRANGE', CHANGES_KEY, `${number}-0`, '+', 'COUNT', '1'];
-  return ask(link, { key: CHANGES_KEY, args }, (reply) => listOf(reply).map(entryOf)[0] ?? null);
+  return ask(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf)[0] ?? null);
 }
 
 export async function ask<T>(
@@ -142,7 +142,7 @@ export async function ask<T>(
   command: Command,
   read: (reply: Reply) => T,
   deadlineMs = FEED_DEADLINE_MS,
-): Promise<Asked<T>> {
+): Promise<AskedStore<T>> {
   const [sent] = await link.send([command], deadlineMs);
   return readSent(sent, read);
 }
@@ -153,17 +153,17 @@ export function timeCommand(key: string): Command {
 }
 
 /** Asks for that clock alone. */
-export function askTime(link: Link, key: string): Promise<Asked<number>> {
+export function askTime(link: Link, key: string): Promise<AskedStore<number>> {
   return ask(link, timeCommand(key), timeOf);
 }
 
 /** Unix ms. */
 export function timeOf(reply: Reply): number {
-  const [seconds, microseconds] = listOf(reply);
-  return Number(textOf(seconds)) * 1000 + Number(textOf(microseconds)) / 1000;
+  const [seconds, microseconds] = replyList(reply);
+  return Number(replyText(seconds)) * 1000 + Number(replyText(microseconds)) / 1000;
 }
 
-function readSent<T>(sent: Sent | undefined, read: (reply: Reply) => T): Asked<T> {
+function readSent<T>(sent: Sent | undefined, read: (reply: Reply) => T): AskedStore<T> {
   if (sent === undefined) return { kind: 'away', what: 'down', detail: 'nothing was sent' };
   if (sent.kind === 'fault') return { kind: 'away', what: sent.what, detail: sent.detail };
   return { kind: 'ok', value: read(sent.reply) };
@@ -173,23 +173,23 @@ function script(text: string, args: readonly Argument[]): Command {
   return { key: HEAD_KEY, args: ['EVAL', text, '2', HEAD_KEY, CHANGES_KEY, ...args] };
 }
 
-export function listOf(reply: Reply | undefined): readonly Reply[] {
+export function replyList(reply: Reply | undefined): readonly Reply[] {
   return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
 }
 
-export function textOf(reply: Reply | undefined): string {
+export function replyText(reply: Reply | undefined): string {
   return Buffer.isBuffer(reply) ? reply.toString() : String(reply ?? '');
 }
 
 function lookOf(reply: Reply): Look {
-  const [mark, headType, head, kind, lastId, top, own] = listOf(reply);
+  const [mark, headType, head, kind, lastId, top, own] = replyList(reply);
   return {
-    mark: textOf(mark),
-    hasHead: textOf(headType) !== 'none',
-    head: headOf(listOf(head)),
-    kind: textOf(kind),
-    lastId: textOf(lastId),
-    topId: textOf(listOf(top)[0]),
+    mark: replyText(mark),
+    hasHead: replyText(headType) !== 'none',
+    head: headOf(replyList(head)),
+    kind: replyText(kind),
+    lastId: replyText(lastId),
+    topId: replyText(replyList(top)[0]),
     top: Array.isArray(top) ? entryOf(top as Reply) : null,
     own: Array.isArray(own) ? entryOf(own as Reply) : null,
   };
@@ -198,37 +198,37 @@ function lookOf(reply: Reply): Look {
 function headOf([id, check, format, term, number, last, proof]: readonly Reply[]): Head | null {
   if (id === null || id === undefined) return null;
   return {
-    cluster: textOf(id),
-    check: textOf(check),
-    format: textOf(format),
-    term: Number(textOf(term)),
-    number: Number(textOf(number)),
-    last: textOf(last),
-    proof: textOf(proof),
+    cluster: replyText(id),
+    check: replyText(check),
+    format: replyText(format),
+    term: Number(replyText(term)),
+    number: Number(replyText(number)),
+    last: replyText(last),
+    proof: replyText(proof),
   };
 }
 
 /** Null is the reply when the time is over. */
 function entriesOfRead(reply: Reply): readonly StoredEntry[] {
-  const [stream] = listOf(reply);
-  return listOf(listOf(stream)[1]).map(entryOf);
+  const [stream] = replyList(reply);
+  return replyList(replyList(stream)[1]).map(entryOf);
 }
 
 function entryOf(reply: Reply): StoredEntry {
-  const [id, fields] = listOf(reply);
-  const [number = '', part = ''] = textOf(id).split('-');
+  const [id, fields] = replyList(reply);
+  const [number = '', part = ''] = replyText(id).split('-');
   const values = new Map<string, Reply>();
-  const all = listOf(fields);
-  for (let at = 0; at + 1 < all.length; at += 2) values.set(textOf(all[at]), all[at + 1] ?? null);
+  const all = replyList(fields);
+  for (let at = 0; at + 1 < all.length; at += 2) values.set(replyText(all[at]), all[at + 1] ?? null);
   const data = values.get('d');
   return {
     number: Number(number),
     part: Number(part),
-    token: textOf(values.get('t')),
-    previous: textOf(values.get('p')),
-    atMs: Number(textOf(values.get('m'))),
-    bytes: Number(textOf(values.get('b'))),
-    parts: Number(textOf(values.get('c'))),
+    token: replyText(values.get('t')),
+    previous: replyText(values.get('p')),
+    atMs: Number(replyText(values.get('m'))),
+    bytes: Number(replyText(values.get('b'))),
+    parts: Number(replyText(values.get('c'))),
     data: Buffer.isBuffer(data) ? data : Buffer.alloc(0),
   };
 }

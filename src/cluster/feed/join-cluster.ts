@@ -5,7 +5,7 @@ import { holdsCustomers } from '../../state/tables/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
 import type { Link } from '../link.ts';
-import { type Asked, found, type Head, headProof, type Look, lookAt } from './feed-store.ts';
+import { type AskedStore, found, type Head, headProof, type Look, lookAt } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 import { isProved } from './stream-state.ts';
 
@@ -130,7 +130,7 @@ async function foundFirst(parts: JoinParts, { mark }: Look): Promise<Joined> {
   return undone.kind === 'fault' ? undone : joinCluster(parts);
 }
 
-async function lookWithin({ link }: JoinParts, deadline: number): Promise<Asked<Look>> {
+async function lookWithin({ link }: JoinParts, deadline: number): Promise<AskedStore<Look>> {
   for (;;) {
     const look = await lookAt(link, 0);
     if (look.kind === 'ok' || performance.now() > deadline) return look;

@@ -12,7 +12,7 @@ import { LEAVE_SCRIPT } from '../membership-beat.ts';
 import type { NodeIdentity } from '../node-id.ts';
 import { NODES_KEY } from '../store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
-import { type Asked, ask, lookAt } from './feed-store.ts';
+import { type AskedStore, ask, lookAt } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 
 /** What the command line does with the cluster of a data directory. The server of the directory must not run, except for `status`. */
@@ -95,7 +95,7 @@ export async function prepareJoin(link: Link, dataDir: string, isReplacing: bool
   });
 }
 
-async function readCluster(link: Link): Promise<Asked<ShownCluster | null>> {
+async function readCluster(link: Link): Promise<AskedStore<ShownCluster | null>> {
   const look = await lookAt(link, 0);
   if (look.kind === 'away' || look.value.head === null)
     return look.kind === 'away' ? look : { kind: 'ok', value: null };

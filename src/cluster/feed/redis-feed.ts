@@ -17,7 +17,7 @@ import type { StoredEntry } from './feed-store.ts';
 import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
-import { REPORT_MS, type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
+import { REPORT_MS, type ReplicaFacts, Replicas, type WantedSnapshot } from './replicas.ts';
 import type { ChainPosition } from './change-chain.ts';
 import type { FeedOptions } from './feed-options.ts';
 import { FeedSnapshots } from './feed-snapshots.ts';
@@ -317,7 +317,7 @@ export class RedisFeed implements StateFeed {
       tables: tablesOf(options),
       startedAtMs: this.#startedAtMs,
     });
-    const onReported = (wanted: readonly Wanted[]): void => {
+    const onReported = (wanted: readonly WantedSnapshot[]): void => {
       const { storeNowMs } = replicas;
       if (this.#state.kind === 'current') void this.#snapshots?.give(wanted, storeNowMs);
       void this.#trim();

@@ -2,7 +2,7 @@ import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Command, Link, Reply, Sent } from '../link.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
-import { askTime, FEED_DEADLINE_MS, listOf, textOf, timeCommand, timeOf } from './feed-store.ts';
+import { askTime, FEED_DEADLINE_MS, replyList, replyText, timeCommand, timeOf } from './feed-store.ts';
 import { readSigned, recordPlace, signRecord, textOfSigned } from './signed-record.ts';
 
 /** What a node tells the others about its copy of the data. */
@@ -34,7 +34,7 @@ export interface Replica extends ReplicaFacts {
 }
 
 /** A request for a snapshot. */
-export interface Wanted {
+export interface WantedSnapshot {
   readonly id: string;
   /** On the store's clock, Unix ms. */
   readonly atMs: number;
@@ -58,7 +58,7 @@ export interface ReplicasParts {
   readonly formats: ChangeFormats;
   readonly facts: () => ReplicaFacts;
   /** Called after each report that the store took. */
-  readonly onReported: (wanted: readonly Wanted[]) => void;
+  readonly onReported: (wanted: readonly WantedSnapshot[]) => void;
   readonly reportMs?: number;
 }
 
@@ -236,17 +236,17 @@ function replicasOf(reply: Reply, read: ReadText): readonly Replica[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function wantedOf(key: Buffer, reply: Reply): readonly Wanted[] {
+function wantedOf(key: Buffer, reply: Reply): readonly WantedSnapshot[] {
   const records = recordsOf(reply, (id, value) => readSigned(key, recordPlace(WANTED_KEY, id), value));
-  return records.flatMap(([, record]) => ('id' in record && 'atMs' in record ? [record as Wanted] : []));
+  return records.flatMap(([, record]) => ('id' in record && 'atMs' in record ? [record as WantedSnapshot] : []));
 }
 
 function recordsOf(reply: Reply, read: ReadText): readonly (readonly [id: string, record: object])[] {
-  const all = listOf(reply);
+  const all = replyList(reply);
   const records: (readonly [string, object])[] = [];
   for (let at = 0; at + 1 < all.length; at += 2) {
-    const id = textOf(all[at]);
-    const record = parse(read(id, textOf(all[at + 1])));
+    const id = replyText(all[at]);
+    const record = parse(read(id, replyText(all[at + 1])));
     if (record !== null) records.push([id, record]);
   }
   return records;

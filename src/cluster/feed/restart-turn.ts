@@ -1,7 +1,7 @@
 import type { Link } from '../link.ts';
 import { RESTART_KEY } from './feed-keys.ts';
 import { TAKE } from './feed-scripts.ts';
-import { ask, textOf } from './feed-store.ts';
+import { ask, replyText } from './feed-store.ts';
 import { readSigned, signRecord } from './signed-record.ts';
 
 /** Choice: longer than a start that takes a snapshot usually needs. A node that does not come back keeps the others waiting for so long. */
@@ -18,7 +18,7 @@ export interface TurnParts {
  * waiting; who removes it lets several end at once, but never the one that is furthest. `nowMs` is on the store's clock.
  */
 export async function takeTurn({ link, key, node }: TurnParts, nowMs: number): Promise<boolean> {
-  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, textOf);
+  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
   if (present.kind === 'away' && present.what !== 'refused') return false;
   // A key of another type is replaced.
   const value = present.kind === 'ok' ? present.value : '';
@@ -32,7 +32,7 @@ export async function takeTurn({ link, key, node }: TurnParts, nowMs: number): P
 
 /** Ends this node's turn, if it has it. */
 export async function endTurn({ link, key, node }: TurnParts): Promise<void> {
-  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, textOf);
+  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
   if (present.kind !== 'ok' || readTurn(key, present.value)?.node !== node) return;
   await ask(link, { key: RESTART_KEY, args: ['DEL', RESTART_KEY] }, Number);
 }

@@ -1,5 +1,5 @@
 import type { Link } from '../link.ts';
-import { firstFrom, trim } from './feed-store.ts';
+import { firstFrom, trimFeed } from './feed-store.ts';
 
 /**
  * Choice: how long a node may be away and still catch up from the stream: a day, and 64 MiB of changes (some 200,000). After more it takes
@@ -38,6 +38,6 @@ export async function trimChanges(
     else low = middle + 1;
   }
   if (low <= oldest.value.number) return 0;
-  const trimmed = await trim(link, head.cluster, low);
+  const trimmed = await trimFeed(link, head.cluster, low);
   return trimmed.kind === 'ok' ? trimmed.value : 0;
 }

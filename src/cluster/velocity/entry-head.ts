@@ -55,7 +55,7 @@ export function withHead({ life, sender, serial, writtenMs }: EntryHead, items: 
 }
 
 /** Returns null for an entry of another version. */
-export function readHead(bytes: Buffer): EntryHead | null {
+export function readEntryHead(bytes: Buffer): EntryHead | null {
   if (bytes.length < ENTRY_HEAD_BYTES || bytes[0] !== VERSION) return null;
   return {
     life: bytes.readBigUInt64BE(AT_LIFE),

@@ -114,7 +114,7 @@ export interface Append {
   readonly sealed: Buffer;
 }
 
-export interface Exchange {
+export interface StreamExchange {
   readonly stream: number;
   readonly life: string;
   /** Names the numbers of one sender: a thread in one life. */
@@ -134,10 +134,10 @@ export interface Exchanged {
   readonly upTo: string;
   /** There are further entries before the appended one. */
   readonly isMore: boolean;
-  readonly entries: readonly StreamEntry[];
+  readonly entries: readonly VelocityStreamEntry[];
 }
 
-export interface StreamEntry {
+export interface VelocityStreamEntry {
   readonly id: string;
   readonly life: string;
   readonly sealed: Buffer;
@@ -146,7 +146,7 @@ export interface StreamEntry {
 /** Runs all in one round trip, or in two if a store has lost the functions. In the same order; a fault for each that failed. */
 export async function exchange(
   link: Link,
-  exchanges: readonly Exchange[],
+  exchanges: readonly StreamExchange[],
   deadlineMs: number,
 ): Promise<readonly (Exchanged | Sent)[]> {
   const sent = await FUNCTIONS.call(link, exchanges.map(toCall), deadlineMs);
@@ -154,7 +154,7 @@ export async function exchange(
 }
 
 /** Removes entries that are older than `STREAM_AGE_MS`; null if the store did not answer. */
-export async function trim(link: Link, stream: number): Promise<number | null> {
+export async function trimStreams(link: Link, stream: number): Promise<number | null> {
   const keys = [velocityKey(stream), trimmedKey(stream)];
   const [sent] = await FUNCTIONS.call(link, [{ name: 'trim', keys, args: [String(STREAM_AGE_MS)] }], LINK_DEADLINE_MS);
   return sent?.kind === 'reply' ? Number(sent.reply) : null;
@@ -175,7 +175,7 @@ function tagOf(stream: number): string {
 
 const WRONG_REPLY: Sent = { kind: 'fault', what: 'unknown', detail: 'the reply of a script has the wrong form' };
 
-function toCall({ stream, life, sender, after, entriesMax, append }: Exchange): FunctionCall {
+function toCall({ stream, life, sender, after, entriesMax, append }: StreamExchange): FunctionCall {
   const keys = [velocityKey(stream), senderKey(stream, sender), trimmedKey(stream)];
   const args: Argument[] = [life, after ?? '', String(entriesMax), String(STREAM_ENTRIES_MAX)];
   if (append !== null) args.push(String(append.number), append.sealed, String(SENDER_SECONDS));
@@ -185,7 +185,7 @@ function toCall({ stream, life, sender, after, entriesMax, append }: Exchange): 
 function readExchanged(reply: Reply): Exchanged | null {
   if (!Array.isArray(reply) || reply.length < 4) return null;
   const fields = reply as readonly Reply[];
-  const entries: StreamEntry[] = [];
+  const entries: VelocityStreamEntry[] = [];
   for (let at = 4; at + 2 < fields.length; at += 3) {
     const sealed = fields[at + 2];
     if (sealed instanceof Buffer) entries.push({ id: String(fields[at]), life: String(fields[at + 1]), sealed });

@@ -7,11 +7,11 @@ import { idOfWord, StreamMarks, wordOfId } from '../../velocity/stream-marks.ts'
 import type { EncryptedValues } from '../encrypted-values.ts';
 import { type Link, LINK_DEADLINE_MS, type Sent } from '../link.ts';
 import { velocityKey } from '../store-keys.ts';
-import { ENTRY_HEAD_BYTES, type EntryHead, EntryNumbers, readHead, withHead } from './entry-head.ts';
+import { ENTRY_HEAD_BYTES, type EntryHead, EntryNumbers, readEntryHead, withHead } from './entry-head.ts';
 import { decodeItems, EventEncoder, type SharedItem } from './event-codec.ts';
 import { ForeignEvents } from './foreign-events.ts';
 import { OUTBOX_BYTES_MAX, type Outgoing, StreamOutbox } from './outbox.ts';
-import { ID_AHEAD_MS_MAX, exchange, type Exchanged, type StreamEntry } from './stream-functions.ts';
+import { ID_AHEAD_MS_MAX, exchange, type Exchanged, type VelocityStreamEntry } from './stream-functions.ts';
 
 /**
  * Entries of a stream that one decision reads. Choice: 32 batches of 16 events take some 3 ms to apply; with three nodes a decision usually
@@ -244,7 +244,7 @@ export class VelocityExchange {
     if (isNext) this.#marks.claim(stream, id);
   }
 
-  #takeAll(stream: number, entries: readonly StreamEntry[]): void {
+  #takeAll(stream: number, entries: readonly VelocityStreamEntry[]): void {
     if (entries.length === 0) return;
     this.#applier.begin(stream);
     try {
@@ -254,12 +254,12 @@ export class VelocityExchange {
     }
   }
 
-  #take(stream: number, { id, sealed }: StreamEntry): void {
+  #take(stream: number, { id, sealed }: VelocityStreamEntry): void {
     if (!isPlausible(id)) return this.#marks.add('repeated', 1);
     const word = wordOfId(id);
     if (!this.#marks.claim(stream, word)) return;
     const payload = this.#values.decrypt(velocityKey(stream), sealed);
-    const head = payload === null ? null : readHead(payload);
+    const head = payload === null ? null : readEntryHead(payload);
     if (payload === null || head === null) return this.#unreadable();
     if (this.#marks.contains(stream, head.life, word)) return;
     if (Math.abs(Date.now() - head.writtenMs) > ENTRY_AGE_MS && head.life !== this.#life)

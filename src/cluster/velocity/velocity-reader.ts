@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { STREAMS, StreamMarks } from '../../velocity/stream-marks.ts';
 import type { Link } from '../link.ts';
-import { trim } from './stream-functions.ts';
+import { trimStreams } from './stream-functions.ts';
 import type { VelocityExchange } from './velocity-exchange.ts';
 
 /**
@@ -66,7 +66,7 @@ export class VelocityReader {
     while (!this.#isClosed) {
       if (this.#link.isUp) await this.#read(this.#due(), performance.now() + READ_MS);
       if (++this.#turn % TRIM_TURNS === 0 && this.#link.isUp)
-        await trim(this.#link, Math.floor(this.#turn / TRIM_TURNS) % STREAMS);
+        await trimStreams(this.#link, Math.floor(this.#turn / TRIM_TURNS) % STREAMS);
       await pause(READ_MS);
     }
   }

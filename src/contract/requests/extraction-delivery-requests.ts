@@ -31,7 +31,7 @@ const HTTP_PUT = z.object({ kind: z.literal('http_put'), url: words.meta({ write
 const SECRET_FORM = `This must be whsec_ and the base64 of ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes.`;
 
 /** The `delivery` of a request's body. */
-export const DELIVERY = z
+export const EXTRACTION_DELIVERY = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('store') }),
     z.object({

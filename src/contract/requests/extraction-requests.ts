@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { idPattern } from '../wire-ids.ts';
 import { META, OUTPUT_FORMATS } from '../vocabulary.ts';
-import { DELIVERY } from './extraction-delivery-requests.ts';
+import { EXTRACTION_DELIVERY } from './extraction-delivery-requests.ts';
 import { text } from './request-text.ts';
 
 /** Source: contract, 11.2. */
@@ -87,7 +87,7 @@ export const EXTRACTION_REQUEST = z
       .refine((id) => SESSION_ID.test(id), { message: NO_SUCH_SESSION_MESSAGE })
       .meta({ pattern: SESSION_ID.source })
       .nullish(),
-    delivery: DELIVERY.nullish(),
+    delivery: EXTRACTION_DELIVERY.nullish(),
   })
   .meta({ id: 'ExtractionRequest' });
 

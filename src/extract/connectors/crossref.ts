@@ -2,8 +2,8 @@ import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../c
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/api-address.ts';
-import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
-import { at, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { chained, type ChainStart, type PageResult, type ChainTurn } from './kit/chain.ts';
+import { at, givenText, idOf, integerOf, itemsOf, listIn, readEach, textMember, textsOf, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 
 const BASE = 'https://api.crossref.org';
@@ -45,7 +45,7 @@ const WORK = schema.recordSchema({
   cited_by: schema.countField('Number of works that cite it.'),
 });
 
-async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readPage({ args, at: cursor, size }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const url = address(source.base(BASE), ['works'], {
     query: args.query,
     filter: args.filter,
@@ -58,13 +58,13 @@ async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source):
     kind: 'page',
     records: readEach(items, readWork),
     // The last page also contains a cursor. It is recognised by having fewer items than requested.
-    next: items.length < size ? null : textOf(at(body, 'message', 'next-cursor')),
+    next: items.length < size ? null : textMember(at(body, 'message', 'next-cursor')),
     total: integerOf(at(body, 'message', 'total-results')),
   };
 }
 
 function readWork(item: JsonObject): FoundRecord | null {
-  const doi = textOf(item['DOI'])?.toLowerCase() ?? null;
+  const doi = textMember(item['DOI'])?.toLowerCase() ?? null;
   if (doi === null) return null;
   const url = urlOf(item['URL']) ?? `https://doi.org/${encodeURI(doi)}`;
   return {
@@ -75,20 +75,20 @@ function readWork(item: JsonObject): FoundRecord | null {
       url,
       title: firstText(item['title']),
       subtitle: firstText(item['subtitle']),
-      kind: textOf(item['type']),
+      kind: textMember(item['type']),
       authors: Array.isArray(item['author']) ? itemsOf(item['author']).map(readAuthor) : null,
       container: firstText(item['container-title']),
-      publisher: plainText(textOf(item['publisher'])),
+      publisher: plainText(textMember(item['publisher'])),
       published_on: dayOf(item['published']) ?? dayOf(item['issued']),
       updated_at: isoDate(at(item, 'indexed', 'date-time')),
       volume: idOf(item['volume']),
       issue: idOf(item['issue']),
       pages: idOf(item['page']),
-      abstract: textOfHtml(textOf(item['abstract'])),
+      abstract: textOfHtml(textMember(item['abstract'])),
       subjects: textsOf(item['subject']),
       issn: textsOf(item['ISSN']),
       isbn: textsOf(item['ISBN']),
-      language: textOf(item['language']),
+      language: textMember(item['language']),
       license_url: urlOf(at(itemsOf(item['license'])[0], 'URL')),
       references: integerOf(item['references-count']),
       cited_by: integerOf(item['is-referenced-by-count']),
@@ -98,16 +98,16 @@ function readWork(item: JsonObject): FoundRecord | null {
 
 /** Persons have a given and a family name, organisations a single name. */
 function readAuthor(person: JsonValue): JsonObject {
-  const parts = [textOf(at(person, 'given')), textOf(at(person, 'family'))].filter((part) => part !== null);
+  const parts = [textMember(at(person, 'given')), textMember(at(person, 'family'))].filter((part) => part !== null);
   return {
-    name: plainText(parts.length === 0 ? textOf(at(person, 'name')) : parts.join(' ')),
+    name: plainText(parts.length === 0 ? textMember(at(person, 'name')) : parts.join(' ')),
     orcid: urlOf(at(person, 'ORCID')),
-    affiliations: textsOf(at(person, 'affiliation'), (place) => plainText(textOf(at(place, 'name')))),
+    affiliations: textsOf(at(person, 'affiliation'), (place) => plainText(textMember(at(place, 'name')))),
   };
 }
 
 function firstText(value: JsonValue | undefined): string | null {
-  return plainText(textOf(itemsOf(value)[0]));
+  return plainText(textMember(itemsOf(value)[0]));
 }
 
 /** Reads `{"date-parts":[[2024,5,2]]}`, in which month and day may be missing. */
@@ -125,7 +125,7 @@ function dayOf(value: JsonValue | undefined): string | null {
 function begin(input: JsonObject): ChainStart<Args> {
   const filters: string[] = [];
   for (const [name, filter] of FILTERS) {
-    const given = textOf(input[name]);
+    const given = textMember(input[name]);
     if (given === null) continue;
     filters.push(`${filter}:${given}`);
   }

@@ -10,8 +10,8 @@ import {
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/api-address.ts';
-import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { at, flagOf, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf } from './kit/json.ts';
+import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
+import { at, flagOf, givenText, idOf, integerOf, itemsOf, listIn, readEach, textMember, textsOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
@@ -78,11 +78,11 @@ const topicInput = schema.numberInput('Number of the topic: the last number of i
 async function readForum(source: Source, url: string): Promise<JsonAnswer> {
   const answer = await source.json(url, { allowStatuses: [403] });
   if (answer.status !== 403) return answer;
-  const isLogin = textOf(at(answer.body, 'error_type')) === 'not_logged_in';
+  const isLogin = textMember(at(answer.body, 'error_type')) === 'not_logged_in';
   throw new SourceFailure(isLogin ? 'login_required' : 'access_denied', `403 from ${answer.url}`, false);
 }
 
-async function readTopics({ args, at: page }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readTopics({ args, at: page }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 0);
   const path = args.what === null ? ['latest.json'] : ['tag', `${args.what}.json`];
   const { body } = await readForum(source, address(args.site, path, { page: number }));
@@ -91,12 +91,12 @@ async function readTopics({ args, at: page }: Turn<Args>, source: Source): Promi
   return {
     kind: 'page',
     records: readEach(items, (item) => readTopic(item, users, args.site)),
-    next: items.length > 0 && textOf(at(body, 'topic_list', 'more_topics_url')) !== null ? number + 1 : null,
+    next: items.length > 0 && textMember(at(body, 'topic_list', 'more_topics_url')) !== null ? number + 1 : null,
     total: null,
   };
 }
 
-async function readPosts({ args, at: page }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readPosts({ args, at: page }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
   const { body } = await readForum(source, address(args.site, ['t', `${args.what}.json`], { page: number }));
   const items = listIn(at(body, 'post_stream', 'posts'), 'post_stream.posts');
@@ -104,7 +104,7 @@ async function readPosts({ args, at: page }: Turn<Args>, source: Source): Promis
   // Topics with more than 10,000 posts omit the stream.
   const total = stream.length > 0 ? stream.length : integerOf(at(body, 'posts_count'));
   const size = integerOf(at(body, 'chunk_size')) ?? POSTS_A_PAGE;
-  const title = plainText(textOf(at(body, 'title')));
+  const title = plainText(textMember(at(body, 'title')));
   return {
     kind: 'page',
     records: readEach(items, (item) => readPost(item, title, args.site)),
@@ -113,7 +113,7 @@ async function readPosts({ args, at: page }: Turn<Args>, source: Source): Promis
   };
 }
 
-async function readSearch({ args, at: page }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readSearch({ args, at: page }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
   const { body } = await readForum(source, address(args.site, ['search.json'], { q: args.what, page: number }));
   const items = listIn(at(body, 'posts'), 'posts');
@@ -129,12 +129,12 @@ async function readSearch({ args, at: page }: Turn<Args>, source: Source): Promi
 function readTopic(item: JsonObject, users: readonly JsonValue[], site: string): FoundRecord | null {
   const id = idOf(item['id']);
   if (id === null) return null;
-  const url = address(site, ['t', textOf(item['slug']) ?? '-', id]);
+  const url = address(site, ['t', textMember(item['slug']) ?? '-', id]);
   const [first] = itemsOf(item['posters']);
   const starter = users.find((user) => at(user, 'id') !== undefined && at(user, 'id') === at(first, 'user_id'));
   return recordOf(id, url, {
-    title: plainText(textOf(item['title'])),
-    excerpt: plainText(textOf(item['excerpt'])),
+    title: plainText(textMember(item['title'])),
+    excerpt: plainText(textMember(item['excerpt'])),
     author: writer(starter, site),
     published_at: isoDate(item['created_at']),
     updated_at: isoDate(item['last_posted_at']),
@@ -152,7 +152,7 @@ function readTopic(item: JsonObject, users: readonly JsonValue[], site: string):
 function readPost(item: JsonObject, topicTitle: string | null, site: string): FoundRecord | null {
   const head = readHead(item, item['topic_slug'], topicTitle, site);
   if (head === null) return null;
-  const html = textOf(item['cooked']);
+  const html = textMember(item['cooked']);
   const likes = itemsOf(item['actions_summary']).find((action) => at(action, 'id') === LIKE);
   return {
     ...head,
@@ -169,13 +169,13 @@ function readPost(item: JsonObject, topicTitle: string | null, site: string): Fo
 }
 
 function readHit(item: JsonObject, topic: JsonValue | undefined, site: string): FoundRecord | null {
-  const head = readHead(item, at(topic, 'slug'), plainText(textOf(at(topic, 'title'))), site);
+  const head = readHead(item, at(topic, 'slug'), plainText(textMember(at(topic, 'title'))), site);
   if (head === null) return null;
   return {
     ...head,
     fields: {
       ...head.fields,
-      text: textOfHtml(textOf(item['blurb'])),
+      text: textOfHtml(textMember(item['blurb'])),
       published_at: isoDate(item['created_at']),
       likes: integerOf(item['like_count']),
       tags: tagsOf(at(topic, 'tags')),
@@ -194,19 +194,19 @@ function readHead(
   const topicId = idOf(item['topic_id']);
   const number = integerOf(item['post_number']);
   if (id === null || topicId === null || number === null) return null;
-  const url = address(site, ['t', textOf(slug) ?? '-', topicId, String(number)]);
+  const url = address(site, ['t', textMember(slug) ?? '-', topicId, String(number)]);
   const fields = { id, url, topic_id: topicId, topic_title: topicTitle, number, author: writer(item, site) };
   return { id, sourceUrl: url, fields };
 }
 
 function writer(person: JsonValue | undefined, site: string): JsonObject | null {
-  const name = textOf(at(person, 'username'));
+  const name = textMember(at(person, 'username'));
   return name === null || /^\.+$/.test(name) ? null : schema.author(name, address(site, ['u', name]));
 }
 
 /** Returns tag names. Newer forums list objects. */
 function tagsOf(value: JsonValue | undefined): readonly string[] | null {
-  return textsOf(value, (tag) => textOf(tag) ?? textOf(at(tag, 'name')));
+  return textsOf(value, (tag) => textMember(tag) ?? textMember(at(tag, 'name')));
 }
 
 const EXAMPLE_AUTHOR = { name: 'mira', url: 'https://forum.example.com/u/mira' };
@@ -262,7 +262,7 @@ export const discourse: Connector = {
           is_closed: false,
         },
       },
-      begin: (input) => beginAt(input, (site) => ({ site, what: textOf(input['tag']) })),
+      begin: (input) => beginAt(input, (site) => ({ site, what: textMember(input['tag']) })),
       read: readTopics,
     }),
     chained<Args>({

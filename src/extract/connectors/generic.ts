@@ -1,7 +1,7 @@
 import type { Connector } from '../connector.ts';
 import { pageArticle, pageLinks, pageStructured, pageTables } from './generic/page-operations.ts';
 import { placeReviews } from './generic/place-reviews.ts';
-import { sitePages, siteProducts, siteUrls } from './generic/site-operations.ts';
+import { sitePagesOperation, siteProducts, siteUrls } from './generic/site-operations.ts';
 
 /** Source: contract, 11.1: the connector that accepts any URL. */
 export const generic: Connector = {
@@ -16,5 +16,14 @@ export const generic: Connector = {
     ratePolicy:
       'robots.txt and its Crawl-delay are obeyed, and so are the directives noindex and nofollow of pages. Requests are spaced per registrable domain.',
   },
-  operations: [pageArticle, pageStructured, pageLinks, pageTables, siteUrls, sitePages, siteProducts, placeReviews],
+  operations: [
+    pageArticle,
+    pageStructured,
+    pageLinks,
+    pageTables,
+    siteUrls,
+    sitePagesOperation,
+    siteProducts,
+    placeReviews,
+  ],
 };

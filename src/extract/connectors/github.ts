@@ -8,9 +8,9 @@ import {
   type Source,
 } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
-import { address, type Query } from './kit/api-address.ts';
-import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
-import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { address, type AddressQuery } from './kit/api-address.ts';
+import { chained, type ChainStart, type PageResult, type ChainTurn } from './kit/chain.ts';
+import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textMember, textsOf, urlOf } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
@@ -86,12 +86,12 @@ const RELEASE = schema.recordSchema({
 });
 
 async function readPage(
-  { args, at: cursor, size }: Turn<Args>,
+  { args, at: cursor, size }: ChainTurn<Args>,
   source: Source,
   read: (item: JsonObject) => FoundRecord | null,
 ): Promise<PageResult<Args>> {
   // Uses only the query of the link to the next page. In some lists it contains a page number, in others a cursor.
-  const query: Query =
+  const query: AddressQuery =
     cursor === null
       ? { ...args.query, per_page: size }
       : Object.fromEntries(new URLSearchParams(String(cursor)).entries());
@@ -116,7 +116,7 @@ function refusal({ headers, body, url }: JsonAnswer): SourceFailure {
   const isTooMuch =
     headers['x-ratelimit-remaining'] === '0' ||
     headers['retry-after'] !== undefined ||
-    /rate limit/i.test(textOf(at(body, 'message')) ?? '');
+    /rate limit/i.test(textMember(at(body, 'message')) ?? '');
   return isTooMuch
     ? new SourceFailure('rate_limited_by_source', `403 from ${url}: rate limit`, true)
     : new SourceFailure('access_denied', `403 from ${url}`, false);
@@ -133,19 +133,19 @@ function readRepository(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['html_url']);
   return recordOf(id, url, {
-    name: textOf(item['name']),
-    full_name: textOf(item['full_name']),
-    description: textOf(item['description']),
+    name: textMember(item['name']),
+    full_name: textMember(item['full_name']),
+    description: textMember(item['description']),
     homepage_url: urlOf(item['homepage']),
-    language: textOf(item['language']),
+    language: textMember(item['language']),
     topics: textsOf(item['topics']),
-    license: textOf(at(item, 'license', 'spdx_id')),
+    license: textMember(at(item, 'license', 'spdx_id')),
     stars: integerOf(item['stargazers_count']),
     forks: integerOf(item['forks_count']),
     open_issues: integerOf(item['open_issues_count']),
     is_fork: flagOf(item['fork']),
     is_archived: flagOf(item['archived']),
-    default_branch: textOf(item['default_branch']),
+    default_branch: textMember(item['default_branch']),
     created_at: isoDate(item['created_at']),
     updated_at: isoDate(item['updated_at']),
     pushed_at: isoDate(item['pushed_at']),
@@ -157,14 +157,14 @@ function readIssue(item: JsonObject): FoundRecord | null {
   const url = urlOf(item['html_url']);
   return recordOf(id, url, {
     number: integerOf(item['number']),
-    title: textOf(item['title']),
-    text: textOf(item['body']),
+    title: textMember(item['title']),
+    text: textMember(item['body']),
     author: account(item['user']),
-    state: textOf(item['state']),
-    state_reason: textOf(item['state_reason']),
-    labels: textsOf(item['labels'], (label) => textOf(label) ?? textOf(at(label, 'name'))),
-    assignees: textsOf(item['assignees'], (person) => textOf(at(person, 'login'))),
-    milestone: textOf(at(item, 'milestone', 'title')),
+    state: textMember(item['state']),
+    state_reason: textMember(item['state_reason']),
+    labels: textsOf(item['labels'], (label) => textMember(label) ?? textMember(at(label, 'name'))),
+    assignees: textsOf(item['assignees'], (person) => textMember(at(person, 'login'))),
+    milestone: textMember(at(item, 'milestone', 'title')),
     comments: integerOf(item['comments']),
     is_pull_request: isPull(item),
     published_at: isoDate(item['created_at']),
@@ -178,9 +178,9 @@ function readRelease(item: JsonObject): FoundRecord | null {
   const url = urlOf(item['html_url']);
   const assets = item['assets'];
   return recordOf(id, url, {
-    title: textOf(item['name']),
-    tag: textOf(item['tag_name']),
-    text: textOf(item['body']),
+    title: textMember(item['name']),
+    tag: textMember(item['tag_name']),
+    text: textMember(item['body']),
     author: account(item['author']),
     is_prerelease: flagOf(item['prerelease']),
     published_at: isoDate(item['published_at']),
@@ -191,7 +191,7 @@ function readRelease(item: JsonObject): FoundRecord | null {
 
 function readAsset(asset: JsonValue): JsonObject {
   return {
-    name: textOf(at(asset, 'name')),
+    name: textMember(at(asset, 'name')),
     url: urlOf(at(asset, 'browser_download_url')),
     bytes: integerOf(at(asset, 'size')),
     downloads: integerOf(at(asset, 'download_count')),
@@ -204,7 +204,7 @@ function isPull(item: JsonValue): boolean {
 }
 
 function account(value: JsonValue | undefined): JsonObject | null {
-  return schema.author(textOf(at(value, 'login')), urlOf(at(value, 'html_url')));
+  return schema.author(textMember(at(value, 'login')), urlOf(at(value, 'html_url')));
 }
 
 function beginIssues(input: JsonObject): ChainStart<Args> {
@@ -212,7 +212,7 @@ function beginIssues(input: JsonObject): ChainStart<Args> {
   const since = isoDate(given);
   if (given !== undefined && since === null)
     return { kind: 'fault', pointer: '/updated_after', message: 'This must be a date.' };
-  const query = { state: textOf(input['state']) ?? 'all', since, sort: 'created', direction: 'desc' };
+  const query = { state: textMember(input['state']) ?? 'all', since, sort: 'created', direction: 'desc' };
   const keepsPulls = input['with_pull_requests'] === true;
   return { kind: 'args', args: { path: repositoryPath(input, 'issues'), query, keepsPulls } };
 }

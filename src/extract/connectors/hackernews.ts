@@ -2,8 +2,8 @@ import type { Connector, FoundRecord, JsonObject, Source } from '../connector.ts
 import { isoDate, isoFromSeconds } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/api-address.ts';
-import { chained, type ChainStart, type Cursor, type PageResult, type Turn } from './kit/chain.ts';
-import { at, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { chained, type ChainStart, type Cursor, type PageResult, type ChainTurn } from './kit/chain.ts';
+import { at, givenText, idOf, integerOf, listIn, readEach, textMember, textsOf, urlOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
@@ -53,7 +53,7 @@ const COMMENT = schema.recordSchema({
  * one or older, so that hits of the same second are not lost. Hits that occur twice are dropped as duplicates.
  */
 async function readPage(
-  { args, at: cursor, size }: Turn<Args>,
+  { args, at: cursor, size }: ChainTurn<Args>,
   source: Source,
   read: (hit: JsonObject) => FoundRecord | null,
 ): Promise<PageResult<Args>> {
@@ -95,9 +95,9 @@ function readPost(hit: JsonObject): FoundRecord | null {
   const id = idOf(hit['objectID']);
   if (id === null) return null;
   const url = `${ITEM}?id=${encodeURIComponent(id)}`;
-  const html = textOf(hit['story_text']);
+  const html = textMember(hit['story_text']);
   return recordOf(id, url, {
-    title: plainText(textOf(hit['title'])),
+    title: plainText(textMember(hit['title'])),
     link_url: urlOf(hit['url']),
     text: textOfHtml(html),
     html,
@@ -114,10 +114,10 @@ function readComment(hit: JsonObject): FoundRecord | null {
   const id = idOf(hit['objectID']);
   if (id === null) return null;
   const url = `${ITEM}?id=${encodeURIComponent(id)}`;
-  const html = textOf(hit['comment_text']);
+  const html = textMember(hit['comment_text']);
   return recordOf(id, url, {
     post_id: idOf(hit['story_id']),
-    post_title: plainText(textOf(hit['story_title'])),
+    post_title: plainText(textMember(hit['story_title'])),
     parent_id: idOf(hit['parent_id']),
     author: writer(hit),
     text: textOfHtml(html),
@@ -127,7 +127,7 @@ function readComment(hit: JsonObject): FoundRecord | null {
 }
 
 function writer(hit: JsonObject): JsonObject | null {
-  const name = textOf(hit['author']);
+  const name = textMember(hit['author']);
   return name === null ? null : schema.author(name, address('https://news.ycombinator.com', ['user'], { id: name }));
 }
 
@@ -144,7 +144,7 @@ function begin(input: JsonObject, tags: string): ChainStart<Args> {
     if (iso === null) return { kind: 'fault', pointer: `/published_${end}`, message: 'This must be a date.' };
     seconds[end] = Math.floor(Date.parse(iso) / 1_000);
   }
-  const query = textOf(input['query']);
+  const query = textMember(input['query']);
   const order = query !== null && input['sort'] !== 'newest' ? 'relevance' : 'newest';
   return { kind: 'args', args: { query, tags, order, ...seconds } };
 }
@@ -200,7 +200,7 @@ export const hackernews: Connector = {
       ),
       record: POST,
       example: { input: { query: 'kettle', sort: 'newest' }, record: EXAMPLE_POST },
-      begin: (input) => begin(input, textOf(input['kind']) ?? 'story'),
+      begin: (input) => begin(input, textMember(input['kind']) ?? 'story'),
       read: (turn, source) => readPage(turn, source, readPost),
     }),
     chained<Args>({

@@ -2,7 +2,7 @@ import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../c
 import { isoDate, isoFromMs } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/api-address.ts';
-import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
 import {
   at,
   flagOf,
@@ -13,7 +13,7 @@ import {
   listIn,
   numberOf,
   readEach,
-  textOf,
+  textMember,
   urlOf,
 } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
@@ -50,7 +50,7 @@ const JOB = schema.recordSchema({
   updated_at: schema.dateField('When it was last changed.'),
 });
 
-async function readPage(turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readPage(turn: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   switch (turn.args.board) {
     case 'greenhouse':
       return readGreenhouse(turn, source);
@@ -61,7 +61,7 @@ async function readPage(turn: Turn<Args>, source: Source): Promise<PageResult<Ar
   }
 }
 
-async function readGreenhouse({ args }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readGreenhouse({ args }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const path = ['v1', 'boards', args.company, 'jobs'];
   const { body } = await source.json(address(source.base(GREENHOUSE), path, { content: true }));
   const items = listIn(at(body, 'jobs'), 'jobs');
@@ -69,7 +69,7 @@ async function readGreenhouse({ args }: Turn<Args>, source: Source): Promise<Pag
   return { kind: 'page', records, next: null, total: integerOf(at(body, 'meta', 'total')) ?? items.length };
 }
 
-async function readLever({ args, at: offset, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readLever({ args, at: offset, size }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const skip = Number(offset ?? 0);
   const path = ['v0', 'postings', args.company];
   const { body } = await source.json(address(source.base(LEVER), path, { mode: 'json', skip, limit: size }));
@@ -78,7 +78,7 @@ async function readLever({ args, at: offset, size }: Turn<Args>, source: Source)
   return { kind: 'page', records, next: items.length >= size ? skip + items.length : null, total: null };
 }
 
-async function readAshby({ args }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readAshby({ args }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const path = ['posting-api', 'job-board', args.company];
   const { body } = await source.json(address(source.base(ASHBY), path, { includeCompensation: true }));
   // Unlisted jobs are only for people who were given their URL.
@@ -92,14 +92,14 @@ function readGreenhouseJob(item: JsonObject, company: string): FoundRecord | nul
   const url = urlOf(item['absolute_url']);
   if (id === null || url === null) return null;
   // The description is HTML whose special characters are escaped as entities once more.
-  const content = textOf(item['content']);
+  const content = textMember(item['content']);
   const html = content === null || content.includes('<') ? content : textOfHtml(content);
   const offices = namesOf(item['offices']);
-  const location = textOf(at(item, 'location', 'name'));
+  const location = textMember(at(item, 'location', 'name'));
   return job(id, url, {
     apply_url: url,
-    title: textOf(item['title']),
-    company: textOf(item['company_name']) ?? company,
+    title: textMember(item['title']),
+    company: textMember(item['company_name']) ?? company,
     department: namesOf(item['departments'])?.[0] ?? null,
     team: null,
     location,
@@ -119,22 +119,22 @@ function readLeverJob(item: JsonObject, company: string): FoundRecord | null {
   const url = urlOf(item['hostedUrl']);
   if (id === null || url === null) return null;
   const lists = itemsOf(item['lists']).map(
-    (list) => `<h3>${textOf(at(list, 'text')) ?? ''}</h3><ul>${textOf(at(list, 'content')) ?? ''}</ul>`,
+    (list) => `<h3>${textMember(at(list, 'text')) ?? ''}</h3><ul>${textMember(at(list, 'content')) ?? ''}</ul>`,
   );
-  const html = [textOf(item['description']), ...lists, textOf(item['additional'])].join('') || null;
-  const location = textOf(at(item, 'categories', 'location'));
-  const all = itemsOf(at(item, 'categories', 'allLocations')).flatMap((name) => textOf(name) ?? []);
-  const workplace = textOf(item['workplaceType']);
+  const html = [textMember(item['description']), ...lists, textMember(item['additional'])].join('') || null;
+  const location = textMember(at(item, 'categories', 'location'));
+  const all = itemsOf(at(item, 'categories', 'allLocations')).flatMap((name) => textMember(name) ?? []);
+  const workplace = textMember(item['workplaceType']);
   return job(id, url, {
     apply_url: urlOf(item['applyUrl']),
-    title: textOf(item['text']),
+    title: textMember(item['text']),
     company,
-    department: textOf(at(item, 'categories', 'department')),
-    team: textOf(at(item, 'categories', 'team')),
+    department: textMember(at(item, 'categories', 'department')),
+    team: textMember(at(item, 'categories', 'team')),
     location,
     locations: all.length === 0 ? listOf(location) : all,
     is_remote: workplace === null || workplace === 'unspecified' ? null : workplace === 'remote',
-    employment_type: textOf(at(item, 'categories', 'commitment')),
+    employment_type: textMember(at(item, 'categories', 'commitment')),
     compensation: salaryOf(item['salaryRange']),
     text: textOfHtml(html),
     html,
@@ -147,21 +147,21 @@ function readAshbyJob(item: JsonObject, company: string): FoundRecord | null {
   const url = urlOf(item['jobUrl']);
   const id = idOf(item['id']) ?? url;
   if (id === null || url === null) return null;
-  const location = textOf(item['location']);
-  const others = itemsOf(item['secondaryLocations']).flatMap((place) => textOf(at(place, 'location')) ?? []);
-  const html = textOf(item['descriptionHtml']);
+  const location = textMember(item['location']);
+  const others = itemsOf(item['secondaryLocations']).flatMap((place) => textMember(at(place, 'location')) ?? []);
+  const html = textMember(item['descriptionHtml']);
   return job(id, url, {
     apply_url: urlOf(item['applyUrl']),
-    title: textOf(item['title']),
+    title: textMember(item['title']),
     company,
-    department: textOf(item['department']),
-    team: textOf(item['team']),
+    department: textMember(item['department']),
+    team: textMember(item['team']),
     location,
     locations: location === null ? others : [location, ...others],
     is_remote: flagOf(item['isRemote']),
-    employment_type: textOf(item['employmentType']),
-    compensation: textOf(at(item, 'compensation', 'compensationTierSummary')),
-    text: textOf(item['descriptionPlain']) ?? textOfHtml(html),
+    employment_type: textMember(item['employmentType']),
+    compensation: textMember(at(item, 'compensation', 'compensationTierSummary')),
+    text: textMember(item['descriptionPlain']) ?? textOfHtml(html),
     html,
     published_at: isoDate(item['publishedAt']),
     updated_at: isoDate(item['updatedAt']),
@@ -173,7 +173,7 @@ function job(id: string, url: string, fields: JsonObject): FoundRecord {
 }
 
 function namesOf(value: JsonValue | undefined): readonly string[] | null {
-  return Array.isArray(value) ? itemsOf(value).flatMap((item) => plainText(textOf(at(item, 'name'))) ?? []) : null;
+  return Array.isArray(value) ? itemsOf(value).flatMap((item) => plainText(textMember(at(item, 'name'))) ?? []) : null;
 }
 
 function listOf(value: string | null): readonly string[] {
@@ -183,7 +183,7 @@ function listOf(value: string | null): readonly string[] {
 /** For example `80000–95000 EUR per-year-salary`. */
 function salaryOf(range: JsonValue | undefined): string | null {
   const ends = [numberOf(at(range, 'min')), numberOf(at(range, 'max'))].filter((end) => end !== null);
-  const words = [ends.join('–'), textOf(at(range, 'currency')), textOf(at(range, 'interval'))];
+  const words = [ends.join('–'), textMember(at(range, 'currency')), textMember(at(range, 'interval'))];
   return ends.length === 0 ? null : words.filter(Boolean).join(' ');
 }
 

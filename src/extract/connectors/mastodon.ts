@@ -1,8 +1,8 @@
 import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { textOfHtml } from '../read/html.ts';
-import { address, type Query } from './kit/api-address.ts';
-import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { address, type AddressQuery } from './kit/api-address.ts';
+import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
 import {
   at,
   givenText,
@@ -11,7 +11,7 @@ import {
   listIn,
   objectOf,
   readEach,
-  textOf,
+  textMember,
   textsOf,
   unreadable,
   urlOf,
@@ -54,7 +54,7 @@ const POST = schema.recordSchema({
   link_url: schema.urlField('The link whose preview it shows.'),
 });
 
-async function readAccount(turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readAccount(turn: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const { site, what } = turn.args;
   const accountId = turn.args.accountId ?? (await lookUp(site, what, source));
   return readPage(['accounts', accountId, 'statuses'], { ...turn, args: { ...turn.args, accountId } }, source);
@@ -67,9 +67,9 @@ async function lookUp(site: string, account: string, source: Source): Promise<st
   return id;
 }
 
-async function readPage(path: readonly string[], turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readPage(path: readonly string[], turn: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const { args, at: cursor, size } = turn;
-  const query: Query = { limit: size, ...args.query, max_id: cursor };
+  const query: AddressQuery = { limit: size, ...args.query, max_id: cursor };
   // Servers that show their timelines only to members respond with 422.
   const answer = await source.json(address(args.site, ['api', 'v1', ...path], query), { allowStatuses: [422] });
   if (answer.status === 422) throw new SourceFailure('login_required', `422 from ${answer.url}`, false);
@@ -95,20 +95,20 @@ function readPost(item: JsonObject): FoundRecord | null {
   // A post that reblogs another one has no content of its own.
   const original = objectOf(item['reblog']);
   const shown = original ?? item;
-  const html = textOf(shown['content']);
+  const html = textMember(shown['content']);
   return recordOf(id, url, {
     author: schema.author(
-      textOf(at(item, 'account', 'display_name')) ?? textOf(at(item, 'account', 'username')),
+      textMember(at(item, 'account', 'display_name')) ?? textMember(at(item, 'account', 'username')),
       urlOf(at(item, 'account', 'url')),
     ),
-    account: textOf(at(item, 'account', 'acct')),
+    account: textMember(at(item, 'account', 'acct')),
     text: textOfHtml(html),
     html,
-    content_warning: textOf(shown['spoiler_text']),
-    language: textOf(shown['language']),
+    content_warning: textMember(shown['spoiler_text']),
+    language: textMember(shown['language']),
     published_at: isoDate(item['created_at']),
     updated_at: isoDate(item['edited_at']),
-    tags: textsOf(shown['tags'], (tag) => textOf(at(tag, 'name'))),
+    tags: textsOf(shown['tags'], (tag) => textMember(at(tag, 'name'))),
     reply_to_id: idOf(item['in_reply_to_id']),
     reposted_url: original === null ? null : (urlOf(original['url']) ?? urlOf(original['uri'])),
     replies: integerOf(shown['replies_count']),

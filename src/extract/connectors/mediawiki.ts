@@ -9,7 +9,7 @@ import {
 } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, withQuery, type Query } from './kit/api-address.ts';
+import { address, withQuery, type AddressQuery } from './kit/api-address.ts';
 import { chained, type PageResult } from './kit/chain.ts';
 import {
   at,
@@ -21,7 +21,7 @@ import {
   objectIn,
   objectOf,
   readEach,
-  textOf,
+  textMember,
   textsOf,
   unreadable,
   urlOf,
@@ -63,7 +63,7 @@ interface Reading {
   readonly example: Operation['example'];
   /** Name of the input that identifies what to read. */
   readonly whatIn: string;
-  readonly query: (what: string, size: number) => Query;
+  readonly query: (what: string, size: number) => AddressQuery;
   readonly readBody: (
     body: JsonObject,
     api: string,
@@ -101,11 +101,11 @@ function apisOf(site: string): readonly string[] {
   return [...new Set([`${origin}/w/api.php`, `${site}/api.php`, `${origin}/api.php`])];
 }
 
-async function ask(source: Source, api: string, query: Query): Promise<Answer> {
+async function ask(source: Source, api: string, query: AddressQuery): Promise<Answer> {
   const fixed = { format: 'json', formatversion: 2, maxlag: LAG_SECONDS_MAX };
   const { body, headers } = await source.json(withQuery(api, { ...query, ...fixed }));
   const answer = objectIn(body, 'the answer');
-  const code = textOf(at(answer, 'error', 'code'));
+  const code = textMember(at(answer, 'error', 'code'));
   if (code === 'maxlag') {
     const pauseSeconds = integerOf(headers['retry-after']) ?? LAG_WAIT_SECONDS;
     return { kind: 'later', pauseSeconds, detail: `${api}: the databases of the wiki lag` };
@@ -136,15 +136,15 @@ function cursorOf(body: JsonObject): string | null {
   return tokens.length === 0 ? null : JSON.stringify(Object.fromEntries(tokens));
 }
 
-function continuation(cursor: string | number | null): Query {
-  return cursor === null ? {} : (JSON.parse(String(cursor)) as Query);
+function continuation(cursor: string | number | null): AddressQuery {
+  return cursor === null ? {} : (JSON.parse(String(cursor)) as AddressQuery);
 }
 
 /** Returns the URL of a page: by the wiki's own pattern if it is known, else by the script next to `api.php`. */
 function pageUrl(title: string, api: string, general?: JsonValue): string {
   const name = title.replaceAll(' ', '_');
   const server = urlOf(at(general, 'server'), api);
-  const pattern = textOf(at(general, 'articlepath'));
+  const pattern = textMember(at(general, 'articlepath'));
   const path = pattern?.startsWith('/') === true ? pattern.replace('$1', () => encodeName(name)) : null;
   return (
     (server === null || path === null ? null : urlOf(path, server)) ??
@@ -158,7 +158,7 @@ function encodeName(name: string): string {
 }
 
 function pageIn(item: JsonObject, api: string, general?: JsonValue) {
-  const title = textOf(item['title']);
+  const title = textMember(item['title']);
   return { id: idOf(item['pageid']), title, url: title === null ? null : pageUrl(title, api, general) };
 }
 
@@ -166,7 +166,7 @@ function readHit(item: JsonObject, api: string, general: JsonValue | undefined):
   const { id, title, url } = pageIn(item, api, general);
   return recordOf(id, url, {
     title,
-    snippet: plainText(textOf(item['snippet'])),
+    snippet: plainText(textMember(item['snippet'])),
     namespace: integerOf(item['ns']),
     words: integerOf(item['wordcount']),
     bytes: integerOf(item['size']),
@@ -177,16 +177,16 @@ function readHit(item: JsonObject, api: string, general: JsonValue | undefined):
 function readContent(body: JsonObject, api: string): FoundRecord {
   const page = objectIn(body['parse'], 'parse');
   const { id, title, url } = pageIn(page, api);
-  const html = textOf(page['text']);
+  const html = textMember(page['text']);
   const record = recordOf(id, url, {
     title,
-    display_title: plainText(textOf(page['displaytitle'])),
+    display_title: plainText(textMember(page['displaytitle'])),
     text: textOfHtml(html),
     html,
-    wikitext: textOf(page['wikitext']),
+    wikitext: textMember(page['wikitext']),
     revision_id: idOf(page['revid']),
     categories: textsOf(page['categories'], (item) =>
-      at(item, 'hidden') === true ? null : (textOf(at(item, 'category'))?.replaceAll('_', ' ') ?? null),
+      at(item, 'hidden') === true ? null : (textMember(at(item, 'category'))?.replaceAll('_', ' ') ?? null),
     ),
     external_links: textsOf(page['externallinks'], (link) => urlOf(link, api)),
   });
@@ -199,14 +199,14 @@ function readRevision(item: JsonObject, title: string | null, api: string): Foun
   if (id === null) return null;
   const index = api.replace(/api\.php$/, 'index.php');
   const url = withQuery(index, { oldid: id });
-  const user = textOf(item['user']);
+  const user = textMember(item['user']);
   // A user name imported with revisions from another wiki has that wiki's prefix, `imported>Lio`, and no page here.
   const hasPage = user !== null && !user.includes('>');
   return recordOf(id, url, {
     page_title: title,
     parent_id: item['parentid'] === 0 ? null : idOf(item['parentid']),
     author: schema.author(user, hasPage ? withQuery(index, { title: `User:${user}` }) : null),
-    comment: textOf(item['comment']),
+    comment: textMember(item['comment']),
     is_minor: flagOf(item['minor']),
     bytes: integerOf(item['size']),
     tags: textsOf(item['tags']),
@@ -218,7 +218,7 @@ function readMember(item: JsonObject, api: string, general: JsonValue | undefine
   const { id, title, url } = pageIn(item, api, general);
   return recordOf(id, url, {
     title,
-    kind: textOf(item['type']),
+    kind: textMember(item['type']),
     namespace: integerOf(item['ns']),
     added_at: isoDate(item['timestamp']),
   });
@@ -386,7 +386,7 @@ export const mediawiki: Connector = {
         const [page] = listIn(at(body, 'query', 'pages'), 'query.pages');
         if (at(page, 'missing') === true || at(page, 'invalid') === true)
           throw new SourceFailure('source_not_found', `${api}: no such page`, false);
-        const title = textOf(at(page, 'title'));
+        const title = textMember(at(page, 'title'));
         const items = listIn(at(page, 'revisions'), 'revisions');
         return { records: readEach(items, (item) => readRevision(item, title, api)), total: null };
       },

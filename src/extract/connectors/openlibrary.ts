@@ -1,7 +1,18 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
 import { address } from './kit/api-address.ts';
-import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { at, givenText, idOf, integerOf, itemsOf, listIn, numberOf, readEach, textOf, textsOf } from './kit/json.ts';
+import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
+import {
+  at,
+  givenText,
+  idOf,
+  integerOf,
+  itemsOf,
+  listIn,
+  numberOf,
+  readEach,
+  textMember,
+  textsOf,
+} from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
@@ -41,7 +52,7 @@ const WORK = schema.recordSchema({
   ebook_access: schema.textField('`no_ebook`, `printdisabled`, `borrowable` or `public`.'),
 });
 
-async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readPage({ args, at: cursor, size }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const offset = Number(cursor ?? 0);
   const url = address(source.base(BASE), ['search.json'], {
     q: args.query,
@@ -59,13 +70,13 @@ async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source):
 }
 
 function readWork(item: JsonObject): FoundRecord | null {
-  const id = textOf(item['key'])?.split('/').at(-1) ?? '';
+  const id = textMember(item['key'])?.split('/').at(-1) ?? '';
   if (!/^OL\d+[A-Z]$/.test(id)) return null;
   const url = address(SITE, ['works', id]);
   const cover = idOf(item['cover_i']);
   return recordOf(id, url, {
-    title: textOf(item['title']),
-    subtitle: textOf(item['subtitle']),
+    title: textMember(item['title']),
+    subtitle: textMember(item['subtitle']),
     authors: authorsOf(item['author_name'], item['author_key']),
     first_published_year: integerOf(item['first_publish_year']),
     editions: integerOf(item['edition_count']),
@@ -80,7 +91,7 @@ function readWork(item: JsonObject): FoundRecord | null {
       cover === null || cover === '-1'
         ? null
         : `https://covers.openlibrary.org/b/id/${encodeURIComponent(cover)}-L.jpg`,
-    ebook_access: textOf(item['ebook_access']),
+    ebook_access: textMember(item['ebook_access']),
   });
 }
 
@@ -89,8 +100,11 @@ function authorsOf(names: JsonValue | undefined, keys: JsonValue | undefined): r
   if (!Array.isArray(names)) return null;
   const byPlace = itemsOf(keys);
   return itemsOf(names).map((name, place) => {
-    const key = textOf(byPlace[place]);
-    return { name: textOf(name), url: key !== null && /^OL\d+A$/.test(key) ? address(SITE, ['authors', key]) : null };
+    const key = textMember(byPlace[place]);
+    return {
+      name: textMember(name),
+      url: key !== null && /^OL\d+A$/.test(key) ? address(SITE, ['authors', key]) : null,
+    };
   });
 }
 
@@ -151,8 +165,8 @@ export const openlibrary: Connector = {
         kind: 'args',
         args: {
           query: givenText(input, 'query'),
-          author: textOf(input['author']),
-          sort: input['sort'] === 'relevance' ? null : textOf(input['sort']),
+          author: textMember(input['author']),
+          sort: input['sort'] === 'relevance' ? null : textMember(input['sort']),
         },
       }),
       read: readPage,

@@ -2,8 +2,8 @@ import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../c
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/api-address.ts';
-import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { at, flagOf, givenText, idOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
+import { at, flagOf, givenText, idOf, itemsOf, listIn, readEach, textMember, textsOf, urlOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
@@ -49,7 +49,7 @@ const PRODUCT = schema.recordSchema({
 
 const STORE = schema.siteInput('Host name or URL of the store, for example `shop.example.com`.');
 
-async function readList({ args, at: page, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readList({ args, at: page, size }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
   const path = args.what === null ? ['products.json'] : ['collections', args.what, 'products.json'];
   const { body } = await source.json(address(args.site, path, { limit: size, page: number }));
@@ -62,7 +62,7 @@ async function readList({ args, at: page, size }: Turn<Args>, source: Source): P
   };
 }
 
-async function readSearch({ args, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+async function readSearch({ args, size }: ChainTurn<Args>, source: Source): Promise<PageResult<Args>> {
   const query = { q: args.what, 'resources[type]': 'product', 'resources[limit]': size };
   const { body } = await source.json(address(args.site, ['search', 'suggest.json'], query));
   const items = listIn(at(body, 'resources', 'results', 'products'), 'resources.results.products');
@@ -76,20 +76,20 @@ async function readSearch({ args, size }: Turn<Args>, source: Source): Promise<P
  */
 function readProduct(item: JsonObject, site: string): FoundRecord | null {
   const id = idOf(item['id']);
-  const handle = textOf(item['handle']);
+  const handle = textMember(item['handle']);
   if (id === null || handle === null) return null;
   const url = address(site, ['products', handle]);
-  const html = textOf(item['body_html']) ?? textOf(item['body']);
+  const html = textMember(item['body_html']) ?? textMember(item['body']);
   const variants = Array.isArray(item['variants']) ? itemsOf(item['variants']).map(readVariant) : [];
   const prices = variants.flatMap(({ price }) => price ?? []).toSorted((a, b) => Number(a) - Number(b));
   const images = textsOf(item['images'], (image) => urlOf(at(image, 'src') ?? image, url));
   return recordOf(id, url, {
     handle,
-    title: plainText(textOf(item['title'])),
+    title: plainText(textMember(item['title'])),
     text: textOfHtml(html),
     html,
-    vendor: textOf(item['vendor']),
-    product_type: textOf(item['product_type']) ?? textOf(item['type']),
+    vendor: textMember(item['vendor']),
+    product_type: textMember(item['product_type']) ?? textMember(item['type']),
     price_min: prices.at(0) ?? decimalOf(item['price_min']),
     price_max: prices.at(-1) ?? decimalOf(item['price_max']),
     available: flagOf(item['available']) ?? anyAvailable(variants),
@@ -106,8 +106,8 @@ function readProduct(item: JsonObject, site: string): FoundRecord | null {
 function readVariant(variant: JsonValue) {
   return {
     id: idOf(at(variant, 'id')),
-    title: textOf(at(variant, 'title')),
-    sku: textOf(at(variant, 'sku')),
+    title: textMember(at(variant, 'title')),
+    sku: textMember(at(variant, 'sku')),
     price: decimalOf(at(variant, 'price')),
     compare_at_price: decimalOf(at(variant, 'compare_at_price')),
     available: flagOf(at(variant, 'available')),
@@ -128,7 +128,7 @@ function decimalOf(value: JsonValue | undefined): string | null {
 /** Storefronts return a list of tags; some return one comma-separated string. */
 function tagsOf(value: JsonValue | undefined): readonly string[] | null {
   if (typeof value !== 'string') return textsOf(value);
-  return value.split(',').flatMap((tag) => textOf(tag.trim()) ?? []);
+  return value.split(',').flatMap((tag) => textMember(tag.trim()) ?? []);
 }
 
 const EXAMPLE_PRODUCT = {

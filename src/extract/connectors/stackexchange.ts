@@ -8,8 +8,8 @@ import {
 } from '../connector.ts';
 import { isoFromSeconds } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, type Query } from './kit/api-address.ts';
-import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { address, type AddressQuery } from './kit/api-address.ts';
+import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
 import {
   at,
   flagOf,
@@ -18,7 +18,7 @@ import {
   integerOf,
   listIn,
   readEach,
-  textOf,
+  textMember,
   textsOf,
   unreadable,
   urlOf,
@@ -71,12 +71,12 @@ const ANSWER = schema.recordSchema({
 });
 
 async function readPage(
-  { args, at: page, size }: Turn<Args>,
+  { args, at: page, size }: ChainTurn<Args>,
   source: Source,
   read: (item: JsonObject) => FoundRecord | null,
 ): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
-  const query: Query = { ...args.query, site: args.site, filter: 'withbody', page: number, pagesize: size };
+  const query: AddressQuery = { ...args.query, site: args.site, filter: 'withbody', page: number, pagesize: size };
   const { body } = await ask(address(source.base(BASE), args.path, query), source);
   const items = listIn(at(body, 'items'), 'items');
   const backoff = integerOf(at(body, 'backoff'));
@@ -94,14 +94,14 @@ async function ask(url: string, source: Source) {
   const answer = await source.json(url, { allowStatuses: [400] });
   const error = integerOf(at(answer.body, 'error_id'));
   if (answer.status !== 400 && error === null) return answer;
-  const detail = `${error} ${textOf(at(answer.body, 'error_name'))} from ${url}`;
+  const detail = `${error} ${textMember(at(answer.body, 'error_name'))} from ${url}`;
   if (error === 502) throw new SourceFailure('rate_limited_by_source', detail, true);
   if (error === 500 || error === 503) throw new SourceFailure('source_unavailable', detail, true);
   if (error === 404) throw new SourceFailure('source_not_found', detail, false);
   if (error === 401 || error === 402) throw new SourceFailure('login_required', detail, false);
   if (error !== null && error >= 403 && error <= 407) throw new SourceFailure('access_denied', detail, false);
   // An unknown site also results in 400.
-  if (/site/.test(textOf(at(answer.body, 'error_message')) ?? ''))
+  if (/site/.test(textMember(at(answer.body, 'error_message')) ?? ''))
     throw new SourceFailure('source_not_found', detail, false);
   throw unreadable(detail);
 }
@@ -109,9 +109,9 @@ async function ask(url: string, source: Source) {
 function readQuestion(item: JsonObject): FoundRecord | null {
   const id = idOf(item['question_id']);
   const url = urlOf(item['link']);
-  const html = textOf(item['body']);
+  const html = textMember(item['body']);
   return recordOf(id, url, {
-    title: plainText(textOf(item['title'])),
+    title: plainText(textMember(item['title'])),
     text: textOfHtml(html),
     html,
     author: writer(item['owner']),
@@ -123,7 +123,7 @@ function readQuestion(item: JsonObject): FoundRecord | null {
     views: integerOf(item['view_count']),
     is_answered: flagOf(item['is_answered']),
     accepted_answer_id: idOf(item['accepted_answer_id']),
-    license: textOf(item['content_license']),
+    license: textMember(item['content_license']),
   });
 }
 
@@ -131,7 +131,7 @@ function readAnswer(item: JsonObject, site: string): FoundRecord | null {
   const id = idOf(item['answer_id']);
   if (id === null) return null;
   const url = address(`https://${hostOf(site)}`, ['a', id]);
-  const html = textOf(item['body']);
+  const html = textMember(item['body']);
   return recordOf(id, url, {
     question_id: idOf(item['question_id']),
     text: textOfHtml(html),
@@ -141,12 +141,12 @@ function readAnswer(item: JsonObject, site: string): FoundRecord | null {
     updated_at: isoFromSeconds(item['last_edit_date']) ?? isoFromSeconds(item['creation_date']),
     score: integerOf(item['score']),
     is_accepted: flagOf(item['is_accepted']),
-    license: textOf(item['content_license']),
+    license: textMember(item['content_license']),
   });
 }
 
 function writer(owner: JsonValue | undefined): JsonObject | null {
-  return schema.author(plainText(textOf(at(owner, 'display_name'))), urlOf(at(owner, 'link')));
+  return schema.author(plainText(textMember(at(owner, 'display_name'))), urlOf(at(owner, 'link')));
 }
 
 /** Sites with a host of their own; all others are under stackexchange.com. Source: the method `/sites`. */
@@ -223,11 +223,11 @@ export const stackexchange: Connector = {
         kind: 'args',
         args: {
           path: ['search', 'advanced'],
-          site: textOf(input['site']) ?? SITE_DEFAULT,
+          site: textMember(input['site']) ?? SITE_DEFAULT,
           query: {
             q: givenText(input, 'query'),
-            tagged: textOf(input['tag']),
-            sort: textOf(input['sort']) ?? 'relevance',
+            tagged: textMember(input['tag']),
+            sort: textMember(input['sort']) ?? 'relevance',
             order: 'desc',
           },
         },
@@ -263,7 +263,7 @@ export const stackexchange: Connector = {
         kind: 'args',
         args: {
           path: ['questions', givenText(input, 'question'), 'answers'],
-          site: textOf(input['site']) ?? SITE_DEFAULT,
+          site: textMember(input['site']) ?? SITE_DEFAULT,
           query: { sort: 'votes', order: 'desc' },
         },
       }),

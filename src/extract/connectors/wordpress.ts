@@ -1,9 +1,9 @@
 import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, parseSite, withQuery, type Query } from './kit/api-address.ts';
-import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
-import { at, idOf, integerOf, itemsOf, listIn, readEach, textOf, unreadable, urlOf } from './kit/json.ts';
+import { address, parseSite, withQuery, type AddressQuery } from './kit/api-address.ts';
+import { chained, type ChainStart, type PageResult, type ChainTurn } from './kit/chain.ts';
+import { at, idOf, integerOf, itemsOf, listIn, readEach, textMember, unreadable, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt, firstThatAnswers } from './kit/sites.ts';
 import { wordpressPage } from './kit/wordpress-pages.ts';
@@ -120,7 +120,7 @@ function begin(kind: Kind, input: JsonObject): ChainStart<Args> {
     byRoute: null,
     sizeMax: null,
     collection: kind.collection,
-    search: textOf(input['query']),
+    search: textMember(input['query']),
     ...span,
   });
   return beginAt(input, argsOf, kind.addressIn);
@@ -128,7 +128,7 @@ function begin(kind: Kind, input: JsonObject): ChainStart<Args> {
 
 async function readPage(
   kind: Kind,
-  { args, at: page, size: wanted }: Turn<Args>,
+  { args, at: page, size: wanted }: ChainTurn<Args>,
   source: Source,
 ): Promise<PageResult<Args>> {
   const number = Number(page ?? 1);
@@ -158,7 +158,7 @@ async function readPage(
 }
 
 function urlOfPage({ site, byRoute }: Place, args: Args, page: number, size: number): string {
-  const query: Query = {
+  const query: AddressQuery = {
     per_page: size,
     page,
     search: args.search,
@@ -199,20 +199,20 @@ function readArticle(
   const id = idOf(item['id']);
   const url = urlOf(item['link']);
   if (id === null || url === null) return null;
-  const html = textOf(at(item, 'content', 'rendered'));
+  const html = textMember(at(item, 'content', 'rendered'));
   const [writer] = itemsOf(at(item, '_embedded', 'author'));
   const [image] = itemsOf(at(item, '_embedded', 'wp:featuredmedia'));
   return {
-    id: `${textOf(item['type']) ?? 'post'}:${id}`,
+    id: `${textMember(item['type']) ?? 'post'}:${id}`,
     sourceUrl: url,
     fields: {
       id,
       url,
-      title: plainText(textOf(at(item, 'title', 'rendered'))),
-      excerpt: plainText(textOf(at(item, 'excerpt', 'rendered'))),
+      title: plainText(textMember(at(item, 'title', 'rendered'))),
+      excerpt: plainText(textMember(at(item, 'excerpt', 'rendered'))),
       text: textOfHtml(html),
       html,
-      author: schema.author(plainText(textOf(at(writer, 'name'))), urlOf(at(writer, 'link'))),
+      author: schema.author(plainText(textMember(at(writer, 'name'))), urlOf(at(writer, 'link'))),
       published_at: isoDate(item['date_gmt']),
       updated_at: isoDate(item['modified_gmt']),
       image_url: urlOf(at(image, 'source_url'), url),
@@ -224,7 +224,7 @@ function readComment(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['link']);
   if (id === null || url === null) return null;
-  const html = textOf(at(item, 'content', 'rendered'));
+  const html = textMember(at(item, 'content', 'rendered'));
   return {
     id: `comment:${id}`,
     sourceUrl: url,
@@ -233,7 +233,7 @@ function readComment(item: JsonObject): FoundRecord | null {
       url,
       post_id: idOf(item['post']),
       parent_id: parentOf(item),
-      author: schema.author(plainText(textOf(item['author_name'])), urlOf(item['author_url'])),
+      author: schema.author(plainText(textMember(item['author_name'])), urlOf(item['author_url'])),
       text: textOfHtml(html),
       html,
       published_at: isoDate(item['date_gmt']),
@@ -245,7 +245,7 @@ function readComment(item: JsonObject): FoundRecord | null {
 function termsOf(terms: readonly JsonObject[string][], taxonomy: string): readonly string[] | null {
   if (terms.length === 0) return null;
   return terms.flatMap((term) =>
-    at(term, 'taxonomy') === taxonomy ? (plainText(textOf(at(term, 'name'))) ?? []) : [],
+    at(term, 'taxonomy') === taxonomy ? (plainText(textMember(at(term, 'name'))) ?? []) : [],
   );
 }
 

@@ -12,7 +12,7 @@ const ATTEMPT_MS_MAX = 20_000;
 /** Choice: a connection that succeeds at all is made within this time. The remaining time is for the page. */
 const CONNECT_MS_MAX = 5_000;
 
-export interface AttemptRequest {
+export interface SourceAttempt {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Maximum body size on the wire. */
@@ -25,7 +25,7 @@ export interface AttemptRequest {
   readonly isAnswer: (status: number) => boolean;
 }
 
-export interface Answer {
+export interface SourceAnswer {
   readonly status: number;
   readonly headers: EgressHeaders;
   readonly body: Buffer;
@@ -44,7 +44,7 @@ export interface Rest {
 export class CutShort extends FetchFailure {}
 
 type Attempt =
-  | ({ readonly kind: 'answer' } & Answer)
+  | ({ readonly kind: 'answer' } & SourceAnswer)
   | { readonly kind: 'fault'; readonly fault: Fault; readonly detail: string; readonly retryAfterMs: number | null };
 
 /** Number of retries of one fetch, including those after redirects and incomplete bodies. */
@@ -71,7 +71,7 @@ export function politeDomain(url: string): string {
  * Sends one request, with the retries that the policies of its faults allow. Rejects only with a `FetchFailure`, or as the rate limiter's
  * token does.
  */
-export async function fetchPatiently(parts: FetchParts, request: AttemptRequest): Promise<Answer> {
+export async function fetchPatiently(parts: FetchParts, request: SourceAttempt): Promise<SourceAnswer> {
   for (;;) {
     const attempt = await attemptOnce(parts, request);
     if (attempt.kind === 'answer') return attempt;
@@ -87,7 +87,7 @@ export async function mayFetchAgain(parts: FetchParts, error: unknown, patience:
   return error instanceof CutShort && (await mayRetry(parts, patience, error.fault, 0));
 }
 
-async function attemptOnce(parts: FetchParts, request: AttemptRequest): Promise<Attempt> {
+async function attemptOnce(parts: FetchParts, request: SourceAttempt): Promise<Attempt> {
   const { url } = request;
   const domain = politeDomain(url);
   await parts.polite.permit(domain, url);
@@ -118,7 +118,7 @@ async function attemptOnce(parts: FetchParts, request: AttemptRequest): Promise<
   }
 }
 
-function judge(outcome: EgressOutcome, { url, hasSession, isAnswer }: AttemptRequest, nowMs: number): Attempt {
+function judge(outcome: EgressOutcome, { url, hasSession, isAnswer }: SourceAttempt, nowMs: number): Attempt {
   if (outcome.kind === 'failed') {
     const detail = `${url}: ${outcome.error}: ${outcome.detail}`;
     return { kind: 'fault', fault: networkFault(outcome.error), detail, retryAfterMs: null };

@@ -13,7 +13,7 @@ import {
   type ZlibOptions,
 } from 'node:zlib';
 import { gunzipped, isGzip } from './gunzip.ts';
-import { withHead, type Pieces } from './pieces.ts';
+import { withFirstPieces, type Pieces } from './pieces.ts';
 
 export type Decompressed =
   | { readonly kind: 'ok'; readonly body: Buffer }
@@ -193,7 +193,7 @@ async function* undone(
   outputMax: number,
   failed: (why: Undone) => Error,
 ): AsyncGenerator<Buffer> {
-  const { head, all } = await withHead(pieces, 2);
+  const { head, all } = await withFirstPieces(pieces, 2);
   const undo = undoOf(coding, head);
   if (undo === null) throw failed(unread(coding));
   if (head.length === 0) return;
@@ -211,6 +211,6 @@ async function* undone(
 }
 
 async function* gzipUndone(pieces: Pieces, outputMax: number, failed: (why: Undone) => Error): AsyncGenerator<Buffer> {
-  const { head, all } = await withHead(pieces, 3);
+  const { head, all } = await withFirstPieces(pieces, 3);
   yield* isGzip(head) ? undone(all, 'gzip', outputMax, failed) : all;
 }

@@ -3,7 +3,7 @@ import { Cookie, CookieJar } from 'tough-cookie';
 import { registrableDomain } from '../../kernel/registrable-domain.ts';
 import { hostOf, isAddress } from '../read/urls.ts';
 import { cookieKey, type CookieChange, type CookiePlace, COOKIES_MAX } from './session-cookies.ts';
-import type { SessionCookie, SourceSession } from './source-session.ts';
+import type { SourceCookie, SourceSession } from './source-session.ts';
 
 /** A session as one job uses it. */
 export interface JobSession extends SourceSession {
@@ -25,7 +25,7 @@ export class SessionJar {
   // This module decides which domains a cookie may have, by the session's host and the same list of public suffixes.
   readonly #jar = new CookieJar(null, { rejectPublicSuffixes: false, looseMode: true });
   /** Cookies in the jar; the oldest comes first. */
-  readonly #known = new Map<string, SessionCookie>();
+  readonly #known = new Map<string, SourceCookie>();
   readonly #changes = new Map<string, CookieChange>();
 
   constructor(session: JobSession) {
@@ -89,7 +89,7 @@ export class SessionJar {
   }
 
   /** Returns the cookie as stored; null if it may not be set there. */
-  #put(cookie: Cookie, url: string): SessionCookie | null {
+  #put(cookie: Cookie, url: string): SourceCookie | null {
     const kept = this.#jar.setCookieSync(cookie, url, { ignoreError: true });
     return kept === undefined ? null : fromCookie(kept, this.#session.host);
   }
@@ -107,7 +107,7 @@ export class SessionJar {
     if (this.#changes.size > CHANGES_MAX && oldest !== undefined) this.#changes.delete(oldest);
   }
 
-  #keep(cookie: SessionCookie): void {
+  #keep(cookie: SourceCookie): void {
     this.#known.set(cookieKey(cookie), cookie);
     const [oldest] = this.#known.values();
     if (this.#known.size <= COOKIES_MAX || oldest === undefined) return;
@@ -136,7 +136,7 @@ function meansOf({ host, origins }: JobSession): SessionMeans {
   };
 }
 
-function toCookie(cookie: SessionCookie, host: string): Cookie {
+function toCookie(cookie: SourceCookie, host: string): Cookie {
   const { name, value, domain, path, secure, httpOnly, hostOnly, expiresAtMs } = cookie;
   return new Cookie({
     key: name,
@@ -152,7 +152,7 @@ function toCookie(cookie: SessionCookie, host: string): Cookie {
 }
 
 /** Returns the URL for which the cookie may be set. */
-function urlOf({ domain, secure, path }: SessionCookie, host: string): string {
+function urlOf({ domain, secure, path }: SourceCookie, host: string): string {
   const name = domain ?? host;
   return `${secure ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}${path.startsWith('/') ? path : '/'}`;
 }
@@ -195,7 +195,7 @@ function scopeOf(attribute: string, from: string, host: string): CookieScope | n
   return { domain: isWithin(domain, host) ? domain : host, hostOnly: false };
 }
 
-function fromCookie(cookie: Cookie, host: string): SessionCookie {
+function fromCookie(cookie: Cookie, host: string): SourceCookie {
   const { key, value, domain, hostOnly, path, secure, httpOnly, expires } = cookie;
   return {
     name: key,
@@ -209,12 +209,12 @@ function fromCookie(cookie: Cookie, host: string): SessionCookie {
   };
 }
 
-function hasEnded({ expiresAtMs }: SessionCookie): boolean {
+function hasEnded({ expiresAtMs }: SourceCookie): boolean {
   return expiresAtMs !== null && expiresAtMs <= Date.now();
 }
 
 /** Both must come from `fromCookie`. */
-function isSame(a: SessionCookie, b: SessionCookie | undefined): boolean {
+function isSame(a: SourceCookie, b: SourceCookie | undefined): boolean {
   return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }
 

@@ -1,5 +1,5 @@
 import type { EgressHeaders } from '../../egress/egress-outcome.ts';
-import { fetchPatiently, headerOf, type Answer, type Patience, type Rest } from './attempt.ts';
+import { fetchPatiently, headerOf, type SourceAnswer, type Patience, type Rest } from './attempt.ts';
 import { BODY_BYTES_MAX, type CachedBody } from './body-cache.ts';
 import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed, type Undone } from './decompress.ts';
 import { FetchFailure } from './source-failure.ts';
@@ -92,7 +92,7 @@ async function hop(
   parts: FetchParts,
   request: FollowRequest,
   asked: Hop,
-): Promise<{ readonly answer: Answer; readonly cached: CachedBody | null }> {
+): Promise<{ readonly answer: SourceAnswer; readonly cached: CachedBody | null }> {
   const { bytesMax, leavesPacked, accept, isAnswer, patience } = request;
   const { url, isTrusted, hasSession, credentials } = asked;
   const cached = mayCache(request, asked) ? parts.bodies.find(cacheKey(request, url)) : null;
@@ -122,7 +122,7 @@ async function finish(
   parts: FetchParts,
   request: FollowRequest,
   asked: Hop,
-  answer: Answer,
+  answer: SourceAnswer,
   cached: CachedBody | null,
 ): Promise<Followed> {
   const { url } = asked;

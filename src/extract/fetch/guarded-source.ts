@@ -7,7 +7,7 @@ import { decompressInPieces } from './decompress.ts';
 import { FetchFailure, statusFault } from './source-failure.ts';
 import { follow, undecodable, type Followed, type FollowRequest } from './follow.ts';
 import type { FetchParts, SourceUsage } from './fetch-parts.ts';
-import { withHead, type Pieces } from './pieces.ts';
+import { withFirstPieces, type Pieces } from './pieces.ts';
 import { isLoginPage, readFetchUrl } from './redirects.ts';
 import { findRobots, holdToRobots } from './robots.ts';
 import { type JobSession, SessionJar } from './fetch-session.ts';
@@ -226,7 +226,7 @@ async function toLongText(answer: Answered): Promise<LongText> {
     { contentEncoding: encoding ?? '', bytesMax: LONG_TEXT_BYTES_MAX, opensGzip: encoding !== null },
     (why) => undecodable(url, why),
   );
-  const { head, all } = await withHead(unpacked, HEAD_BYTES);
+  const { head, all } = await withFirstPieces(unpacked, HEAD_BYTES);
   requireText(url, contentType, head);
   const said = contentType === '' ? null : contentType;
   return {

@@ -2,7 +2,7 @@
 export type Pieces = AsyncIterable<Buffer>;
 
 /** Returns the first bytes (at least `bytesMin` if there are as many), and a stream of all bytes including them. */
-export async function withHead(
+export async function withFirstPieces(
   pieces: Pieces,
   bytesMin: number,
 ): Promise<{ readonly head: Buffer; readonly all: AsyncGenerator<Buffer> }> {

@@ -1,14 +1,14 @@
-import type { SessionCookie, SourceSession } from './source-session.ts';
+import type { SourceCookie, SourceSession } from './source-session.ts';
 
 /** Choice: the number that browsers keep for one site. */
 export const COOKIES_MAX = 180;
 
 /** What identifies a cookie within its session. Source: RFC 6265, 5.3, step 11. */
-export type CookiePlace = Pick<SessionCookie, 'domain' | 'path' | 'name'>;
+export type CookiePlace = Pick<SourceCookie, 'domain' | 'path' | 'name'>;
 
 /** A change that a source made to one cookie of a session while a step ran. */
 export type CookieChange =
-  | { readonly kind: 'set'; readonly cookie: SessionCookie }
+  | { readonly kind: 'set'; readonly cookie: SourceCookie }
   | { readonly kind: 'removed'; readonly cookie: CookiePlace };
 
 /** Returns the same text for the same cookie. */

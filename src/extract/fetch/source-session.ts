@@ -2,12 +2,12 @@
 export interface SourceSession {
   /** A host name or IP address in lower case, without a port. Cookies are sent to it and its subdomains, `headers` only to it. */
   readonly host: string;
-  readonly cookies: readonly SessionCookie[];
+  readonly cookies: readonly SourceCookie[];
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface SessionCookie {
+export interface SourceCookie {
   readonly name: string;
   readonly value: string;
   /** null for the session's host. */

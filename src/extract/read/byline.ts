@@ -2,9 +2,9 @@ import type { Element } from 'domhandler';
 import type { JsonValue } from '../connector.ts';
 import { isWithinAside } from './headline-lines.ts';
 import { attribute, elementsNamed, findElements, plainText, textBeginning, words, type HtmlPage } from './html.ts';
-import { isList, isObject } from './jsonld.ts';
+import { isNodeList, isNode } from './jsonld.ts';
 import type { SiteNames } from './site-names.ts';
-import { textOfValue, typesOf } from './structured.ts';
+import { textOfValue, itemTypesOf } from './structured.ts';
 import { collapse } from './page-text.ts';
 import { writtenDates } from './written-dates.ts';
 
@@ -27,7 +27,7 @@ export interface BylineClues {
  * author: its role as publisher is another field. Several authors are separated by commas.
  */
 export function readByline(clues: BylineClues): string | null {
-  const said = (isList(clues.said) ? clues.said : [clues.said]).slice(0, PEOPLE_MAX);
+  const said = (isNodeList(clues.said) ? clues.said : [clues.said]).slice(0, PEOPLE_MAX);
   const authors = (values: readonly (JsonValue | undefined)[]): readonly string[] =>
     values.flatMap((value) => peopleIn(plainText(textOfValue(value)), clues));
   const ways: (() => readonly string[])[] = [
@@ -49,7 +49,7 @@ export function readByline(clues: BylineClues): string | null {
 const PEOPLE_MAX = 100;
 
 function isOrganization(value: JsonValue | undefined): boolean {
-  return isObject(value) && typesOf(value).some((type) => type.endsWith('Organization'));
+  return isNode(value) && itemTypesOf(value).some((type) => type.endsWith('Organization'));
 }
 
 const META_NAMES = [

@@ -22,8 +22,8 @@ export function readJsonLd(page: HtmlPage): { readonly things: readonly JsonObje
 
 /** Recursive, which is safe because the depth of the parsed JSON is limited. */
 function addNodes(value: JsonValue, nodes: JsonObject[]): void {
-  if (isList(value)) for (const one of value) addNodes(one, nodes);
-  if (!isObject(value) || nodes.length > NODES_MAX) return;
+  if (isNodeList(value)) for (const one of value) addNodes(one, nodes);
+  if (!isNode(value) || nodes.length > NODES_MAX) return;
   const graph = value['@graph'];
   const { length } = Object.keys(value).filter((name) => name !== '@context' && name !== '@graph');
   if (length > 0) nodes.push(cleaned(value));
@@ -40,8 +40,8 @@ function cleaned(node: JsonObject): JsonObject {
 }
 
 function harmless(value: JsonValue): JsonValue {
-  if (isList(value)) return value.map(harmless);
-  if (!isObject(value)) return value;
+  if (isNodeList(value)) return value.map(harmless);
+  if (!isNode(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => name !== '__proto__')
@@ -49,10 +49,10 @@ function harmless(value: JsonValue): JsonValue {
   );
 }
 
-export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+export function isNodeList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
+export function isNode(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,7 +16,7 @@ export interface PageLink {
 }
 
 /** Choice: maximum number of links of one page. The longest lists have some 10,000. */
-export const LINKS_MAX = 20_000;
+export const PAGE_LINKS_MAX = 20_000;
 /** Choice: maximum number of characters of a link's text. */
 const LINK_TEXT_CHARACTERS_MAX = 1_000;
 const NOT_VOUCHED = ['nofollow', 'ugc', 'sponsored'];
@@ -56,7 +56,7 @@ function distinctLinks(page: HtmlPage): readonly DistinctLink[] {
     const key = normalisedAddress(address);
     if (links.has(key)) continue;
     links.set(key, { element, address, key });
-    if (links.size >= LINKS_MAX) break;
+    if (links.size >= PAGE_LINKS_MAX) break;
   }
   return [...links.values()];
 }

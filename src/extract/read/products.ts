@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../connector.ts';
 import { plainText } from './html.ts';
-import { isList, isObject } from './jsonld.ts';
+import { isNodeList, isNode } from './jsonld.ts';
 import { addressOfValue, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
 import { absoluteUrl } from './urls.ts';
 
@@ -53,7 +53,7 @@ function toProduct(thing: JsonObject, base: string): Product {
     currency: firstOf(offers.map(currencyOf)),
     availability: availabilityOf(offers),
     imageUrl: absoluteUrl(addressOfValue(thing['image'] ?? first['image']), base),
-    rating: numberOf(rating['ratingValue']),
+    rating: statedNumber(rating['ratingValue']),
     reviewCount: countOf(rating['reviewCount'] ?? rating['ratingCount']),
   };
 }
@@ -62,8 +62,8 @@ function toProduct(thing: JsonObject, base: string): Product {
 const OFFERS_MAX = 500;
 
 export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  const list = isList(value) ? value : [value];
-  return list.filter(isObject).slice(0, OFFERS_MAX);
+  const list = isNodeList(value) ? value : [value];
+  return list.filter(isNode).slice(0, OFFERS_MAX);
 }
 
 /** Returns an offer and its nested offers. */
@@ -132,7 +132,7 @@ export function decimalOf(text: string | null): string | null {
   return isGrouping ? whole + fraction : `${whole}.${fraction}`;
 }
 
-export function numberOf(value: JsonValue | undefined): number | null {
+export function statedNumber(value: JsonValue | undefined): number | null {
   const number = Number.parseFloat(textOfValue(value)?.replace(',', '.') ?? '');
   return Number.isFinite(number) ? number : null;
 }

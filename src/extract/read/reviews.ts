@@ -1,8 +1,8 @@
 import type { JsonObject } from '../connector.ts';
 import { isoDate } from './dates.ts';
 import { plainText } from './html.ts';
-import { numberOf, objectsIn } from './products.ts';
-import { addressOfValue, textOfValue, thingsOfType, typesOf, type StructuredData } from './structured.ts';
+import { statedNumber, objectsIn } from './products.ts';
+import { addressOfValue, textOfValue, thingsOfType, itemTypesOf, type StructuredData } from './structured.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** A review on a page. */
@@ -54,13 +54,13 @@ function fingerprint(review: JsonObject): string {
 
 function toReview(thing: JsonObject, subjects: ReadonlyMap<string, string>, base: string): Review {
   const rating =
-    objectsIn(thing['reviewRating']).find((one) => typesOf(one).length === 0 || 'ratingValue' in one) ?? {};
-  const value = numberOf(rating['ratingValue']);
+    objectsIn(thing['reviewRating']).find((one) => itemTypesOf(one).length === 0 || 'ratingValue' in one) ?? {};
+  const value = statedNumber(rating['ratingValue']);
   return {
     subject: plain(thing['itemReviewed']) ?? subjects.get(fingerprint(thing)) ?? null,
     author: plain(thing['author']),
     rating: value,
-    bestRating: numberOf(rating['bestRating']) ?? (value === null ? null : 5),
+    bestRating: statedNumber(rating['bestRating']) ?? (value === null ? null : 5),
     title: plain(thing['name'] ?? thing['headline']),
     text: plain(thing['reviewBody'] ?? thing['description']),
     publishedAt: isoDate(textOfValue(thing['datePublished'] ?? thing['dateCreated'])),

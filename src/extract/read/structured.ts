@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../connector.ts';
 import type { HtmlPage } from './html.ts';
-import { isList, isObject, readJsonLd } from './jsonld.ts';
+import { isNodeList, isNode, readJsonLd } from './jsonld.ts';
 import { readMicrodata } from './microdata.ts';
 import { readOpenGraph, readTwitterCard } from './open-graph.ts';
 
@@ -30,9 +30,9 @@ export function readStructured(page: HtmlPage): StructuredData {
 }
 
 /** Returns short names of an object's types: `Product` for `https://schema.org/Product` or `schema:Product`. */
-export function typesOf(node: JsonObject): readonly string[] {
+export function itemTypesOf(node: JsonObject): readonly string[] {
   const type = node['@type'];
-  const names = isList(type) ? type : [type];
+  const names = isNodeList(type) ? type : [type];
   return names.filter((name) => typeof name === 'string').map((name) => name.split(/[/#:]/).at(-1) ?? '');
 }
 
@@ -45,9 +45,9 @@ export function thingsOfType(data: StructuredData, isWanted: (type: string) => b
   const byId = indexById(roots);
   const found = new Set<JsonObject>();
   const visit = (value: JsonValue): void => {
-    if (isList(value)) for (const one of value) visit(one);
-    if (!isObject(value)) return;
-    if (typesOf(value).some(isWanted) && isWhole(value)) found.add(value);
+    if (isNodeList(value)) for (const one of value) visit(one);
+    if (!isNode(value)) return;
+    if (itemTypesOf(value).some(isWanted) && isWhole(value)) found.add(value);
     for (const inner of Object.values(value)) visit(inner);
   };
   for (const root of roots) visit(root);
@@ -98,8 +98,8 @@ function indexById(roots: readonly JsonObject[]): ReadonlyMap<string, JsonObject
 /** Fills in references one level deep, so that two objects which refer to each other do not cause an endless loop. */
 function filled(thing: JsonObject, references: References): JsonObject {
   const fill = (value: JsonValue): JsonValue => {
-    if (isList(value)) return value.map(fill);
-    const id = isObject(value) && Object.keys(value).length === 1 ? value['@id'] : undefined;
+    if (isNodeList(value)) return value.map(fill);
+    const id = isNode(value) && Object.keys(value).length === 1 ? value['@id'] : undefined;
     return typeof id === 'string' ? (references.find(id) ?? value) : value;
   };
   return Object.fromEntries(Object.entries(thing).map(([name, value]) => [name, fill(value)]));
@@ -107,15 +107,15 @@ function filled(thing: JsonObject, references: References): JsonObject {
 
 /** Returns the first text of a value: the first one of a list, the name of an object. */
 export function textOfValue(value: JsonValue | undefined): string | null {
-  if (isList(value)) return textOfValue(value[0]);
-  if (isObject(value)) return textOfValue(value['name'] ?? value['@value'] ?? value['headline']);
+  if (isNodeList(value)) return textOfValue(value[0]);
+  if (isNode(value)) return textOfValue(value['name'] ?? value['@value'] ?? value['headline']);
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
 /** Returns the first URL of a value: the `url`, `contentUrl` or `@id` of an object. */
 export function addressOfValue(value: JsonValue | undefined): string | null {
-  if (isList(value)) return addressOfValue(value[0]);
-  if (isObject(value)) return addressOfValue(value['url'] ?? value['contentUrl'] ?? value['@id']);
+  if (isNodeList(value)) return addressOfValue(value[0]);
+  if (isNode(value)) return addressOfValue(value['url'] ?? value['contentUrl'] ?? value['@id']);
   return textOfValue(value);
 }

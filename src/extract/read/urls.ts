@@ -1,7 +1,7 @@
 import { parseUrl } from '../../kernel/parse-url.ts';
 
 /** Choice: longer URLs are traps or contain data. */
-export const URL_CHARACTERS_MAX = 2_048;
+export const LINK_CHARACTERS_MAX = 2_048;
 
 /** `javascript:1` and `tel:5` are a scheme and its text, not a host with a port. A host before a port has a dot, or is `localhost`. */
 const SCHEME_AND_NUMBER = /^(?!localhost:)[a-z][a-z0-9+-]*:\d+(?:[/?#]|$)/i;
@@ -13,7 +13,7 @@ export function isSchemeAndNumber(text: string): boolean {
 
 /** Returns the absolute URL of a link, if it is http or https, without credentials; null for any other. Never throws. */
 export function absoluteUrl(link: string | null | undefined, base: string): string | null {
-  if (link === null || link === undefined || link.length > URL_CHARACTERS_MAX) return null;
+  if (link === null || link === undefined || link.length > LINK_CHARACTERS_MAX) return null;
   const url = parseUrl(link.trim(), base);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
   // No server can listen on port 0.
@@ -23,7 +23,7 @@ export function absoluteUrl(link: string | null | undefined, base: string): stri
     url.username = '';
     url.password = '';
   }
-  return url.href.length > URL_CHARACTERS_MAX ? null : url.href;
+  return url.href.length > LINK_CHARACTERS_MAX ? null : url.href;
 }
 
 /** A URL in its parts, parsed once. */
@@ -38,7 +38,7 @@ export interface WebAddress {
 }
 
 /** Expects an absolute URL. */
-export function addressOf(absolute: string): WebAddress {
+export function linkAddressOf(absolute: string): WebAddress {
   const { href, hostname, port, pathname, search } = new URL(absolute);
   return { href, hostname, port, pathname, search };
 }
@@ -57,7 +57,7 @@ export function createLinkReader(base: string): (link: string | null) => WebAddr
     if (parts === null || !path.startsWith('/') || !PLAIN_PATH.test(path)) return readWhole(link, base);
     const href = parts.origin + path;
     const { hostname, port } = parts;
-    return href.length > URL_CHARACTERS_MAX ? null : { href, hostname, port, pathname: path, search: '' };
+    return href.length > LINK_CHARACTERS_MAX ? null : { href, hostname, port, pathname: path, search: '' };
   };
 }
 
@@ -79,7 +79,7 @@ export function normalisedAddress({ href }: WebAddress): string {
 
 function readWhole(link: string | null, base: string): WebAddress | null {
   const url = absoluteUrl(link, base);
-  return url === null ? null : addressOf(url);
+  return url === null ? null : linkAddressOf(url);
 }
 
 /** Parameters that describe how a visitor arrived and never what the page contains. */

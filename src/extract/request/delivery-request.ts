@@ -4,14 +4,14 @@ import type { FieldError } from '../../contract/problem.ts';
 import { unreachable } from '../../kernel/brand.ts';
 import {
   BATCH_RECORDS_DEFAULT,
-  type DELIVERY,
+  type EXTRACTION_DELIVERY,
   type GivenS3,
   REGION_DEFAULT,
   WAIT_SECONDS_DEFAULT,
 } from '../../contract/requests/extraction-delivery-requests.ts';
 import type { ExtractionDelivery } from '../../work/extraction-job.ts';
 import { s3Fault } from '../sinks/s3-location.ts';
-import { type CheckTarget, readTarget } from './request-target.ts';
+import { type CheckTarget, readRequestTarget } from './request-target.ts';
 
 /** Where results go, and the secrets for that. Source: contract, 11.4, `delivery`. */
 export interface Destination {
@@ -33,7 +33,7 @@ export type ReadDelivery =
   | { readonly kind: 'ok'; readonly destination: Destination; readonly blocked: readonly FieldError[] }
   | { readonly kind: 'faults'; readonly errors: readonly FieldError[] };
 
-type Given = z.infer<typeof DELIVERY>;
+type Given = z.infer<typeof EXTRACTION_DELIVERY>;
 
 const NOWHERE: ExtractionDelivery = {
   kind: 'store',
@@ -66,7 +66,7 @@ export function readDelivery(given: Given, checkTarget: CheckTarget): ReadDelive
 
 function readWebhook(given: Extract<Given, { type: 'webhook' }>, checkTarget: CheckTarget): ReadDelivery {
   const { url, batch_size: batchSize, secret } = given;
-  const { errors, blocked } = readTarget(url, '/delivery/url', checkTarget);
+  const { errors, blocked } = readRequestTarget(url, '/delivery/url', checkTarget);
   if (errors.length > 0) return { kind: 'faults', errors };
   const newSecret = secret === null || secret === undefined ? `whsec_${randomBytes(32).toString('base64')}` : null;
   const destination: Destination = {
@@ -88,14 +88,14 @@ function readS3(given: GivenS3, checkTarget: CheckTarget): ReadDelivery {
     const pointer = `/delivery/destination/${fault.field}`;
     return { kind: 'faults', errors: [{ pointer, code: 'invalid_value', message: fault.message }] };
   }
-  const { errors, blocked } = readTarget(endpoint, '/delivery/destination/endpoint', checkTarget);
+  const { errors, blocked } = readRequestTarget(endpoint, '/delivery/destination/endpoint', checkTarget);
   if (errors.length > 0) return { kind: 'faults', errors };
   const delivery: ExtractionDelivery = { ...NOWHERE, kind: 's3', s3 };
   return { kind: 'ok', destination: { delivery, secrets: credentials, newSecret: null }, blocked };
 }
 
 function readHttpPut(url: string, checkTarget: CheckTarget): ReadDelivery {
-  const { errors, blocked } = readTarget(url, '/delivery/destination/url', checkTarget);
+  const { errors, blocked } = readRequestTarget(url, '/delivery/destination/url', checkTarget);
   if (errors.length > 0) return { kind: 'faults', errors };
   const delivery: ExtractionDelivery = { ...NOWHERE, kind: 'http_put', url: url.replace(/\?.*$/s, '') };
   return { kind: 'ok', destination: { delivery, secrets: { url }, newSecret: null }, blocked };

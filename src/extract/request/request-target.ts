@@ -10,7 +10,7 @@ interface TargetFault {
 }
 
 /** Checks a URL of the caller that will be called as it is. Returns errors of its format, and whether it must not be reached. */
-export function readTarget(
+export function readRequestTarget(
   url: string,
   pointer: string,
   checkTarget: CheckTarget,

@@ -11,9 +11,9 @@ import {
 } from '../../contract/requests/session-requests.ts';
 import { registrableDomain } from '../../kernel/registrable-domain.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
-import type { SessionCookie, SourceSession } from '../fetch/source-session.ts';
+import type { SourceCookie, SourceSession } from '../fetch/source-session.ts';
 import type { NewSession } from '../jobs-port.ts';
-import { type CheckTarget, readTarget } from './request-target.ts';
+import { type CheckTarget, readRequestTarget } from './request-target.ts';
 
 /** Choice: 16 KiB, more than servers accept as the header of one request. */
 const SESSION_CHARACTERS_MAX = 16_384;
@@ -67,7 +67,7 @@ export function readSession(
     ...(expiresAtMs !== null && expiresAtMs <= nowMs ? [PAST] : []),
   ];
   if (errors.length > 0) return invalid(errors.slice(0, FIELD_ERRORS_MAX));
-  const { blocked } = readTarget(`https://${host.includes(':') ? `[${host}]` : host}/`, '/host', checkTarget);
+  const { blocked } = readRequestTarget(`https://${host.includes(':') ? `[${host}]` : host}/`, '/host', checkTarget);
   if (blocked.length > 0) {
     return {
       kind: 'problem',
@@ -101,7 +101,7 @@ function readHost(text: string): string | null {
   return isIP(host) !== 0 || registrableDomain(host) !== null ? host : null;
 }
 
-function sessionCookie(given: z.infer<typeof SESSION_COOKIE>, host: string): SessionCookie {
+function sessionCookie(given: z.infer<typeof SESSION_COOKIE>, host: string): SourceCookie {
   const domain = (given.domain ?? host).toLowerCase().replace(/^\./, '');
   return {
     name: given.name,

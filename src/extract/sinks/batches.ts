@@ -53,7 +53,7 @@ export async function makeBatch(job: Extraction, place: BatchPlace, reader: Reco
   const recordsMax = Math.min(job.delivery.batchSize ?? BATCH_RECORDS_MAX, BATCH_RECORDS_MAX);
   const bytesMax = PAYLOAD_BYTES_MAX - AROUND_BYTES - recordsMax * SEQ_BYTES;
   const { chunks } = await reader.read({ fromSeq: place.fromSeq, recordsMax, bytesMax });
-  const toSeq = endOf(chunks, place.fromSeq);
+  const toSeq = batchEndOf(chunks, place.fromSeq);
   const body = bodyOf(job, place, { event: 'extraction.records', isFinal: false, records: recordsJson(chunks) });
   return { event: 'extraction.records', body, toSeq, isFinal: false };
 }
@@ -66,7 +66,7 @@ function lastBatch(job: Extraction, place: BatchPlace, event: Batch['event']): B
 const EMPTY_LIST = Buffer.from('[]');
 
 /** Returns the index after the last record of the chunks, which must begin at `fromSeq` and have no gaps. */
-export function endOf(chunks: readonly RecordChunk[], fromSeq: number): number {
+export function batchEndOf(chunks: readonly RecordChunk[], fromSeq: number): number {
   let seq = fromSeq;
   for (const chunk of chunks) {
     if (chunk.firstSeq !== seq) throw new RecordsMissing(seq);

@@ -2,7 +2,7 @@ import { attemptError } from '../../work/webhook-schedule.ts';
 import type { RecordReader } from './batches.ts';
 import { finalFault } from './sink-outcome.ts';
 import { FileReader, type ResultFile } from './result-file.ts';
-import type { Sent } from './s3.ts';
+import type { SentPart } from './s3.ts';
 import { ANSWER_BYTES_MAX, CONNECT_MS, type SendParts, timeoutMsOf, USER_AGENT } from './sending.ts';
 
 export interface PutParts extends SendParts {
@@ -21,7 +21,7 @@ export async function putResult(
   url: string,
   parts: PutParts,
   bytesMax = PUT_BYTES_MAX,
-): Promise<Sent> {
+): Promise<SentPart> {
   const source = new FileReader(file, parts.reader);
   // The system allocates only memory that is written, so a small result costs only its own size.
   const buffer = Buffer.allocUnsafeSlow(bytesMax);

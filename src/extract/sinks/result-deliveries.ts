@@ -6,7 +6,7 @@ import type { Delivery, DeliveryId } from '../../work/webhook.ts';
 import type { RecordReader } from './batches.ts';
 import { finalFault, type ResultFault } from './sink-outcome.ts';
 import { Places } from './sink-slots.ts';
-import type { Sent } from './s3.ts';
+import type { SentPart } from './s3.ts';
 import { afterUpload, FIRST_UPLOAD, type UploadState } from './upload.ts';
 import { type RowState, webhookTurn, type WebhookParts, type WebhookState } from './webhook-sink.ts';
 
@@ -29,13 +29,13 @@ export interface ResultDeliveriesParts {
   finish(ref: JobRef, status: 'delivered' | 'failed'): Promise<void>;
   reader(ref: JobRef): RecordReader;
   /** The log of deliveries, and the sender that works from it. */
-  readonly log: DeliveryLog;
+  readonly log: ResultDeliveryLog;
   /** Makes one attempt in a worker: `upload` of `upload.ts`. Ends with `shutdown` when the service stops. */
   upload(
     job: Extraction,
     uploadId: string | null,
     saveUpload: (uploadId: string | null) => Promise<void>,
-  ): Promise<Sent>;
+  ): Promise<SentPart>;
   newDeliveryId(): DeliveryId;
   /** Real time, Unix ms. */
   nowMs(): number;
@@ -46,7 +46,7 @@ export interface ResultDeliveriesParts {
   note(line: DeliveryLine): void;
 }
 
-export interface DeliveryLog {
+export interface ResultDeliveryLog {
   /** Finds rows that were added before. */
   find(customer: CustomerNumber, id: DeliveryId): Promise<RowState | null>;
   /** Returns false if there is no room. */
@@ -255,7 +255,7 @@ export class ResultDeliveries {
     }
   }
 
-  async #afterUpload(ref: JobRef, job: Extraction, state: UploadState, sent: Sent): Promise<Turn> {
+  async #afterUpload(ref: JobRef, job: Extraction, state: UploadState, sent: SentPart): Promise<Turn> {
     const turn = afterUpload(state, sent, this.#parts.nowMs());
     switch (turn.kind) {
       case 'delivered':

@@ -3,7 +3,7 @@ import type { ExtractionId, OutputFormat } from '../../work/extraction-job.ts';
 import type { CsvOptions } from '../shape/csv.ts';
 import type { Leaf } from '../shape/flatten.ts';
 import { createWriter, type RecordWriter } from '../shape/writers.ts';
-import { endOf, type RecordReader } from './batches.ts';
+import { batchEndOf, type RecordReader } from './batches.ts';
 
 /** The whole result of a job as one file. */
 export interface ResultFile {
@@ -65,7 +65,7 @@ async function* piecesOf(count: number, writer: RecordWriter, reader: RecordRead
       recordsMax: SLICE_RECORDS_MAX,
       bytesMax: SLICE_BYTES_MAX,
     });
-    seq = endOf(chunks, seq);
+    seq = batchEndOf(chunks, seq);
     for (const { bytes, firstSeq } of chunks) yield writer.records(bytes, firstSeq + 1);
     // A reader on the same thread responds immediately, so without this nothing else would get a turn.
     await endOfTurn();

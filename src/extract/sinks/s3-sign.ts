@@ -1,7 +1,7 @@
 import aws4 from 'aws4';
 import type { S3Credentials } from './s3-location.ts';
 
-export interface SignInput {
+export interface S3SignInput {
   readonly method: string;
   /** Path and query percent-encoded as they are sent. */
   readonly url: URL;
@@ -20,7 +20,7 @@ export interface SignInput {
  * the body, so the body is not copied, and the service rejects a body that was changed in transit. Host and path are signed as they are
  * sent: the guarded client sends those of the URL.
  */
-export function s3Headers(input: SignInput): Record<string, string> {
+export function s3Headers(input: S3SignInput): Record<string, string> {
   const { method, url, headers, bodySha256, region, credentials, nowMs } = input;
   const { headers: signed } = aws4.sign(
     {

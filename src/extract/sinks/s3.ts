@@ -21,7 +21,7 @@ export interface S3Task {
   readonly uploadId: string | null;
 }
 
-export type Sent = { readonly kind: 'sent'; readonly bytes: number } | ResultFault;
+export type SentPart = { readonly kind: 'sent'; readonly bytes: number } | ResultFault;
 
 /**
  * Choice: parts of 8 MiB. Services accept no less than 5, except for the last part, and 10,000 of them are 80 GB. Two are in memory: one
@@ -39,7 +39,7 @@ const UPLOAD_ID_CHARACTERS_MAX = 2_048;
  * Puts the result as one object whose key consists of prefix, job id and extension: in one request if it fits into one part, else part by
  * part. An object is stored completely or not at all, and a second one replaces the first.
  */
-export async function putToS3(task: S3Task, parts: S3Parts): Promise<Sent> {
+export async function putToS3(task: S3Task, parts: S3Parts): Promise<SentPart> {
   const { file, destination, credentials } = task;
   const fault = s3Fault(destination, credentials);
   if (fault !== null) return finalFault('bad_destination', `${fault.field}: ${fault.message}`);
@@ -93,7 +93,7 @@ class MultipartUpload {
     this.#source = source;
   }
 
-  async run(first: Buffer, second: Buffer): Promise<Sent> {
+  async run(first: Buffer, second: Buffer): Promise<SentPart> {
     const begun = await this.#begin();
     if (begun.kind === 'failed') return begun;
     const { uploadId } = begun;

@@ -1,7 +1,7 @@
 import { unreachable } from '../../kernel/brand.ts';
 import type { ExtractOrder, UploadAnswer, UploadSignal } from '../extract-messages.ts';
 import type { RecordPage } from '../jobs-port.ts';
-import type { Sent } from './s3.ts';
+import type { SentPart } from './s3.ts';
 import type { SendParts } from './sending.ts';
 import { upload, type UploadTask } from './upload.ts';
 
@@ -61,7 +61,7 @@ export class UploadRunner {
   }
 
   /** An attempt that the stop interrupted does not count, whatever its outcome. */
-  #atStop(sent: Sent): Sent {
+  #atStop(sent: SentPart): SentPart {
     return this.#isStopping && sent.kind === 'failed' && !sent.isFinal ? { ...sent, error: 'shutdown' } : sent;
   }
 

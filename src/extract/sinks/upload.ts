@@ -3,7 +3,7 @@ import { PLANS } from '../../work/webhook-schedule.ts';
 import { putResult } from './http-put.ts';
 import { finalFault, RecordsMissing, type ResultFault } from './sink-outcome.ts';
 import type { ResultFile } from './result-file.ts';
-import { putToS3, type S3Parts, type Sent } from './s3.ts';
+import { putToS3, type S3Parts, type SentPart } from './s3.ts';
 import type { S3Credentials, S3Destination } from './s3-location.ts';
 
 /** The stored state of a delivery to a destination between its attempts. */
@@ -64,7 +64,7 @@ const NO_SECRETS = finalFault('bad_destination', 'the secrets of the delivery ca
  * Makes one attempt to send a whole result. It reads and encodes, so it belongs in a worker. Between two slices of about 2 ms the thread
  * does other work. Never rejects.
  */
-export async function upload({ file, to, uploadId }: Omit<UploadTask, 'kind'>, parts: S3Parts): Promise<Sent> {
+export async function upload({ file, to, uploadId }: Omit<UploadTask, 'kind'>, parts: S3Parts): Promise<SentPart> {
   try {
     if (to.kind === 'http_put') return await putResult(file, to.url, parts);
     const { destination, credentials } = to;
@@ -79,7 +79,7 @@ export async function upload({ file, to, uploadId }: Omit<UploadTask, 'kind'>, p
  * Returns what follows an attempt: the same waits as between the attempts of a webhook's delivery, over hours. `state.uploadId` is the last
  * saved one.
  */
-export function afterUpload(state: UploadState, sent: Sent, nowMs: number): UploadTurn {
+export function afterUpload(state: UploadState, sent: SentPart, nowMs: number): UploadTurn {
   const attemptsMade = state.attemptsMade + 1;
   if (sent.kind === 'sent') return { kind: 'delivered', bytes: sent.bytes, attempts: attemptsMade };
   if (sent.error === 'shutdown') return { kind: 'stopped', state };

@@ -2,7 +2,7 @@ import { unreachable } from '../../kernel/brand.ts';
 import type { ExtractOrder, UploadAnswer, UploadSignal } from '../extract-messages.ts';
 import type { RecordReader } from './batches.ts';
 import type { ResultFault } from './sink-outcome.ts';
-import type { Sent } from './s3.ts';
+import type { SentPart } from './s3.ts';
 import type { UploadTask } from './upload.ts';
 
 export interface UploadsParts {
@@ -20,7 +20,7 @@ export interface UploadSource {
 
 interface Running extends UploadSource {
   readonly worker: number;
-  end(sent: Sent): void;
+  end(sent: SentPart): void;
 }
 
 type Ask = Extract<UploadSignal, { readonly kind: 'ask' }>;
@@ -39,7 +39,7 @@ export class Uploads {
   }
 
   /** Makes one attempt in the worker with the fewest uploads; waits if there is no worker. Ends with `shutdown` when the service stops. */
-  async run(task: UploadTask, source: UploadSource): Promise<Sent> {
+  async run(task: UploadTask, source: UploadSource): Promise<SentPart> {
     if (this.#up.size === 0) this.#parts.wakeWorkers();
     while (this.#up.size === 0 && !this.#isStopped)
       await new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ export class Uploads {
   hear(worker: number, signal: UploadSignal): void {
     const running = this.#running.get(signal.upload);
     if (running?.worker !== worker) return;
-    if (signal.kind === 'uploaded') this.#end(signal.upload, JSON.parse(signal.sentJson) as Sent);
+    if (signal.kind === 'uploaded') this.#end(signal.upload, JSON.parse(signal.sentJson) as SentPart);
     else void this.#answer(running, signal);
   }
 
@@ -87,7 +87,7 @@ export class Uploads {
     return least?.[0] ?? null;
   }
 
-  #end(upload: number, sent: Sent): void {
+  #end(upload: number, sent: SentPart): void {
     const running = this.#running.get(upload);
     this.#running.delete(upload);
     running?.end(sent);

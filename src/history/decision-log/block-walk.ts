@@ -1,6 +1,6 @@
 import type { Block, Span, Stream } from './block.ts';
 import type { CustomerLog } from './log-index.ts';
-import { comparePlaces, newestOf, type Place, reachesBefore } from './order.ts';
+import { comparePlaces, newestOf, type LogPlace, reachesBefore } from './order.ts';
 
 /** The blocks of one stream, and the time since which its rows are unexpired. */
 interface Source {
@@ -13,7 +13,7 @@ interface Source {
 export interface WalkOptions {
   readonly streams: readonly Stream[];
   /** Only blocks with rows older than this; null for all. */
-  readonly before: Place | null;
+  readonly before: LogPlace | null;
   /** By stream: rows of this time and older have expired. */
   readonly endedMs: readonly [number, number];
   /** By stream: the only sealed blocks to visit; null for all. */
@@ -28,7 +28,7 @@ export interface WalkOptions {
  */
 export class BlockWalk {
   readonly #sources: Source[] = [];
-  readonly #before: Place | null;
+  readonly #before: LogPlace | null;
   readonly #afterArrival: number;
 
   constructor(log: CustomerLog, { streams, before, endedMs, only = null, afterArrival = 0 }: WalkOptions) {
@@ -47,7 +47,7 @@ export class BlockWalk {
   }
 
   /** Upper bound of all remaining rows; null when none remain. */
-  newest(): Place | null {
+  newest(): LogPlace | null {
     const source = this.#first();
     const span = source?.spans[source.at];
     return span === undefined ? null : newestOf(span);
@@ -61,7 +61,7 @@ export class BlockWalk {
 
   #first(): Source | null {
     let first: Source | null = null;
-    let newest: Place | null = null;
+    let newest: LogPlace | null = null;
     for (const source of this.#sources) {
       const span = this.#skip(source);
       if (span === null) continue;

@@ -51,7 +51,7 @@ const REQUEST_ID = /^req_([0-9A-HJKMNP-TV-Z]{10})[0-9A-HJKMNP-TV-Z]{16}$/;
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** Returns when the decision with that id was made, from the id's first ten characters; null if it is no decision id. */
-export function timeOfId(requestId: string): number | null {
+export function rowTimeOfId(requestId: string): number | null {
   const stamp = REQUEST_ID.exec(requestId)?.[1];
   if (stamp === undefined) return null;
   let ms = 0;

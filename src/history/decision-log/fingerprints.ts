@@ -3,9 +3,9 @@ import type { BlockReader } from './block-reader.ts';
 import { BlockWalk } from './block-walk.ts';
 import type { CustomerLog } from './log-index.ts';
 import { unpackRecord } from './match.ts';
-import { comparePlaces, type Place } from './order.ts';
+import { comparePlaces, type LogPlace } from './order.ts';
 import { readFingerprint } from './record-head.ts';
-import { isWanted, type LoggedDecision, type Wanted } from './search.ts';
+import { isWantedRow, type LoggedDecision, type WantedRows } from './search.ts';
 import type { Slices } from '../../state/tables/turns.ts';
 
 export interface FingerprintRow {
@@ -18,12 +18,12 @@ export interface FingerprintRow {
 export interface FingerprintPage {
   readonly rows: readonly FingerprintRow[];
   /** Fingerprints whose newest decision is older than this follow on the next page; null at the end. */
-  readonly next: Place | null;
+  readonly next: LogPlace | null;
 }
 
 /** A fingerprint's newest decision so far. */
 interface Seen {
-  newest: Place;
+  newest: LogPlace;
   latencyMs: number;
   /** Record of the newest decision; null if it belongs to an earlier page. */
   record: Buffer | null;
@@ -39,13 +39,13 @@ interface Seen {
  */
 export async function searchFingerprints(
   log: CustomerLog,
-  wanted: Wanted,
+  wanted: WantedRows,
   limit: number,
   scanRowsMax: number,
   reader: BlockReader,
   slices: Slices,
 ): Promise<FingerprintPage> {
-  const all: Wanted = { ...wanted, before: null };
+  const all: WantedRows = { ...wanted, before: null };
   const walk = new BlockWalk(log, all);
   const seen = new Map<string, Seen>();
   let looked = 0;
@@ -60,7 +60,8 @@ export async function searchFingerprints(
     looked += block?.rows ?? 0;
     if (block !== null && bytes !== null && wanted.text?.mayMatch(bytes, 0, bytes.length) !== false) {
       reader.walk(block, bytes, (row) => {
-        if (isWanted(row, block, all)) note(seen, fingerprintOf(bytes, row, wanted), bytes, row, wanted.before, isFull);
+        if (isWantedRow(row, block, all))
+          note(seen, fingerprintOf(bytes, row, wanted), bytes, row, wanted.before, isFull);
         return false;
       });
     }
@@ -70,7 +71,7 @@ export async function searchFingerprints(
 }
 
 /** Returns the row's fingerprint; null if it has none or does not match. */
-function fingerprintOf(bytes: Buffer, row: RowView, { text }: Wanted): string | null {
+function fingerprintOf(bytes: Buffer, row: RowView, { text }: WantedRows): string | null {
   if (text?.mayMatchRecord(bytes, row.recordAt, row.recordEnd) === false) return null;
   const quick = text === null ? readFingerprint(bytes, row.recordAt) : undefined;
   if (quick !== undefined) return quick;
@@ -83,7 +84,7 @@ function note(
   fingerprint: string | null,
   bytes: Buffer,
   row: RowView,
-  before: Place | null,
+  before: LogPlace | null,
   isFull: boolean,
 ): void {
   if (fingerprint === null) return;
@@ -93,7 +94,7 @@ function note(
     known.decisions++;
     if (comparePlaces(row, known.newest) <= 0) return;
   }
-  const newest: Place = { occurredAtMs: row.occurredAtMs, arrival: row.arrival };
+  const newest: LogPlace = { occurredAtMs: row.occurredAtMs, arrival: row.arrival };
   const isOfPage = before === null || comparePlaces(newest, before) < 0;
   // Copied, because the bytes are borrowed.
   const record = isOfPage ? Buffer.from(bytes.subarray(row.recordAt, row.recordEnd)) : null;
@@ -101,7 +102,7 @@ function note(
 }
 
 /** Returns whether more fingerprints than fit the page are newer than all remaining rows. */
-function hasPage(seen: ReadonlyMap<string, Seen>, before: Place | null, frontier: Place, limit: number): boolean {
+function hasPage(seen: ReadonlyMap<string, Seen>, before: LogPlace | null, frontier: LogPlace, limit: number): boolean {
   let count = 0;
   for (const { newest } of seen.values()) {
     const isOfPage = before === null || comparePlaces(newest, before) < 0;

@@ -5,10 +5,10 @@ import type { Stream } from './block.ts';
 import { AllMatch, FieldMatch, type RecordFields, type RecordMatch } from './field-match.ts';
 import type { FingerprintPage } from './fingerprints.ts';
 import { TextMatch } from './match.ts';
-import { comparePlaces, type Place } from './order.ts';
+import { comparePlaces, type LogPlace } from './order.ts';
 import type { LinkTarget } from './row-links.ts';
 import type { Scanned } from './scan.ts';
-import type { RawRow, SearchPage, Wanted } from './search.ts';
+import type { RawRow, SearchPage, WantedRows } from './search.ts';
 
 /** What searches of the log are asked, and the rows that they want. */
 
@@ -18,7 +18,7 @@ export interface SearchQuery {
   /** Part of the address, the country code or a reason, case-insensitive; null or '' for all. */
   readonly text: string | null;
   /** Position where the previous page ended; null for the first page. */
-  readonly after: Place | null;
+  readonly after: LogPlace | null;
   /** At least 1. */
   readonly limit: number;
   readonly nowMs: number;
@@ -34,12 +34,12 @@ export interface SearchFilter extends RecordFields {
   readonly untilMs: number | null;
   readonly links: readonly LinkTarget[];
   /** Decisions logged after this one, as `positionOf` returns it. */
-  readonly loggedAfter: Place | null;
+  readonly loggedAfter: LogPlace | null;
 }
 
 /** A page whose records are still bytes. */
 export type RawOutcome =
-  | { readonly kind: 'page'; readonly rows: readonly RawRow[]; readonly next: Place | null }
+  | { readonly kind: 'page'; readonly rows: readonly RawRow[]; readonly next: LogPlace | null }
   | { readonly kind: 'busy' };
 
 /** `busy`: the maximum number of searches is running; retry in a second. */
@@ -70,7 +70,7 @@ export type FingerprintOutcome =
   | { readonly kind: 'busy' };
 
 /** Returns the rows of these streams that a query asks for, among those that arrived before `arrivalEnd`. */
-export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): Wanted {
+export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): WantedRows {
   const { sinceMs = null, untilMs = null, links = [], loggedAfter = null } = query.filter ?? {};
   const [allows, flagged] = endedAt(query.nowMs);
   const since = (sinceMs ?? 0) - 1;
@@ -99,7 +99,7 @@ function matchOf({ text, filter = {} }: SearchQuery): RecordMatch | null {
 }
 
 /** Null is newer than everything. */
-function olderOf(a: Place | null, b: Place | null): Place | null {
+function olderOf(a: LogPlace | null, b: LogPlace | null): LogPlace | null {
   if (a === null || b === null) return a ?? b;
   return comparePlaces(a, b) < 0 ? a : b;
 }

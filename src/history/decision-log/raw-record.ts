@@ -1,5 +1,6 @@
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
-import { challengerOf, effectOfWeight, wouldBeOf } from '../../risk/decision-record.ts';
+import { challengerOf, wouldBeOf } from '../../risk/decision-record.ts';
+import { effectOfWeight } from '../../risk/stored-weight.ts';
 
 /**
  * Reads single fields of a record's bytes without unpacking it, for reads of many rows. Knows the form that `writeRecord` writes; records

@@ -6,7 +6,7 @@ import type { RecordMatch } from './field-match.ts';
 import type { CustomerLog } from './log-index.ts';
 import { unpackRecord } from './match.ts';
 import { RawRecord } from './raw-record.ts';
-import { isWanted, type Wanted } from './search.ts';
+import { isWantedRow, type WantedRows } from './search.ts';
 
 export interface Scanned {
   /** Number of rows passed to the visitor. */
@@ -49,7 +49,7 @@ const CLOCK_ROWS = 8;
  */
 export async function scanRows(
   log: CustomerLog,
-  wanted: Wanted,
+  wanted: WantedRows,
   rowsMax: number,
   reader: BlockReader,
   slices: Slices,
@@ -69,7 +69,7 @@ export async function scanRows(
       from = reader.walkFrom(block, bytes, from, (row) => {
         const { recordAt, recordEnd, occurredAtMs } = row;
         const isSought =
-          isWanted(row, block, wanted) &&
+          isWantedRow(row, block, wanted) &&
           record.read(bytes, recordAt, recordEnd) &&
           (wanted.text === null || hasText(bytes, recordAt, recordEnd, wanted.text));
         if (isSought) {

@@ -6,7 +6,7 @@ import type { CustomerLog } from './log-index.ts';
 import type { RecordMatch } from './field-match.ts';
 import { unpackRecord } from './match.ts';
 import { hasLink, linkCount, type LinkTarget, mayHaveLink } from './row-links.ts';
-import { comparePlaces, type Place } from './order.ts';
+import { comparePlaces, type LogPlace } from './order.ts';
 import type { Slices } from '../../state/tables/turns.ts';
 
 export interface LoggedDecision {
@@ -16,7 +16,7 @@ export interface LoggedDecision {
 }
 
 /** Criteria of a read of a customer's rows. */
-export interface Wanted {
+export interface WantedRows {
   readonly streams: readonly Stream[];
   /** Index in `DECISIONS`; null for all. */
   readonly decision: number | null;
@@ -26,7 +26,7 @@ export interface Wanted {
   /** By stream: the only sealed blocks that may have the links; null for all. */
   readonly only: readonly [readonly Block[], readonly Block[]] | null;
   /** Only rows older than this; null for all. */
-  readonly before: Place | null;
+  readonly before: LogPlace | null;
   /** Rows with this arrival or a later one were added after the read began. */
   readonly arrivalEnd: number;
   /** Only rows with a later arrival; 0 for all. */
@@ -38,11 +38,11 @@ export interface Wanted {
 export interface SearchPage {
   readonly rows: readonly LoggedDecision[];
   /** Rows older than this follow on the next page; null at the end. */
-  readonly next: Place | null;
+  readonly next: LogPlace | null;
 }
 
 /** A decision as it is stored; the bytes belong to the caller. */
-export interface RawRow extends Place {
+export interface RawRow extends LogPlace {
   readonly latencyMs: number;
   readonly record: Buffer;
 }
@@ -53,7 +53,7 @@ interface Hit extends RawRow {
 
 export interface RawPage {
   readonly rows: readonly Hit[];
-  readonly next: Place | null;
+  readonly next: LogPlace | null;
 }
 
 /**
@@ -62,7 +62,7 @@ export interface RawPage {
  */
 export async function searchRows(
   log: CustomerLog,
-  wanted: Wanted,
+  wanted: WantedRows,
   limit: number,
   scanRowsMax: number,
   reader: BlockReader,
@@ -92,7 +92,7 @@ export async function searchRows(
 }
 
 /** Moves rows newer than the frontier from the end of `found`, where the newest are, to the page. */
-function takeNewer(found: Hit[], frontier: Place | null, page: Hit[], pageMax: number): void {
+function takeNewer(found: Hit[], frontier: LogPlace | null, page: Hit[], pageMax: number): void {
   for (let hit = found.at(-1); hit !== undefined && page.length < pageMax; hit = found.at(-1)) {
     if (frontier !== null && comparePlaces(hit, frontier) <= 0) return;
     page.push(hit);
@@ -100,11 +100,11 @@ function takeNewer(found: Hit[], frontier: Place | null, page: Hit[], pageMax: n
   }
 }
 
-function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]): void {
+function collect(block: Block, wanted: WantedRows, reader: BlockReader, found: Hit[]): void {
   const bytes = reader.bytesOf(block);
   if (bytes === null || wanted.text?.mayMatch(bytes, 0, bytes.length) === false) return;
   const take = (row: RowView): boolean => {
-    if (!isWanted(row, block, wanted) || !hasLinks(bytes, row, wanted.links)) return false;
+    if (!isWantedRow(row, block, wanted) || !hasLinks(bytes, row, wanted.links)) return false;
     if (wanted.text?.mayMatchRecord(bytes, row.recordAt, row.recordEnd) === false) return false;
     if (wanted.text !== null) {
       const unpacked = unpackRecord(bytes, row.recordAt, row.recordEnd);
@@ -131,7 +131,7 @@ function hasLinks(bytes: Buffer, { recordAt, recordEnd }: RowView, links: readon
 }
 
 /** Checks the row's header only. */
-export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
+export function isWantedRow(row: RowView, block: Block, wanted: WantedRows): boolean {
   if (wanted.decision !== null && row.decision !== wanted.decision) return false;
   if (
     row.arrival <= wanted.afterArrival ||
@@ -142,7 +142,7 @@ export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
   return wanted.before === null || comparePlaces(row, wanted.before) < 0;
 }
 
-function rawPage(rows: readonly Hit[], next: Place | null): RawPage {
+function rawPage(rows: readonly Hit[], next: LogPlace | null): RawPage {
   return { rows, next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival } };
 }
 
@@ -163,6 +163,6 @@ export async function unpackPage(
 }
 
 /** Returns the upper bound of a page that starts with rows at this position and older ones. */
-function justAbove(place: Place): Place {
+function justAbove(place: LogPlace): LogPlace {
   return { occurredAtMs: place.occurredAtMs, arrival: place.arrival + 1 };
 }

@@ -28,7 +28,7 @@ import {
   overItems,
   type Part,
 } from './condition-operators.ts';
-import { CONDITION_FUNCTIONS, FUNCTION_NAMES, patternOf } from './condition-functions.ts';
+import { CONDITION_FUNCTIONS, FUNCTION_NAMES, lastNames, patternOf, withArticle } from './condition-functions.ts';
 import { parseCondition, pathOf, placeIn, type ConditionNode } from './parse-condition.ts';
 
 /** A checked part. The type is null after a fault below it, which agrees with every type. */
@@ -389,15 +389,4 @@ function folded<Input>(type: ConditionType | null, read: Part<Input>, parts: rea
 
 function constantOf<Input>(type: ConditionType, constant: ConditionValue): Term<Input> {
   return { type, read: () => constant, constant, cost: 0 };
-}
-
-function withArticle(type: ConditionType, isFirst = false): string {
-  const words = { number: 'a number', text: 'a text', boolean: 'true or false', list: 'a list', numbers: 'a list' }[
-    type
-  ];
-  return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
-}
-
-function lastNames(names: readonly string[]): string {
-  return names.map((name) => name.slice(name.indexOf('.') + 1)).join(', ');
 }

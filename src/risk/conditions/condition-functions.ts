@@ -84,3 +84,16 @@ export function patternOf(source: string): ConditionPattern | string {
     return `The pattern is not one of RE2: ${reason}.`;
   }
 }
+
+/** Returns the type with its article, for messages. */
+export function withArticle(type: ConditionType, isFirst = false): string {
+  const words = { number: 'a number', text: 'a text', boolean: 'true or false', list: 'a list', numbers: 'a list' }[
+    type
+  ];
+  return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+}
+
+/** Returns the names without their first part. */
+export function lastNames(names: readonly string[]): string {
+  return names.map((name) => name.slice(name.indexOf('.') + 1)).join(', ');
+}

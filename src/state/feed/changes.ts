@@ -1,5 +1,5 @@
 import type { CustomerId, CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
-import type { KeyKind } from '../../kernel/key-text.ts';
+import type { KeyTextKind } from '../../kernel/key-text.ts';
 import type { ChangeFeed, ChangeIn } from '../../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../../risk/judgement.ts';
 import type { Webhook, WebhookChange, WebhookHealth, WebhookId } from '../../work/webhook.ts';
@@ -174,7 +174,7 @@ export type ExpiringTable = 'audit' | 'lists' | 'labels' | 'shadowReviews' | 'si
 
 /** A key before its number is issued. */
 export interface NewApiKey {
-  readonly kind: KeyKind;
+  readonly kind: KeyTextKind;
   /** SHA-256 of the key's text, 64 lower-case hex digits. */
   readonly hash: string;
   /** The first 12 characters. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
 import { newId } from '../../kernel/ids.ts';
-import { KEY_PREFIX_CHARACTERS, KEY_RANDOM_BYTES, type KeyKind, makeKeyText } from '../../kernel/key-text.ts';
+import { KEY_PREFIX_CHARACTERS, KEY_RANDOM_BYTES, type KeyTextKind, makeKeyText } from '../../kernel/key-text.ts';
 import type { Origin } from '../../ports/change-feed.ts';
 import type { ChangeOf, Committer, NewApiKey } from './changes.ts';
 import type { StoreWrite } from '../tables/durable.ts';
@@ -55,11 +55,11 @@ export function newCustomer(name: string, nowMs: number): ChangeOf<'customer.cre
   return { kind: 'customer.created', id: newId('cus', nowMs) as CustomerId, name };
 }
 
-function newKey(kind: KeyKind, text: string, origins: readonly string[]): NewApiKey {
+function newKey(kind: KeyTextKind, text: string, origins: readonly string[]): NewApiKey {
   return { kind, hash: hashOfKey(text), prefix: text.slice(0, KEY_PREFIX_CHARACTERS), origins };
 }
 
-function newKeyText(kind: KeyKind): string {
+function newKeyText(kind: KeyTextKind): string {
   for (;;) {
     const text = makeKeyText(kind, randomBytes(KEY_RANDOM_BYTES));
     if (text !== null) return text;

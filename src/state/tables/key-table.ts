@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import type { KeyKind } from '../../kernel/key-text.ts';
+import type { KeyTextKind } from '../../kernel/key-text.ts';
 import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../../kernel/limits.ts';
 import type { Counters } from './counters.ts';
 import { field, packedNumber, MAYBE_NUMBER, packedFields, packedText } from './packed-fields.ts';
@@ -11,7 +11,7 @@ export interface ApiKey {
   /** SHA-256 of the key's text, 64 lower-case hex digits. The text itself is not stored. */
   readonly hash: string;
   readonly customer: CustomerNumber;
-  readonly kind: KeyKind;
+  readonly kind: KeyTextKind;
   /** The first 12 characters, for listings. */
   readonly prefix: string;
   /** Requests per rate window. */

@@ -4,7 +4,7 @@ import { listenOnDocument } from './page-proof.ts';
  * The rhythm of the input on one page: counts and moments only. Which keys are pressed, what is typed or pasted, and where the pointer is,
  * is never read; a test proves it. Moments are milliseconds.
  */
-export interface Beat {
+export interface CadenceBeat {
   /** Keys pressed; a key that is held down counts once. */
   readonly keys: number;
   /** Gaps between them that were shorter than 2 s, their mean and their standard deviation. */
@@ -33,7 +33,7 @@ export interface InputCadence {
   readonly startedMs: number;
   /** Share of keys and presses that a script made, 0 to 1; 0 until there are enough of them. */
   readonly syntheticShare: number;
-  read(): Beat;
+  read(): CadenceBeat;
   /** Starts again, for a new page. */
   reset(): void;
 }

@@ -50,7 +50,7 @@ export function sha256(data: string | Uint8Array): Uint8Array {
 }
 
 /** Choice: only secrets of at most 64 bytes, which need no hash of their own; a nonce has 32. */
-export function hmacSha256(secret: Uint8Array, text: string): Uint8Array {
+export function hmacOfPage(secret: Uint8Array, text: string): Uint8Array {
   const pad = new Uint8Array(BLOCK_BYTES);
   pad.set(secret);
   const data = utf8.encode(text);

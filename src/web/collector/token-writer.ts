@@ -4,7 +4,7 @@ import type { GrantHolder } from './grant-holder.ts';
 import type { InputCadence } from './input-cadence.ts';
 import type { KeptIds } from './kept-ids.ts';
 import { attempt, eachOwn, mapUpTo, toJsonText } from './page-proof.ts';
-import { hmacSha256, toBase64url } from './sha256.ts';
+import { hmacOfPage, toBase64url } from './sha256.ts';
 
 const LANGUAGES_MAX = 8;
 const BRANDS_MAX = 4;
@@ -42,7 +42,7 @@ export function writeToken(parts: TokenParts): string {
   if (granted === null) return `st1.${toBase64url(toJsonText(body) ?? '')}`;
   granted.seq++;
   const json = toJsonText({ ...body, g: granted.grant, seq: granted.seq, aud: location.origin }) ?? '';
-  return `st2.${toBase64url(json)}.${toBase64url(hmacSha256(granted.nonce, json))}`;
+  return `st2.${toBase64url(json)}.${toBase64url(hmacOfPage(granted.nonce, json))}`;
 }
 
 /** Each signal by itself: one that the browser refuses, or that another script has broken, is absent. */

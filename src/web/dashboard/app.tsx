@@ -4,7 +4,7 @@ import lazy, { ErrorBoundary } from 'preact-iso/lazy';
 import { exec, LocationProvider, Route, Router, useLocation } from 'preact-iso/router';
 import { type ApiFault, toFault } from './api.ts';
 import { Toasts, undoNewest } from './components/toast.tsx';
-import { Empty, Fault, Skeleton } from './components/state-view.tsx';
+import { Empty, FaultView, Skeleton } from './components/state-view.tsx';
 import { isAnyDialogOpen, keysOn, useKeys } from './keyboard.ts';
 import { PAGES, type PageSpec } from './page-table.ts';
 import { withStyle } from './page-style.ts';
@@ -59,7 +59,9 @@ export function App({ code: first }: { readonly code: string | null }): JSX.Elem
   if (state.kind === 'signed_out') return <SignIn code={code} why={state.why} />;
   if (state.kind === 'unknown')
     return (
-      <main class="starting">{fault === null ? <Skeleton form="text" /> : <Fault fault={fault} retry={load} />}</main>
+      <main class="starting">
+        {fault === null ? <Skeleton form="text" /> : <FaultView fault={fault} retry={load} />}
+      </main>
     );
   return (
     <LocationProvider scope="/dashboard">
@@ -147,7 +149,7 @@ function Shell(): JSX.Element {
 function Boundary({ path, children }: { readonly path: string; readonly children: ComponentChildren }): JSX.Element {
   const [fault, setFault] = useState<ApiFault | null>(null);
   useEffect(() => setFault(null), [path]);
-  if (fault !== null) return <Fault fault={fault} retry={() => location.reload()} />;
+  if (fault !== null) return <FaultView fault={fault} retry={() => location.reload()} />;
   return <ErrorBoundary onError={(error) => setFault(toFault(error))}>{children}</ErrorBoundary>;
 }
 

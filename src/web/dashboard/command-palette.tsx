@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { Dialog } from './components/dialog.tsx';
-import { type Command, findCommands, valueCommands } from './find-commands.ts';
+import { type PaletteCommand, findCommands, valueCommands } from './find-commands.ts';
 import { keyGroups } from './keyboard.ts';
 import type { PageSpec } from './page-table.ts';
 import { useLink } from './url-state.ts';
@@ -32,7 +32,7 @@ export function CommandPalette({
   const found = useMemo(() => {
     const ofValue = valueCommands(text, route, link);
     // A search for the words is the last resort: `audit` means the page.
-    const isSearch = ({ group }: Command): boolean => group === 'Search';
+    const isSearch = ({ group }: PaletteCommand): boolean => group === 'Search';
     const opens = ofValue.filter((command) => !isSearch(command));
     return [...opens, ...findCommands(standing, text), ...ofValue.filter(isSearch)];
   }, [text]);
@@ -42,7 +42,7 @@ export function CommandPalette({
     [selected, found],
   );
   // The dialog gives the focus back first: a command may move it.
-  const run = (command: Command | undefined): void => {
+  const run = (command: PaletteCommand | undefined): void => {
     if (command === undefined) return;
     onClose();
     setTimeout(command.run, 0);
@@ -109,10 +109,10 @@ function standingCommands(
   tools: Readonly<Record<string, () => void>>,
   route: (path: string) => void,
   link: (path: string) => string,
-): readonly Command[] {
+): readonly PaletteCommand[] {
   const listed = pages
     .filter(({ icon }) => icon !== undefined)
-    .map(({ title, path, key }): Command => ({
+    .map(({ title, path, key }): PaletteCommand => ({
       group: 'Page',
       title,
       ...(key === undefined ? {} : { keys: `g ${key}` }),
@@ -123,12 +123,12 @@ function standingCommands(
     .reverse()
     .flatMap(({ bindings }) => bindings)
     .filter(({ keys, hidden }) => hidden !== true && !MOVING.has(keys) && !keys.startsWith('g '))
-    .map(({ keys, does, run }): Command => ({
+    .map(({ keys, does, run }): PaletteCommand => ({
       group: 'Action',
       title: does,
       keys,
       run: () => void run(new KeyboardEvent('keydown', { key: keys })),
     }));
-  const others = Object.entries(tools).map(([title, run]): Command => ({ group: 'Action', title, run }));
+  const others = Object.entries(tools).map(([title, run]): PaletteCommand => ({ group: 'Action', title, run }));
   return [...listed, ...keyed, ...others];
 }

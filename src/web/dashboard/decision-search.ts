@@ -1,4 +1,4 @@
-import { HASH } from './value-forms.ts';
+import { HASH_FORM } from './value-forms.ts';
 
 /** The search text of decisions: words and `name:value` pairs, read here and turned into parameters of `GET /v1/decisions`. */
 
@@ -130,7 +130,7 @@ export function readSearch(text: string): DecisionSearch {
       continue;
     }
     const colon = typed.indexOf(':');
-    const bare = EMAIL.test(typed) ? 'email' : HASH.test(typed) ? 'fp' : '';
+    const bare = EMAIL.test(typed) ? 'email' : HASH_FORM.test(typed) ? 'fp' : '';
     const name = colon < 1 ? bare : typed.slice(0, colon).toLowerCase();
     const value = typed.slice(colon + 1).replaceAll('"', '');
     if (name === '' || value === '') {
@@ -143,7 +143,7 @@ export function readSearch(text: string): DecisionSearch {
     else if (name === 'reason') set({ reason: value }, 'reason');
     else if (name === 'event' || name === 'type') set({ event_type: value }, 'event type');
     else if (name === 'fp' || name === 'fingerprint') {
-      if (HASH.test(value)) set({ fingerprint_hash: value.toLowerCase() }, 'fingerprint');
+      if (HASH_FORM.test(value)) set({ fingerprint_hash: value.toLowerCase() }, 'fingerprint');
       else faults.push('A fingerprint has 64 hex digits: open it from a decision.');
     } else if (name === 'decision') {
       const decision = DECISIONS[value.toLowerCase()];

@@ -1,9 +1,9 @@
 import { readSearch } from './decision-search.ts';
 import { decisionPath, kindWords, linkPath } from './link-path.ts';
-import { HASH, REQUEST_ID } from './value-forms.ts';
+import { HASH_FORM, REQUEST_ID_FORM } from './value-forms.ts';
 
 /** What the command palette offers for a text. */
-export interface Command {
+export interface PaletteCommand {
   readonly group: 'Open' | 'Search' | 'Page' | 'Action';
   readonly title: string;
   /** The keys that do the same. */
@@ -20,16 +20,16 @@ export function valueCommands(
   typed: string,
   route: (path: string) => void,
   link: (path: string, query?: Readonly<Record<string, string>>) => string,
-): readonly Command[] {
+): readonly PaletteCommand[] {
   const text = typed.trim();
   if (text === '') return [];
-  const open = (title: string, path: string): Command => ({ group: 'Open', title, run: () => route(path) });
-  const search: Command = {
+  const open = (title: string, path: string): PaletteCommand => ({ group: 'Open', title, run: () => route(path) });
+  const search: PaletteCommand = {
     group: 'Search',
     title: `Search decisions for ${text}`,
     run: () => route(link('/dashboard/decisions', { q: text })),
   };
-  if (REQUEST_ID.test(text)) return [open(`Decision ${text}`, decisionPath(text))];
+  if (REQUEST_ID_FORM.test(text)) return [open(`Decision ${text}`, decisionPath(text))];
   const linked = linkOf(text);
   if (linked === null) return [search];
   const [kind, value] = linked;
@@ -40,7 +40,7 @@ export function valueCommands(
 function linkOf(text: string): readonly [kind: string, value: string] | null {
   if (IPV4.test(text) || IPV6.test(text)) return ['ip', text];
   if (NETWORK.test(text)) return ['network', text];
-  if (HASH.test(text)) return ['fingerprint', text.toLowerCase()];
+  if (HASH_FORM.test(text)) return ['fingerprint', text.toLowerCase()];
   const { terms, filters, faults } = readSearch(text);
   if (terms.length !== 1 || faults.length > 0) return null;
   if (filters.fingerprint_hash !== undefined) return ['fingerprint', filters.fingerprint_hash];
@@ -50,13 +50,13 @@ function linkOf(text: string): readonly [kind: string, value: string] | null {
 }
 
 /** Those that have every word of the text in their title or group, titles that begin with it first. */
-export function findCommands(commands: readonly Command[], typed: string): readonly Command[] {
+export function findCommands(commands: readonly PaletteCommand[], typed: string): readonly PaletteCommand[] {
   const text = typed.trim().toLowerCase();
   const parts = text.split(/\s+/);
   const found = commands.filter(({ group, title }) => {
     const whole = `${group} ${title}`.toLowerCase();
     return parts.every((part) => whole.includes(part));
   });
-  const rank = ({ title }: Command): number => (title.toLowerCase().startsWith(text) ? 0 : 1);
+  const rank = ({ title }: PaletteCommand): number => (title.toLowerCase().startsWith(text) ? 0 : 1);
   return [...found].sort((a, b) => rank(a) - rank(b));
 }

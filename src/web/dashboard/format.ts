@@ -138,7 +138,7 @@ export function shortId(id: string): string {
 }
 
 /** `device_many_entities` → `device many entities`. */
-export function words(code: string): string {
+export function asWords(code: string): string {
   return code.replaceAll('_', ' ');
 }
 

@@ -56,7 +56,7 @@ export function warningOf({ warning, networks_24h: networks }: Pick<ListEntryRow
 }
 
 /** Reads all entries, at most `rowsMax`, without their usage. Errors as for `request`. */
-export async function readEntries(query: { readonly action?: string }, rowsMax: number): Promise<ListEntryRow[]> {
+export async function readListEntries(query: { readonly action?: string }, rowsMax: number): Promise<ListEntryRow[]> {
   const rows: ListEntryRow[] = [];
   let cursor: string | null = null;
   do {

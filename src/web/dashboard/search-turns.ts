@@ -9,7 +9,7 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 /** Waits for its turn if `url` is a search, first in first out. The result must be called when the response has come. */
-export async function takeTurn(url: string, signal: AbortSignal): Promise<() => void> {
+export async function takeSearchTurn(url: string, signal: AbortSignal): Promise<() => void> {
   if (!SEARCH.test(url)) return () => undefined;
   if (running >= AT_ONCE) {
     await new Promise<void>((resolve) => {

@@ -1,11 +1,11 @@
 import { DECISION_COLUMNS } from './components/decision-columns.tsx';
 import { Copy } from './components/copy.tsx';
-import { Table } from './components/data-table.tsx';
+import { DataTable } from './components/data-table.tsx';
 import { Segments } from './components/filter-chips.tsx';
 import { Section } from './components/pane.tsx';
 import { EndOfRows, Stale, StateView, TooMuch } from './components/state-view.tsx';
 import { Tiles } from './components/tile.tsx';
-import { DECISION_WORDS, formatAgo, formatMs, formatPercent, shortId, words } from './format.ts';
+import { DECISION_WORDS, formatAgo, formatMs, formatPercent, shortId, asWords } from './format.ts';
 import { linkPath } from './link-path.ts';
 import { usePageTitle } from './page-title.ts';
 import { useUrlState } from './url-state.ts';
@@ -16,7 +16,7 @@ import { usePages } from './use-pages.ts';
 Object.freeze([
   DECISION_COLUMNS,
   Copy,
-  Table,
+  DataTable,
   Segments,
   Section,
   EndOfRows,
@@ -29,7 +29,7 @@ Object.freeze([
   formatMs,
   formatPercent,
   shortId,
-  words,
+  asWords,
   linkPath,
   usePageTitle,
   useUrlState,

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { API, type ApiFault, getJson, send, toFault } from './api.ts';
 import { Button, Field } from './components/fields.tsx';
 import { Icon } from './components/icon.tsx';
-import { Fault } from './components/state-view.tsx';
+import { FaultView } from './components/state-view.tsx';
 import type { SignedInBody } from '../../contract/wire-types.ts';
 import { session } from './session.ts';
 import { visibleText } from './visible-text.ts';
@@ -108,7 +108,7 @@ export function SignIn({ code, why }: { readonly code: string | null; readonly w
           error={error}
           hint="It is sent once. A cookie that scripts cannot read keeps you signed in for 12 h."
         />
-        {fault !== null && advice === undefined && <Fault fault={fault} />}
+        {fault !== null && advice === undefined && <FaultView fault={fault} />}
         <Button type="submit" kind="primary" disabled={isBusy || key.trim() === '' || isPublic}>
           {isBusy ? 'Signing in…' : 'Sign in'}
         </Button>

@@ -15,7 +15,7 @@ import { useLink } from './url-state.ts';
 import { type RangeId, RANGES, useRange } from './use-range.ts';
 import { live } from './use-live.ts';
 import { useModule } from './use-module.ts';
-import { HASH, REQUEST_ID } from './value-forms.ts';
+import { HASH_FORM, REQUEST_ID_FORM } from './value-forms.ts';
 import { visibleText } from './visible-text.ts';
 
 export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; readonly onHelp: () => void }): JSX.Element {
@@ -64,8 +64,8 @@ function SearchBox(): JSX.Element {
   const open = (): void => {
     const q = text.trim();
     if (q === '') return;
-    if (REQUEST_ID.test(q)) route(`/dashboard/decisions/${q}`);
-    else if (HASH.test(q)) route(`/dashboard/links/fingerprint/${q.toLowerCase()}`);
+    if (REQUEST_ID_FORM.test(q)) route(`/dashboard/decisions/${q}`);
+    else if (HASH_FORM.test(q)) route(`/dashboard/links/fingerprint/${q.toLowerCase()}`);
     else route(link('/dashboard/decisions', { q }));
     setText('');
   };

@@ -39,7 +39,7 @@ setInterval(() => {
   if (!document.hidden && now !== minute.peek()) minute.value = now;
 }, 1_000);
 
-export function readRange(query: Readonly<Record<string, string>>, minuteNow: number): Range {
+export function readShownRange(query: Readonly<Record<string, string>>, minuteNow: number): Range {
   const { range = '', from: fromText = '', to: toText = '' } = query;
   const from = Number(fromText);
   const to = Number(toText);
@@ -63,7 +63,7 @@ export interface RangeState {
 
 export function useRange(): RangeState {
   const url = useUrlState();
-  const range = readRange(url.query, minute.value);
+  const range = readShownRange(url.query, minute.value);
   return {
     range,
     set: (id) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/contract/json-body.ts';
-import { LIST_BATCH, LIST_ENTRY } from '../../../src/api/kit/body-readers.ts';
+import type { ParsedObject } from '../../../src/contract/json-body.ts';
+import { LIST_BATCH_BODY, LIST_ENTRY_BODY } from '../../../src/api/kit/body-readers.ts';
 import type { BodyReader } from '../../../src/api/kit/request-body.ts';
 import { listHandlers } from '../../../src/api/list-handlers.ts';
 import type { EndpointFactory } from '../../../src/api/kit/endpoint-factory.ts';
@@ -12,8 +12,8 @@ import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import { customer, hashOf, tempStore } from '../state/support.ts';
 
 const READERS: Readonly<Record<string, BodyReader<unknown>>> = {
-  putEntry: LIST_ENTRY,
-  putEntries: LIST_BATCH,
+  putEntry: LIST_ENTRY_BODY,
+  putEntries: LIST_BATCH_BODY,
 };
 
 type Told = readonly [customer: number, hashes: readonly string[], nowSeconds: number];
@@ -40,7 +40,7 @@ function setUp(rows: number | null = null) {
 
   async function ask(
     name: string,
-    body: JsonObject | null,
+    body: ParsedObject | null,
     hash = '',
     nowSeconds = 100,
     query = '',

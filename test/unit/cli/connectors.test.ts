@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { listConnectors, showConnector } from '../../../src/cli/extract/connector-list.ts';
-import type { Outcome } from '../../../src/cli/command-outcome.ts';
+import type { CommandOutcome } from '../../../src/cli/command-outcome.ts';
 import { CONNECTORS } from '../../../src/extract/connectors/connector-table.ts';
 
-function done(outcome: Outcome): { readonly text: string; readonly json: Record<string, unknown> } {
+function done(outcome: CommandOutcome): { readonly text: string; readonly json: Record<string, unknown> } {
   if (outcome.kind === 'error') throw new Error(outcome.message);
   return { text: outcome.text, json: outcome.json as Record<string, unknown> };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/kernel/ids.ts';
-import type { SessionCookie, SourceSession } from '../../../src/extract/fetch/source-session.ts';
+import type { SourceCookie, SourceSession } from '../../../src/extract/fetch/source-session.ts';
 import type { CookieChange } from '../../../src/extract/fetch/session-cookies.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import type { SchedulerBounds } from '../../../src/extract/scheduler.ts';
@@ -39,7 +39,7 @@ async function add(
   return created.stored.job;
 }
 
-const cookie = (name: string, value: string): SessionCookie => ({
+const cookie = (name: string, value: string): SourceCookie => ({
   name,
   value,
   domain: null,
@@ -49,12 +49,12 @@ const cookie = (name: string, value: string): SessionCookie => ({
   httpOnly: true,
   expiresAtMs: null,
 });
-const set = (...cookies: SessionCookie[]): string =>
+const set = (...cookies: SourceCookie[]): string =>
   JSON.stringify(cookies.map((cookie): CookieChange => ({ kind: 'set', cookie })));
-const removed = (...cookies: SessionCookie[]): string =>
+const removed = (...cookies: SourceCookie[]): string =>
   JSON.stringify(cookies.map((cookie): CookieChange => ({ kind: 'removed', cookie })));
 
-async function keepSession({ sessions }: ExtractStore, id: string, cookies: readonly SessionCookie[]): Promise<void> {
+async function keepSession({ sessions }: ExtractStore, id: string, cookies: readonly SourceCookie[]): Promise<void> {
   const session = { id, customer: customer(1), host: 'shop.example', createdAtMs: 1_000, expiresAtMs: 9_000_000 };
   const content: SourceSession = { host: session.host, cookies, headers: {} };
   await value(sessions.create(SEALING, session, Buffer.from(JSON.stringify(content))));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BodyRoom, sourceOf } from '../../../src/http/body-room.ts';
+import { BodyRoom, bodySourceOf } from '../../../src/http/body-room.ts';
 
 test('The bytes of unfinished bodies are limited in total and per source, and are released once', () => {
   const room = new BodyRoom(100, 40);
@@ -16,10 +16,10 @@ test('The bytes of unfinished bodies are limited in total and per source, and ar
 });
 
 test('The limit counts IPv4 per address and IPv6 per /64, in both notations', () => {
-  expect(sourceOf('192.0.2.1')).toBe('192.0.2.1');
-  expect(sourceOf('::ffff:192.0.2.1')).toBe('::ffff:192.0.2.1');
-  expect(sourceOf('2001:db8:1:2::9')).toBe(sourceOf('2001:0db8:0001:0002:0003:0004:0005:0006'));
-  expect(sourceOf('2001:db8:1:2::9')).not.toBe(sourceOf('2001:db8:1:3::9'));
-  expect(sourceOf('0000:0000:0000:0000:0000:ffff:0102:0304')).not.toBe(sourceOf('::ffff:102:305'));
-  expect(sourceOf('::1')).toBe('0:0:0:0');
+  expect(bodySourceOf('192.0.2.1')).toBe('192.0.2.1');
+  expect(bodySourceOf('::ffff:192.0.2.1')).toBe('::ffff:192.0.2.1');
+  expect(bodySourceOf('2001:db8:1:2::9')).toBe(bodySourceOf('2001:0db8:0001:0002:0003:0004:0005:0006'));
+  expect(bodySourceOf('2001:db8:1:2::9')).not.toBe(bodySourceOf('2001:db8:1:3::9'));
+  expect(bodySourceOf('0000:0000:0000:0000:0000:ffff:0102:0304')).not.toBe(bodySourceOf('::ffff:102:305'));
+  expect(bodySourceOf('::1')).toBe('0:0:0:0');
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { sourceOf } from '../../../src/http/body-room.ts';
+import { bodySourceOf } from '../../../src/http/body-room.ts';
 import { countConnections } from '../../../src/http/census.ts';
 import { descriptorsMax } from '../../../src/http/descriptors.ts';
 
@@ -46,8 +46,8 @@ test('Connections of a port that the process holds are counted by source', async
   expect(counts).toEqual(
     new Map([
       ['198.51.100.7', 2],
-      [sourceOf('2001:0db8::1'), 2],
-      [sourceOf('0000:0000:0000:0000:0000:ffff:c633:6407'), 1],
+      [bodySourceOf('2001:0db8::1'), 2],
+      [bodySourceOf('0000:0000:0000:0000:0000:ffff:c633:6407'), 1],
     ]),
   );
 });

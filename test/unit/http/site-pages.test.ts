@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { ColdHeaders } from '../../../src/kernel/cold-headers.ts';
 import type { Exchange } from '../../../src/http/exchange.ts';
-import { sitePages, type SiteBuild, type Theme } from '../../../src/http/site-pages.ts';
+import { sitePages, type SiteBuild, type PageTheme } from '../../../src/http/site-pages.ts';
 import { HEAD } from '../decide/support.ts';
 
 const INDEX = '<!doctype html>\n<html lang="en" data-theme="system">\n<p data-theme="system">é</p></html>';
@@ -26,7 +26,7 @@ interface Seen {
 
 interface Asked {
   readonly method?: string;
-  readonly theme?: Theme;
+  readonly theme?: PageTheme;
   readonly headers?: Readonly<Record<string, string>>;
   readonly contentLength?: number;
   readonly build?: SiteBuild | null;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deliverySchemas } from '../../../scripts/delivery-schemas.ts';
-import { DELIVERY } from '../../../src/contract/requests/extraction-delivery-requests.ts';
+import { EXTRACTION_DELIVERY } from '../../../src/contract/requests/extraction-delivery-requests.ts';
 import { fieldsOf, toInput } from '../../../src/web/dashboard/pages/extractions/schema-fields.ts';
 
 const schemas = deliverySchemas();
@@ -30,7 +30,7 @@ describe('the form of a delivery', () => {
       name === 'webhook'
         ? { type: 'webhook', ...input.input }
         : { type: 'destination', destination: { kind: name, ...input.input } };
-    expect(DELIVERY.safeParse(delivery).success).toBe(true);
+    expect(EXTRACTION_DELIVERY.safeParse(delivery).success).toBe(true);
     if (name === 'webhook') expect(delivery).toMatchObject({ batch_size: 50 });
   });
 });

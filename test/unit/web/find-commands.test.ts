@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Command, findCommands, valueCommands } from '../../../src/web/dashboard/find-commands.ts';
+import { type PaletteCommand, findCommands, valueCommands } from '../../../src/web/dashboard/find-commands.ts';
 
 const ID = 'req_01M7XWJVNGTMWB6Q2TT84ZKPK0';
 const HASH = 'Ab'.repeat(32);
@@ -51,12 +51,12 @@ describe('Values in the command palette', () => {
 });
 
 describe('Pages and actions in the command palette', () => {
-  const commands: readonly Command[] = [
+  const commands: readonly PaletteCommand[] = [
     ['Page', 'Decisions'],
     ['Page', 'Audit log'],
     ['Action', 'Live on or off'],
     ['Action', 'Load the log'],
-  ].map(([group, title]) => ({ group: group as Command['group'], title: title ?? '', run: () => undefined }));
+  ].map(([group, title]) => ({ group: group as PaletteCommand['group'], title: title ?? '', run: () => undefined }));
   const titles = (text: string): string[] => findCommands(commands, text).map(({ title }) => title);
 
   test('Every word must be in the title or the group, and titles that begin with the text come first', () => {

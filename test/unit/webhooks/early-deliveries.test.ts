@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { Delivery, DeliveryId, WebhookId } from '../../../src/work/webhook.ts';
 import { newRow } from '../../../src/webhooks/due-delivery.ts';
-import type { Arrived } from '../../../src/webhooks/attempt-writer.ts';
+import type { ArrivedAttempt } from '../../../src/webhooks/attempt-writer.ts';
 import type { DeliverResult } from '../../../src/webhooks/deliver-messages.ts';
 import { EarlyDeliveries } from '../../../src/webhooks/early-deliveries.ts';
 
@@ -21,13 +21,13 @@ const delivery = {
 };
 
 let early: EarlyDeliveries;
-let handedOut: Arrived['delivery'];
+let handedOut: ArrivedAttempt['delivery'];
 beforeEach(() => {
   early = new EarlyDeliveries();
   handedOut = { ...delivery, trigger: 'decision' };
 });
 
-function arrived(outcome: DeliverResult['outcome']): Arrived {
+function arrived(outcome: DeliverResult['outcome']): ArrivedAttempt {
   const error = outcome.kind === 'succeeded' ? null : 'timeout';
   const attempt = { attempt: 1, startedAtMs: 1, durationMs: 2, statusCode: null, error } as const;
   const result = { deliveryId: row.id, endpointId: 'wh_1', attempt, outcome, elapsedMs: 3, completedAtMs: 4 };

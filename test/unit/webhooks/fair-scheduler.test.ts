@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { HOST_ATTEMPTS_MAX } from '../../../src/kernel/limits.ts';
 import type { EndpointMessage } from '../../../src/webhooks/deliver-messages.ts';
 import { Run } from '../../../src/webhooks/endpoint-queue.ts';
-import { Turns } from '../../../src/webhooks/fair-scheduler.ts';
+import { LaneTurns } from '../../../src/webhooks/fair-scheduler.ts';
 import { task } from './runner-support.ts';
 
 const endpoint = (endpointId: string, url: string): EndpointMessage => ({
@@ -12,7 +12,7 @@ const endpoint = (endpointId: string, url: string): EndpointMessage => ({
 });
 
 /** Gives the endpoint `count` deliveries, and queues it. */
-function hand(turns: Turns, endpointId: string, count: number): void {
+function hand(turns: LaneTurns, endpointId: string, count: number): void {
   const queue = turns.find(endpointId);
   if (queue === undefined) throw new Error(`${endpointId} is unknown`);
   const run = new Run(
@@ -25,14 +25,14 @@ function hand(turns: Turns, endpointId: string, count: number): void {
 }
 
 /** Begins attempts until no further one may begin, and returns their endpoints in order. */
-function beginAll(turns: Turns): string[] {
+function beginAll(turns: LaneTurns): string[] {
   const begun: string[] = [];
   for (let next = turns.next(); next !== null; next = turns.next()) begun.push(next.place.queue.id);
   return begun;
 }
 
 test('An endpoint that waits for its host begins at once when its address moves to another host', () => {
-  const turns = new Turns(512);
+  const turns = new LaneTurns(512);
   for (let i = 0; i < HOST_ATTEMPTS_MAX; i++) {
     turns.meet(endpoint(`w${i}`, 'https://full.example/hook'));
     hand(turns, `w${i}`, 1);
@@ -46,7 +46,7 @@ test('An endpoint that waits for its host begins at once when its address moves 
 });
 
 test('Endpoints take turns: each begins one attempt before any begins its second', () => {
-  const turns = new Turns(512);
+  const turns = new LaneTurns(512);
   for (const id of ['a', 'b', 'c']) {
     turns.meet(endpoint(id, `https://${id}.example/hook`));
     hand(turns, id, 3);

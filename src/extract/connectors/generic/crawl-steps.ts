@@ -11,10 +11,10 @@ import {
 } from '../../connector.ts';
 import { looksLikeFeed } from '../../read/feed-parse.ts';
 import { readHtml, type HtmlPage } from '../../read/html.ts';
-import { LINKS_MAX, readAddresses, type PageAddress } from '../../read/links.ts';
+import { PAGE_LINKS_MAX, readAddresses, type PageAddress } from '../../read/links.ts';
 import { readMeta, type PageMeta } from '../../read/meta.ts';
 import { detectPlatform } from '../../read/platform.ts';
-import { addressOf } from '../../read/urls.ts';
+import { linkAddressOf } from '../../read/urls.ts';
 import { onward, TRAIL_START } from '../kit/trail.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 import { leftOutOf, restOf } from './truncated.ts';
@@ -169,13 +169,13 @@ async function readPage(walk: Walk, state: PageState, source: Source): Promise<S
  */
 function fromPage(walk: Walk, state: PageState, page: Page, html: HtmlPage, meta: PageMeta): StepResult {
   const { scope, depthLeft } = state;
-  const address = addressOf(page.url);
+  const address = linkAddressOf(page.url);
   if (!isOfSite(address, scope)) return NOTHING;
   const gives = isWantedAddress(address, scope) && !meta.robots.noindex;
   const all = meta.robots.nofollow ? [] : readAddresses(html);
   const links = all.filter(({ nofollow }) => !nofollow);
   const own = gives ? walk.read(html, page, meta) : [];
-  const behind = all.length >= LINKS_MAX ? `links of ${page.url} after the first ${LINKS_MAX}` : restOf(html);
+  const behind = all.length >= PAGE_LINKS_MAX ? `links of ${page.url} after the first ${PAGE_LINKS_MAX}` : restOf(html);
   return {
     records: [...own, ...namedBy(walk, links, scope)],
     next: depthLeft === 0 ? [] : followed(links, state),

@@ -107,7 +107,7 @@ export function pageStep(key: string, state: PageState): Step {
 }
 
 /** Returns whether the remainder of a list is lost with the step. */
-export function carriesRest(state: WalkState): boolean {
+export function carriesCrawlRest(state: WalkState): boolean {
   return state.does === 'sitemap' || state.does === 'sitemaps' || (state.does === 'list' && !state.isThing);
 }
 
@@ -139,7 +139,7 @@ const NAMED_MAX = 10_000;
  * Returns the part of a list that a step can use now: no more pages than the job can want. Calls `onTooLong` for URLs that are too long
  * for a step.
  */
-export function partOf(
+export function sitePartOf(
   { from, scope }: SitemapState,
   { named }: Walk,
   { recordsLeft }: Wanted,

@@ -4,7 +4,7 @@ import { plainText, textOfHtml } from '../../read/html.ts';
 import { decimalOf } from '../../read/products.ts';
 import { orNull, wordCount } from '../../read/page-text.ts';
 import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
-import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textOf } from '../kit/json.ts';
+import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textMember } from '../kit/json.ts';
 import { wordpressPage } from '../kit/wordpress-pages.ts';
 import type { PageFields, ProductFields } from './site-records.ts';
 import type { Entry, List, ListState } from './crawl.ts';
@@ -50,7 +50,7 @@ function wordpressUrl(base: string, path: string, query: Readonly<Record<string,
 }
 
 function recordOfPage(item: JsonObject, { language, url: base }: ListState): FoundRecord | null {
-  const url = absoluteUrl(textOf(item['link']), base);
+  const url = absoluteUrl(textMember(item['link']), base);
   if (url === null) return null;
   return pageRecord({
     url,
@@ -71,11 +71,11 @@ function pageRecord({ url, title, description, text, language, published_at }: G
 }
 
 function plain(value: JsonValue | undefined): string | null {
-  return plainText(textOf(value));
+  return plainText(textMember(value));
 }
 
 function lines(value: JsonValue | undefined): string | null {
-  return textOfHtml(textOf(value));
+  return textOfHtml(textMember(value));
 }
 
 /** Lists the URLs of all pages of a wiki. The cursor is MediaWiki's own. */
@@ -96,7 +96,7 @@ export const mediawikiPages: List = async (state, source) => {
   const { body } = await source.json(url.href);
   if (objectOf(at(body, 'error')) !== null)
     throw new SourceFailure('access_denied', `${state.url} responds with an error`, false);
-  const cursor = textOf(at(body, 'continue', 'gapcontinue'));
+  const cursor = textMember(at(body, 'continue', 'gapcontinue'));
   return {
     records: [],
     entries: itemsOf(at(body, 'query', 'pages')).flatMap((item) =>
@@ -109,7 +109,7 @@ export const mediawikiPages: List = async (state, source) => {
 };
 
 function entryOf(link: JsonValue | undefined, date: JsonValue | undefined, state: ListState): Entry[] {
-  const url = absoluteUrl(textOf(link), state.url);
+  const url = absoluteUrl(textMember(link), state.url);
   return url === null ? [] : [{ url, lastModified: isoDate(date), foundIn: 'interface' }];
 }
 
@@ -118,11 +118,11 @@ export const discourseTopics: List = async (state, source) => {
   const page = Number(state.cursor);
   const { body } = await source.json(new URL(`latest.json?page=${page}`, state.url).href);
   const topics = listIn(at(body, 'topic_list', 'topics'), 'topic_list.topics');
-  const isLast = topics.length === 0 || textOf(at(body, 'topic_list', 'more_topics_url')) === null;
+  const isLast = topics.length === 0 || textMember(at(body, 'topic_list', 'more_topics_url')) === null;
   return {
     records: [],
     entries: topics.flatMap((topic) => {
-      const [id, slug] = [idOf(at(topic, 'id')), textOf(at(topic, 'slug')) ?? 'topic'];
+      const [id, slug] = [idOf(at(topic, 'id')), textMember(at(topic, 'slug')) ?? 'topic'];
       const link = id === null ? null : `t/${encodeURIComponent(slug)}/${id}`;
       return entryOf(link, at(topic, 'last_posted_at'), state);
     }),
@@ -145,7 +145,7 @@ const discourseTopic = async (state: ListState, source: Parameters<List>[1]): Re
   const { body } = await source.json(new URL(`t/${id}.json`, state.url).href, { allowStatuses: [403, 404, 410] });
   const posts = itemsOf(at(body, 'post_stream', 'posts'));
   const texts = posts.flatMap((post) => lines(at(post, 'cooked')) ?? []);
-  const link = `t/${encodeURIComponent(textOf(at(body, 'slug')) ?? 'topic')}/${id}`;
+  const link = `t/${encodeURIComponent(textMember(at(body, 'slug')) ?? 'topic')}/${id}`;
   const url = absoluteUrl(link, state.url);
   const record =
     url === null || posts.length === 0
@@ -178,7 +178,7 @@ export const shopifyProducts: List = async (state, source) => {
 };
 
 function shopifyProduct(item: JsonObject, { url: base, currency }: ListState): FoundRecord | null {
-  const handle = textOf(item['handle']);
+  const handle = textMember(item['handle']);
   const url = handle === null ? null : absoluteUrl(`products/${encodeURIComponent(handle)}`, base);
   if (url === null) return null;
   const variants = itemsOf(item['variants']);
@@ -190,14 +190,14 @@ function shopifyProduct(item: JsonObject, { url: base, currency }: ListState): F
     url,
     name: plain(item['title']),
     description: lines(item['body_html']),
-    sku: textOf(at(variants[0], 'sku')),
-    gtin: textOf(at(variants[0], 'barcode')),
-    brand: textOf(item['vendor']),
+    sku: textMember(at(variants[0], 'sku')),
+    gtin: textMember(at(variants[0], 'barcode')),
+    brand: textMember(item['vendor']),
     price: prices.at(0) ?? null,
     price_max: prices.at(-1) ?? null,
     currency,
     availability: available.length === 0 ? null : available.includes(true) ? 'in_stock' : 'out_of_stock',
-    image_url: absoluteUrl(textOf(at(itemsOf(item['images'])[0], 'src')), base),
+    image_url: absoluteUrl(textMember(at(itemsOf(item['images'])[0], 'src')), base),
     rating: null,
     review_count: null,
   };

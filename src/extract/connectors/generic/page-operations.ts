@@ -1,8 +1,8 @@
 import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../connector.ts';
 import { registrableDomain } from '../../../kernel/registrable-domain.ts';
 import { readArticle } from '../../read/article.ts';
-import { LINKS_MAX, readLinks } from '../../read/links.ts';
-import { readStructured, typesOf } from '../../read/structured.ts';
+import { PAGE_LINKS_MAX, readLinks } from '../../read/links.ts';
+import { readStructured, itemTypesOf } from '../../read/structured.ts';
 import { readTables, type PageTable } from '../../read/page-tables.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
@@ -104,7 +104,7 @@ function single(thing: JsonObject | null): readonly JsonObject[] {
 function things(url: string, format: string, list: readonly JsonObject[]): FoundRecord[] {
   return list.map((data, at) => {
     const id = typeof data['@id'] === 'string' ? data['@id'] : null;
-    const fields = { url, format, types: typesOf(data), thing_id: id, data };
+    const fields = { url, format, types: itemTypesOf(data), thing_id: id, data };
     return { id: `${normalisedUrl(url)} ${format} ${at}`, sourceUrl: url, fields };
   });
 }
@@ -143,7 +143,7 @@ export const pageLinks: Operation = singlePage({
         internal: domainOf(url) === home,
       },
     }));
-    const behind = links.length >= LINKS_MAX ? `links of ${page.url} after the first ${LINKS_MAX}` : null;
+    const behind = links.length >= PAGE_LINKS_MAX ? `links of ${page.url} after the first ${PAGE_LINKS_MAX}` : null;
     return { records, ...leftOutOf(behind ?? restOf(html)) };
   },
 });

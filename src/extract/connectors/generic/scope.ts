@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../connector.ts';
 import { registrableDomain } from '../../../kernel/registrable-domain.ts';
-import { addressOf, type WebAddress } from '../../read/urls.ts';
+import { linkAddressOf, type WebAddress } from '../../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 
 /** Defines which pages of a site are wanted. Part of every step, so it is small. */
@@ -25,7 +25,7 @@ export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
   const subdomains = input['subdomains'] === true;
   const prefix = input['path_prefix'];
   return {
-    site: siteOf(addressOf(url), subdomains),
+    site: siteOf(linkAddressOf(url), subdomains),
     subdomains,
     prefix: typeof prefix === 'string' ? prefix : whole ? '/' : folderOf(url),
     include: textsOf(input['include']),
@@ -36,7 +36,7 @@ export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
 /** Applies a scope to the URL to which the start page redirected: another site, or another folder of the same site. */
 export function movedScope(scope: Scope, from: string, to: string): Scope {
   if (to.length > PAGE_URL_CHARACTERS_MAX) return scope;
-  const address = addressOf(to);
+  const address = linkAddressOf(to);
   const isInside = address.pathname.startsWith(scope.prefix);
   const prefix = scope.prefix === folderOf(from) && !isInside ? folderOf(to) : scope.prefix;
   return { ...scope, site: siteOf(address, scope.subdomains), prefix };
@@ -59,7 +59,7 @@ function textsOf(value: JsonObject[string] | undefined): readonly string[] {
 
 /** Returns whether a page is wanted. Expects an absolute URL. */
 export function isWanted(url: string, scope: Scope): boolean {
-  return url.length <= PAGE_URL_CHARACTERS_MAX && isWantedAddress(addressOf(url), scope);
+  return url.length <= PAGE_URL_CHARACTERS_MAX && isWantedAddress(linkAddressOf(url), scope);
 }
 
 /** Returns whether it is a page of the site at all, ignoring prefix and patterns. */

@@ -5,7 +5,7 @@ import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordp
 import { scopeOf } from './scope.ts';
 import { PAGE_RECORD, pageRecord, PRODUCT_RECORD, productRecords, URL_RECORD, urlRecord } from './site-records.ts';
 import { runWalk } from './crawl-steps.ts';
-import { carriesRest, toStep, type Walk, type WalkState } from './crawl.ts';
+import { carriesCrawlRest, toStep, type Walk, type WalkState } from './crawl.ts';
 
 interface Told {
   readonly name: string;
@@ -31,7 +31,7 @@ function siteWalk({ whole, walk, ...told }: Told): Operation {
       return { kind: 'steps', steps: [toStep({ does: 'begin', url: address.url, scope, depthMax })] };
     },
     run: (step, source, want) => runWalk(walk, step as WalkState, source, want),
-    carriesRest: (step) => carriesRest(step as WalkState),
+    carriesRest: (step) => carriesCrawlRest(step as WalkState),
   };
 }
 
@@ -56,7 +56,7 @@ export const siteUrls: Operation = siteWalk({
   },
 });
 
-export const sitePages: Operation = siteWalk({
+export const sitePagesOperation: Operation = siteWalk({
   name: 'site.pages',
   description:
     'The pages of a site with their text. On sites that run WordPress, MediaWiki or Discourse, their interface lists the pages. On other sites, links within the same host and folder are followed, and pages named by sitemaps are read as well.',

@@ -13,7 +13,7 @@ import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 import { leftOutOf } from './truncated.ts';
 import { readEntries, type Entries, type ListText } from './sitemaps.ts';
 import { isGone, isNothing, isPassable, NOTHING } from './step-results.ts';
-import { fromEntries, partOf, toStep, type SitemapsState, type SitemapState, type Walk } from './crawl.ts';
+import { fromEntries, sitePartOf, toStep, type SitemapsState, type SitemapState, type Walk } from './crawl.ts';
 
 /** Choice: the protocol does not define indexes of indexes, but sites have them. */
 const NESTED_MAX = 3;
@@ -157,7 +157,7 @@ export async function readList(
   want: Wanted,
 ): Promise<StepResult | null> {
   let tooLong = 0;
-  const part = partOf(state, walk, want, () => {
+  const part = sitePartOf(state, walk, want, () => {
     tooLong++;
   });
   const list = await readEntries(text, part);

@@ -33,13 +33,13 @@ export function parseSite(text: string): Site {
 }
 
 /** Query parameters; null ones are omitted. */
-export type Query = Readonly<Record<string, string | number | boolean | null>>;
+export type AddressQuery = Readonly<Record<string, string | number | boolean | null>>;
 
 /**
  * Builds a URL under `base`. Encodes each path segment, so that no name leads outside of its path. A name that cannot be encoded, `..`,
  * exists at no source: throws `source_not_found`.
  */
-export function address(base: string, path: readonly string[], query: Query = {}): string {
+export function address(base: string, path: readonly string[], query: AddressQuery = {}): string {
   const segments = path.map((segment) => {
     if (/^\.{0,2}$/.test(segment)) {
       throw new SourceFailure('source_not_found', `${JSON.stringify(segment)} is not a valid name`, false);
@@ -50,7 +50,7 @@ export function address(base: string, path: readonly string[], query: Query = {}
 }
 
 /** Adds a query to a URL that has none. */
-export function withQuery(url: string, query: Query): string {
+export function withQuery(url: string, query: AddressQuery): string {
   const parameters = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) =>
       value === null ? [] : [[name, String(value)] as [string, string]],

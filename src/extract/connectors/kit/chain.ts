@@ -24,7 +24,7 @@ const WAIT_SECONDS_MAX = 3_600;
 export type Cursor = string | number | null;
 
 /** Parameters of the request for a page. */
-export interface Turn<Args extends JsonObject> {
+export interface ChainTurn<Args extends JsonObject> {
   readonly args: Args;
   readonly at: Cursor;
   /** Number of records to request, from 1 to `pageSizeMax`. */
@@ -63,7 +63,7 @@ export interface Chain<Args extends JsonObject> extends Omit<Operation, 'start' 
   /** Pure. Returns the part of the input that every page needs. */
   readonly begin: (input: JsonObject) => ChainStart<Args>;
   /** Throws only `SourceFailure`. */
-  readonly read: (turn: Turn<Args>, source: Source) => Promise<PageResult<Args>>;
+  readonly read: (turn: ChainTurn<Args>, source: Source) => Promise<PageResult<Args>>;
 }
 
 /** State of a chain's step. */

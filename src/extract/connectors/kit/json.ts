@@ -19,14 +19,14 @@ export function at(value: Unknown, ...path: readonly string[]): Unknown {
 }
 
 /** Returns a text that is not blank. */
-export function textOf(value: Unknown): string | null {
+export function textMember(value: Unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
 /** Returns a source's id, a string or a number, as text. */
 export function idOf(value: Unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
-  return textOf(value);
+  return textMember(value);
 }
 
 /** Returns an integer, even if the source sends it as text. */
@@ -49,13 +49,16 @@ export function itemsOf(value: Unknown): readonly JsonValue[] {
 }
 
 /** Returns the texts that `read` finds in the items of a list; null if the value is not a list. */
-export function textsOf(value: Unknown, read: (item: JsonValue) => string | null = textOf): readonly string[] | null {
+export function textsOf(
+  value: Unknown,
+  read: (item: JsonValue) => string | null = textMember,
+): readonly string[] | null {
   return Array.isArray(value) ? itemsOf(value).flatMap((item) => read(item) ?? []) : null;
 }
 
 /** Returns an absolute http or https URL, resolved against `base`; null for anything else. */
 export function urlOf(value: Unknown, base?: string): string | null {
-  const text = textOf(value);
+  const text = textMember(value);
   const url = text === null ? null : parseUrl(text, base);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null;
 }

@@ -24,7 +24,7 @@ export interface Column<Row> {
  * A semantic table. With `hrefOf` every row is a real link: middle click and "open in a new tab" work anywhere on it. `j`, `k` and the
  * arrow keys move between rows, Enter opens. At 600 px the rows become cards, each value with the title of its column.
  */
-export function Table<Row>({
+export function DataTable<Row>({
   caption,
   columns,
   rows,

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFault, toFault } from '../api.ts';
 import { Button } from './fields.tsx';
-import { Fault } from './state-view.tsx';
+import { FaultView } from './state-view.tsx';
 
 /** A modal dialog: the browser holds the focus inside it and closes it by Esc; the focus returns to where it was. */
 export function Dialog({
@@ -94,7 +94,7 @@ export function Confirm({
         }}
       >
         {children}
-        {fault !== null && <Fault fault={fault} />}
+        {fault !== null && <FaultView fault={fault} />}
         <div class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind={danger ? 'danger' : 'primary'} disabled={isBusy || disabled}>

@@ -6,7 +6,7 @@ export interface Fact {
 }
 
 /** Names with their values, one a line. Facts without a value are left out. */
-export function Facts({
+export function FactList({
   facts,
   label,
 }: {

@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { words } from '../format.ts';
+import { asWords } from '../format.ts';
 import { cutText, visibleText } from '../visible-text.ts';
 
 /** Loaded after the first page, which it would make 2 KB larger: until then a reason has its words. */
-const titleOf = signal(words);
+const titleOf = signal(asWords);
 void import('../../../contract/reason-titles.ts').then(({ reasonTitle }) => (titleOf.value = reasonTitle));
 
 /** A reason as people read it. Its code is the tooltip, or stands behind it. */

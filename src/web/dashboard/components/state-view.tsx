@@ -36,7 +36,7 @@ export function StateView({
   if (of.loading) return <Skeleton form={skeleton} />;
   if (of.asOfMs === null) {
     if (of.fault === null) return <Skeleton form={skeleton} />;
-    return <Fault fault={of.fault} retry={of.refresh} retryAtMs={of.retryAtMs} />;
+    return <FaultView fault={of.fault} retry={of.refresh} retryAtMs={of.retryAtMs} />;
   }
   return (
     <>
@@ -118,7 +118,7 @@ export function Stale({ of }: { readonly of: Loadable }): JSX.Element {
 }
 
 /** A problem with its code and request id: what somebody needs who looks for it in the log. */
-export function Fault({
+export function FaultView({
   fault,
   retry,
   retryAtMs = null,

@@ -2,16 +2,16 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
-import { type Column, Table } from '../components/data-table.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
 import { ExportButtons } from '../components/export-buttons.tsx';
-import { Facts } from '../components/facts.tsx';
+import { FactList } from '../components/facts.tsx';
 import { Select } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Pane, Section } from '../components/pane.tsx';
 import { Empty, EndOfRows, StateView, TooMuch } from '../components/state-view.tsx';
 import { Text } from '../components/text.tsx';
 import { Time } from '../components/time.tsx';
-import { formatUtc, shortId, words } from '../format.ts';
+import { formatUtc, shortId, asWords } from '../format.ts';
 import { now } from '../now.ts';
 import { useUrlState } from '../url-state.ts';
 import { minute } from '../use-range.ts';
@@ -123,7 +123,7 @@ export default function AuditPage(): JSX.Element {
         >
           {() =>
             pages.rows.length === 0 ? null : (
-              <Table
+              <DataTable
                 caption="Changes"
                 columns={COLUMNS}
                 rows={pages.rows}
@@ -157,7 +157,7 @@ function Entry({ entry }: { readonly entry: AuditRow }): JSX.Element {
   const changes = changesOf(entry, now.value);
   return (
     <div class="stack">
-      <Facts
+      <FactList
         label="Change"
         facts={[
           {
@@ -190,7 +190,7 @@ function Entry({ entry }: { readonly entry: AuditRow }): JSX.Element {
           {changes.map(({ name, before, after }) => (
             <div key={name}>
               <dt>
-                <Text value={words(name)} charactersMax={80} />
+                <Text value={asWords(name)} charactersMax={80} />
               </dt>
               <dd>
                 {entry.before !== null && (

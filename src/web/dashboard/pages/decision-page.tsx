@@ -13,7 +13,7 @@ import { DecisionHead } from './decision/decision-head.tsx';
 import { DeliveryList } from './decision/delivery-list.tsx';
 import { LinkList, SessionStrip } from './decision/link-list.tsx';
 import { ReasonList } from './decision/reason-list.tsx';
-import { TokenSignals } from './decision/token-signals.tsx';
+import { TokenSignalTable } from './decision/token-signals.tsx';
 import { TravelSection } from './decision/travel-section.tsx';
 import { Waterfall } from './decision/waterfall.tsx';
 
@@ -57,7 +57,7 @@ export default function DecisionPage(): JSX.Element {
               <Section title="What was seen">
                 <DecisionFacts decision={data} />
               </Section>
-              <TokenSignals decision={data} />
+              <TokenSignalTable decision={data} />
               <Section title="Linked decisions" note="from the newest 1,000 decisions of each link">
                 <LinkList decision={data} />
               </Section>

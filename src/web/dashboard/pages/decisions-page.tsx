@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LoggedDecisionRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
-import { Table } from '../components/data-table.tsx';
+import { DataTable } from '../components/data-table.tsx';
 import { DECISION_COLUMNS } from '../components/decision-columns.tsx';
 import { FilterChips, ValueSegments } from '../components/filter-chips.tsx';
 import { Pane, Section } from '../components/pane.tsx';
@@ -106,7 +106,7 @@ export default function DecisionsPage(): JSX.Element {
           >
             {() => (
               <>
-                <Table
+                <DataTable
                   caption="Decisions, newest first"
                   columns={DECISION_COLUMNS}
                   rows={rows}

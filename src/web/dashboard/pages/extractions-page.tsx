@@ -3,7 +3,7 @@ import { useLocation } from 'preact-iso/router';
 import type { ExtractionStatus } from '../../../contract/vocabulary.ts';
 import type { ExtractionRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
-import { type Column, Table } from '../components/data-table.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
 import { FilterChips, ValueSegments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { StateMark } from '../components/state-mark.tsx';
@@ -131,7 +131,7 @@ export default function ExtractionsPage(): JSX.Element {
           }
         >
           {() => (
-            <Table
+            <DataTable
               caption="Extractions"
               columns={COLUMNS}
               rows={jobs.rows}

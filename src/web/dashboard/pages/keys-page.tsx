@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { LayerBody, MeBody, ReadinessBody } from '../../../contract/wire-types.ts';
 import { API, v1 } from '../api.ts';
 import { Copy } from '../components/copy.tsx';
-import { Facts } from '../components/facts.tsx';
+import { FactList } from '../components/facts.tsx';
 import { Section } from '../components/pane.tsx';
 import { StateMark } from '../components/state-mark.tsx';
 import { StateView } from '../components/state-view.tsx';
@@ -105,7 +105,7 @@ function Account({ me, ready }: { readonly me: Live<MeBody>; readonly ready: Liv
           const { policy } = data;
           const skew = Math.round(data.server_time - (me.asOfMs ?? 0) / 1_000);
           return (
-            <Facts
+            <FactList
               label="Account and versions"
               facts={[
                 { title: 'Customer', value: <Text value={data.name} /> },

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { FingerprintBody, LinkSummaryBody, LoggedDecisionRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
 import { Copy } from '../components/copy.tsx';
-import { type Column, Table } from '../components/data-table.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
 import { DecisionBadge } from '../components/decision-badge.tsx';
 import { DECISION_COLUMNS_SHORT } from '../components/decision-columns.tsx';
 import { Button, Field, Select } from '../components/fields.tsx';
@@ -287,7 +287,7 @@ function Neighbours({
       ) : (
         <div class={graph === null ? undefined : 'with-graph'}>
           <div class="neighbours">
-            <Table
+            <DataTable
               caption="Linked with"
               columns={NEIGHBOURS}
               rows={isAll ? shown : shown.slice(0, NEIGHBOURS_FIRST)}
@@ -328,7 +328,7 @@ function Latest({
     >
       <StateView of={decisions} isEmpty={decisions.rows.length === 0} empty={<Empty title="No decision is left" />}>
         {() => (
-          <Table
+          <DataTable
             caption="Decisions"
             columns={COLUMNS}
             rows={rows}

@@ -2,16 +2,16 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { PolicyBody, RuleCountsBody } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
-import { type Column, Table } from '../components/data-table.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
 import { Field, Select } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Icon } from '../components/icon.tsx';
 import { ReasonName } from '../components/reason-name.tsx';
 import { Section } from '../components/pane.tsx';
-import { Empty, Fault, Stale, StateView } from '../components/state-view.tsx';
+import { Empty, FaultView, Stale, StateView } from '../components/state-view.tsx';
 import { Tile, Tiles } from '../components/tile.tsx';
 import { Time } from '../components/time.tsx';
-import { countOf, formatCount, formatPercent, formatShare, words } from '../format.ts';
+import { countOf, formatCount, formatPercent, formatShare, asWords } from '../format.ts';
 import { useLink, useUrlState } from '../url-state.ts';
 import { type Live, useLive } from '../use-live.ts';
 import { minute } from '../use-range.ts';
@@ -193,7 +193,7 @@ function RuleTable({
         </>
       ),
     },
-    { id: 'family', title: 'Family', optional: true, render: ({ rule }) => words(rule.family) },
+    { id: 'family', title: 'Family', optional: true, render: ({ rule }) => asWords(rule.family) },
     { id: 'weight', title: 'Weight', align: 'right', render: ({ rule }) => rule.weight },
     { id: 'day', title: 'Hits 24 h', align: 'right', render: (row) => countCell(row.day?.hits ?? 0, day) },
     { id: 'week', title: 'Hits 7 d', align: 'right', render: (row) => countCell(row.week?.hits ?? 0, week) },
@@ -254,7 +254,7 @@ function RuleTable({
         </div>
         {counts.fault !== null &&
           (counts.data === undefined ? (
-            <Fault fault={counts.fault} retry={counts.refresh} retryAtMs={counts.retryAtMs} />
+            <FaultView fault={counts.fault} retry={counts.refresh} retryAtMs={counts.retryAtMs} />
           ) : (
             <Stale of={counts} />
           ))}
@@ -263,7 +263,7 @@ function RuleTable({
             <a href={url.href({ q: null, state: null })}>Clear the filters</a>
           </Empty>
         ) : (
-          <Table
+          <DataTable
             caption="Rules"
             columns={columns}
             rows={isAll ? shown : shown.slice(0, ROWS_FIRST)}

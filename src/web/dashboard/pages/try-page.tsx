@@ -6,12 +6,12 @@ import { Button, Field } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { useUrlState } from '../url-state.ts';
-import { AnswerView, type Outcome, type Run } from './try/answer-view.tsx';
+import { AnswerView, type AnswerOutcome, type TriedRun } from './try/answer-view.tsx';
 import { CodeTabs } from './try/code-tabs.tsx';
-import { type Preset, PRESETS, readBody, writeBody } from './try/presets.ts';
+import { type Preset, PRESETS, readPresetBody, writeBody } from './try/presets.ts';
 import { RebuiltSection } from './try/rebuilt-section.tsx';
 import { RequestForm } from './try/request-form.tsx';
-import { METHOD, PATH, signRequest } from './try/request-signing.ts';
+import { METHOD, PATH, signTriedRequest } from './try/request-signing.ts';
 import { SigningView } from './try/signing-view.tsx';
 
 /** Choice: a decision takes milliseconds; the rest is the network. */
@@ -24,7 +24,7 @@ export default function TryPage(): JSX.Element {
   const from = url.get('from');
   const [text, setText] = useState(() => writeBody(from === '' ? preset.body : {}));
   const [apiKey, setApiKey] = useState('');
-  const [run, setRun] = useState<Run | null>(null);
+  const [run, setRun] = useState<TriedRun | null>(null);
   const current = useRef<AbortController | null>(null);
   const shown = useRef(`${from}/${preset.id}`);
   useEffect(() => () => current.current?.abort(), []);
@@ -38,7 +38,7 @@ export default function TryPage(): JSX.Element {
     setRun(null);
     return undefined;
   }, [preset.id, from]);
-  const body = useMemo(() => readBody(text), [text]);
+  const body = useMemo(() => readPresetBody(text), [text]);
   const count = from === '' ? preset.count : 1;
 
   const start = async (isReal: boolean): Promise<void> => {
@@ -47,7 +47,7 @@ export default function TryPage(): JSX.Element {
     const own = new AbortController();
     current.current = own;
     const total = isReal ? count : 1;
-    const outcomes: Outcome[] = [];
+    const outcomes: AnswerOutcome[] = [];
     const show = (isBusy: boolean, fault: ApiFault | null = null): void => {
       if (!own.signal.aborted) setRun({ total, outcomes: [...outcomes], fault, isBusy });
     };
@@ -156,16 +156,16 @@ function PresetLinks({
   );
 }
 
-async function simulate(text: string, signal: AbortSignal): Promise<Outcome> {
+async function simulate(text: string, signal: AbortSignal): Promise<AnswerOutcome> {
   const answer = await send<SimulationBody>('POST', v1('/simulate'), JSON.parse(text), { signal });
   return { n: 0, isReal: false, answer, summary: answer, raw: JSON.stringify(answer, null, 2) };
 }
 
 /** Sends a signed request to the API beside this page, as any client would: without the cookie. */
-async function decide(key: string, text: string, n: number, signal: AbortSignal): Promise<Outcome> {
+async function decide(key: string, text: string, n: number, signal: AbortSignal): Promise<AnswerOutcome> {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const requestId = crypto.randomUUID();
-  const { signature } = await signRequest(key, text, timestamp, requestId);
+  const { signature } = await signTriedRequest(key, text, timestamp, requestId);
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const response = await fetch(PATH, {
     method: METHOD,
@@ -182,9 +182,9 @@ async function decide(key: string, text: string, n: number, signal: AbortSignal)
     },
   });
   const raw = await response.text();
-  const parsed = readBody(raw);
+  const parsed = readPresetBody(raw);
   if (!response.ok || parsed === null) throw faultOf(response.status, parsed);
-  const summary = parsed as unknown as Outcome['summary'];
+  const summary = parsed as unknown as AnswerOutcome['summary'];
   return {
     n,
     isReal: true,

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WebhookRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
-import { type Column, Table } from '../components/data-table.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
 import { Button } from '../components/fields.tsx';
 import { Section } from '../components/pane.tsx';
 import { StateMark } from '../components/state-mark.tsx';
@@ -84,7 +84,7 @@ export default function WebhooksPage(): JSX.Element {
           }
         >
           {() => (
-            <Table
+            <DataTable
               caption="Endpoints"
               columns={COLUMNS}
               rows={webhooks.rows}

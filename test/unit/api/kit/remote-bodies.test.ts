@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { LIST_BATCH } from '../../../../src/api/kit/body-readers.ts';
+import { LIST_BATCH_BODY } from '../../../../src/api/kit/body-readers.ts';
 import { createRemoteBodies } from '../../../../src/api/kit/remote-bodies.ts';
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 
@@ -51,7 +51,7 @@ test('A batch of list entries holds the main thread in proportion to its entries
       fingerprint_hash: n.toString(16).padStart(64, '0'),
       action: 'watch',
     }));
-  const heldMs = (body: readonly unknown[]): number => LIST_BATCH.heldMs?.(LIST_BATCH.read(body, 0)) ?? -1;
+  const heldMs = (body: readonly unknown[]): number => LIST_BATCH_BODY.heldMs?.(LIST_BATCH_BODY.read(body, 0)) ?? -1;
   expect(heldMs(entriesOf(1_000))).toBeCloseTo(7);
   expect(heldMs(entriesOf(100))).toBeCloseTo(0.7);
   expect(heldMs(entriesOf(1_001))).toBe(0);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Place, type WorkBounds, WorkQueue } from '../../../../src/api/kit/work-queue.ts';
+import { type QueuePlace, type WorkBounds, WorkQueue } from '../../../../src/api/kit/work-queue.ts';
 import { customer } from '../../state/support.ts';
 
 const BOUNDS: WorkBounds = {
@@ -15,7 +15,7 @@ const BOUNDS: WorkBounds = {
 function setUp(bounds: Partial<WorkBounds> = {}) {
   const queue = new WorkQueue({ ...BOUNDS, ...bounds });
   const begun: number[] = [];
-  const places: Place[] = [];
+  const places: QueuePlace[] = [];
   /** Lets resolved promises settle before it checks. */
   const enter = async (...numbers: readonly number[]): Promise<void> => {
     for (const number of numbers) {

@@ -5,7 +5,7 @@ import type { Link } from '../../../../src/cluster/link.ts';
 import { velocityKey, velocityShard } from '../../../../src/cluster/store-keys.ts';
 import { EntryNumbers, withHead } from '../../../../src/cluster/velocity/entry-head.ts';
 import { EventEncoder } from '../../../../src/cluster/velocity/event-codec.ts';
-import { trim } from '../../../../src/cluster/velocity/stream-functions.ts';
+import { trimStreams } from '../../../../src/cluster/velocity/stream-functions.ts';
 import { ENTRY_AGE_MS, VelocityExchange } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { SenderWindows } from '../../../../src/velocity/sender-windows.ts';
 import { createMarksMemory, wordOfId } from '../../../../src/velocity/stream-marks.ts';
@@ -90,7 +90,7 @@ describe('events that are written again', () => {
     expect(await decisionsAt(b)).toBe(2);
     await ask(store.link, 'XADD', KEY, `${Date.now() + 1e12}-1`, 'l', 'abc', 'e', 'garbage');
     await a.worker(patient()).observe([event({})]);
-    await trim(store.link, STREAM);
+    await trimStreams(store.link, STREAM);
     expect(await ask(store.link, 'EXISTS', KEY)).toBe(0);
     await vi.waitFor(async () => expect(await decisionsAt(a)).toBeGreaterThan(0));
     const before = (await decisionsAt(b)) ?? 0;
@@ -138,7 +138,7 @@ describe('positions ahead of the time', () => {
     expect(await decisionsAt(b)).toBe(2);
     await ask(store.link, 'XADD', KEY, `${Date.now() + 20 * 3_600_000}-0`, 'l', 'x', 'e', 'x');
     const read = await decisionsAt(b);
-    await trim(store.link, STREAM);
+    await trimStreams(store.link, STREAM);
     expect(await ask(store.link, 'EXISTS', KEY)).toBe(0);
     await a.worker(patient()).observe([event({})]);
     expect(await decisionsAt(b)).toBe((read ?? 0) + 2);

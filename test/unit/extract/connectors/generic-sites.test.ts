@@ -7,7 +7,11 @@ import {
   type StepResult,
 } from '../../../../src/extract/connector.ts';
 import { pageArticle } from '../../../../src/extract/connectors/generic/page-operations.ts';
-import { siteProducts, sitePages, siteUrls } from '../../../../src/extract/connectors/generic/site-operations.ts';
+import {
+  siteProducts,
+  sitePagesOperation,
+  siteUrls,
+} from '../../../../src/extract/connectors/generic/site-operations.ts';
 import { fakeSource, type FakeAnswers, type FakeReply, type FakeSourceOptions } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';
 import { ran } from './operation-runs.ts';
@@ -285,7 +289,7 @@ describe('site.pages', () => {
   test('site.pages follows links within the folder, up to the requested depth', async () => {
     const root = 'https://site.example/docs/';
     const { fields, source } = await ran(
-      sitePages,
+      sitePagesOperation,
       { url: root, max_depth: 1 },
       answers({
         [root]: text('Root', links('a', '/news', 'b?utm_source=x', '/docs/c', 'gone')),
@@ -302,7 +306,7 @@ describe('site.pages', () => {
 
   test('site.pages reads pages from sitemaps and from links, each once', async () => {
     const named = Array.from({ length: 1_500 }, (_, i) => `/orphan/${i}`);
-    const { fields, source } = await ran(sitePages, { url: HOME, exclude: ['/orphan/9'] }, (request) => {
+    const { fields, source } = await ran(sitePagesOperation, { url: HOME, exclude: ['/orphan/9'] }, (request) => {
       const { pathname, origin } = new URL(request.url);
       if (origin !== 'https://site.example') return null;
       if (pathname === '/') return text('Home', links('/linked', '/both'));
@@ -322,8 +326,8 @@ describe('site.pages', () => {
       'https://site.example/a': text('A', ''),
       'https://site.example/sitemap.xml': sitemap('/b'),
     });
-    const enough = await ran(sitePages, { url: HOME }, world, { limit: 2 });
-    const deep = await ran(sitePages, { url: HOME, max_depth: 3 }, world);
+    const enough = await ran(sitePagesOperation, { url: HOME }, world, { limit: 2 });
+    const deep = await ran(sitePagesOperation, { url: HOME, max_depth: 3 }, world);
     for (const { source, fields } of [enough, deep]) {
       expect(source.urls).not.toContain('https://site.example/sitemap.xml');
       expect(fields).toHaveLength(2);
@@ -337,10 +341,12 @@ describe('site.pages', () => {
       'https://site.example/sitemap.xml': down,
       'https://site.example/sitemap_index.xml': down,
     });
-    expect((await ran(sitePages, { url: HOME }, world)).fields).toHaveLength(1);
+    expect((await ran(sitePagesOperation, { url: HOME }, world)).fields).toHaveLength(1);
     // A sitemap named by robots.txt exists, and may become available again.
     const named = { sitemaps: ['https://site.example/sitemap.xml'] };
-    await expect(ran(sitePages, { url: HOME }, world, named)).rejects.toMatchObject({ reason: 'source_unavailable' });
+    await expect(ran(sitePagesOperation, { url: HOME }, world, named)).rejects.toMatchObject({
+      reason: 'source_unavailable',
+    });
   });
 
   test.each([
@@ -355,14 +361,17 @@ describe('site.pages', () => {
     ],
   ])('site.pages extracts the same text as page.article from a page that marks %s', async (_, body) => {
     const world = answers({ [HOME]: `<html lang="en"><title>T</title><body><nav>Menu</nav>${body}</body></html>` });
-    const [site, page] = [await ran(sitePages, { url: HOME }, world), await ran(pageArticle, { url: HOME }, world)];
+    const [site, page] = [
+      await ran(sitePagesOperation, { url: HOME }, world),
+      await ran(pageArticle, { url: HOME }, world),
+    ];
     expect(site.fields[0]?.['text']).toBe(page.fields[0]?.['text']);
     expect(site.fields[0]?.['word_count']).toBe(page.fields[0]?.['word_count']);
   });
 
   test('site.pages respects the robots directives of pages and links', async () => {
     const { fields, source } = await ran(
-      sitePages,
+      sitePagesOperation,
       { url: HOME },
       answers({
         [HOME]: text(
@@ -388,7 +397,7 @@ describe('site.pages', () => {
     const same = text('One', '<link rel="canonical" href="/one">');
     const wrong = text('Two', '<link rel="canonical" href="/">');
     const { fields } = await ran(
-      sitePages,
+      sitePagesOperation,
       { url: HOME },
       answers({
         [HOME]: text('Home', links('/one', '/one?sort=1', '/two')),
@@ -402,7 +411,7 @@ describe('site.pages', () => {
 
   test('site.pages returns only included pages, but follows links through the others', async () => {
     const { fields } = await ran(
-      sitePages,
+      sitePagesOperation,
       { url: HOME, include: ['/p/*'], exclude: ['*draft*'] },
       answers({
         [HOME]: text('Home', links('/list')),
@@ -414,12 +423,14 @@ describe('site.pages', () => {
   });
 
   test('site.pages fails when its start page fails, or when a page is temporarily unavailable', async () => {
-    await expect(ran(sitePages, { url: HOME }, answers({}))).rejects.toMatchObject({ reason: 'source_not_found' });
+    await expect(ran(sitePagesOperation, { url: HOME }, answers({}))).rejects.toMatchObject({
+      reason: 'source_not_found',
+    });
     const world = answers({
       [HOME]: text('Home', links('/a')),
       'https://site.example/a': new SourceFailure('source_unavailable', 'down', true),
     });
-    await expect(ran(sitePages, { url: HOME }, world)).rejects.toMatchObject({ reason: 'source_unavailable' });
+    await expect(ran(sitePagesOperation, { url: HOME }, world)).rejects.toMatchObject({ reason: 'source_unavailable' });
   });
 
   const POST = {
@@ -446,7 +457,7 @@ describe('site.pages', () => {
     };
 
   test('site.pages lists pages and posts through the WordPress interface', async () => {
-    const { fields, source } = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(true));
+    const { fields, source } = await ran(sitePagesOperation, { url: 'https://wp.example/blog/' }, wordpress(true));
     expect(fields).toEqual(
       [1, 2].map((page) => ({
         url: `https://wp.example/blog/post-${page}`,
@@ -468,7 +479,7 @@ describe('site.pages', () => {
       const refusal = { code: 'rest_invalid_param', data: { params: { per_page: 'at most 20' } } };
       return size > 20 ? { status: 400, body: refusal } : wordpress(true)(request);
     };
-    const { fields, source } = await ran(sitePages, { url: 'https://wp.example/blog/' }, refusing);
+    const { fields, source } = await ran(sitePagesOperation, { url: 'https://wp.example/blog/' }, refusing);
     expect(fields).toHaveLength(2);
     expect(source.urls.flatMap((url) => new URL(url).searchParams.get('per_page') ?? [])).toEqual([
       '100',
@@ -486,12 +497,12 @@ describe('site.pages', () => {
         ? { ...reply, body: [{ ...POST, link: 'https://www.elsewhere.example/blog/post' }] }
         : reply;
     };
-    const { fields } = await ran(sitePages, { url: 'https://wp.example/blog/' }, moved);
+    const { fields } = await ran(sitePagesOperation, { url: 'https://wp.example/blog/' }, moved);
     expect(urls(fields)).toContain('https://wp.example/blog/linked');
-    const begin = sitePages.start({ url: 'https://wp.example/blog/' });
+    const begin = sitePagesOperation.start({ url: 'https://wp.example/blog/' });
     if (begin.kind !== 'steps') throw new Error(begin.message);
     const first = begin.steps[0]?.state ?? {};
-    const { notes } = await sitePages.run(first, fakeSource(moved), { recordsLeft: Infinity });
+    const { notes } = await sitePagesOperation.run(first, fakeSource(moved), { recordsLeft: Infinity });
     expect(notes).toEqual([
       {
         reason: 'unsupported_content',
@@ -501,14 +512,14 @@ describe('site.pages', () => {
   });
 
   test('site.pages follows links when WordPress does not respond, and when a depth is given', async () => {
-    const closed = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(false));
-    const deep = await ran(sitePages, { url: 'https://wp.example/blog/', max_depth: 1 }, wordpress(true));
+    const closed = await ran(sitePagesOperation, { url: 'https://wp.example/blog/' }, wordpress(false));
+    const deep = await ran(sitePagesOperation, { url: 'https://wp.example/blog/', max_depth: 1 }, wordpress(true));
     for (const { fields } of [closed, deep]) expect(urls(fields)).toContain('https://wp.example/blog/linked');
     expect(deep.source.requests.some(({ method }) => method === 'json')).toBe(false);
   });
 
   test('site.pages lists the topics of a forum through its interface', async () => {
-    const { fields } = await ran(sitePages, { url: 'https://site.example/forum/' }, ({ url }) => {
+    const { fields } = await ran(sitePagesOperation, { url: 'https://site.example/forum/' }, ({ url }) => {
       if (url === 'https://site.example/forum/') return pageText('platform/discourse.page');
       if (url.endsWith('/latest.json?page=0'))
         return { body: { topic_list: { more_topics_url: '/latest?page=1', topics: [{ id: 5, slug: 'hello' }] } } };
@@ -626,7 +637,7 @@ describe('site.products', () => {
   });
 });
 
-test.each([siteUrls, sitePages, siteProducts] satisfies readonly Operation[])(
+test.each([siteUrls, sitePagesOperation, siteProducts] satisfies readonly Operation[])(
   'the steps of $name stay within the size limit, whatever the input is',
   async (operation) => {
     const pattern = '/'.padEnd(64, 'x');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../../../../src/extract/connectors/generic/page-address.ts';
 import { fits, isOfSite, isWanted, movedScope, scopeOf } from '../../../../src/extract/connectors/generic/scope.ts';
-import { addressOf } from '../../../../src/extract/read/urls.ts';
+import { linkAddressOf } from '../../../../src/extract/read/urls.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 
 describe('parseAddress', () => {
@@ -57,7 +57,7 @@ describe('Scope', () => {
   test('a scope consists of the host, with or without www, and the folder', () => {
     expect(isWanted('https://site.example/docs/a1', scope)).toBe(true);
     expect(isWanted('https://site.example/docs/b', scope)).toBe(false);
-    expect(isOfSite(addressOf('https://site.example/docs/b'), scope)).toBe(true);
+    expect(isOfSite(linkAddressOf('https://site.example/docs/b'), scope)).toBe(true);
     for (const other of [
       'https://site.example/docs',
       'https://blog.site.example/docs/a',
@@ -76,9 +76,9 @@ describe('Scope', () => {
 
   test('a scope excludes files and links that lead deeper into themselves forever', () => {
     const all = scopeOf('https://site.example/', {}, false);
-    expect(isOfSite(addressOf('https://site.example/a.PDF'), all)).toBe(false);
-    expect(isOfSite(addressOf('https://site.example/a/b/a/b/a/b/a/b'), all)).toBe(false);
-    expect(isOfSite(addressOf('https://site.example/a/b/a/b/a/b'), all)).toBe(true);
+    expect(isOfSite(linkAddressOf('https://site.example/a.PDF'), all)).toBe(false);
+    expect(isOfSite(linkAddressOf('https://site.example/a/b/a/b/a/b/a/b'), all)).toBe(false);
+    expect(isOfSite(linkAddressOf('https://site.example/a/b/a/b/a/b'), all)).toBe(true);
   });
 
   test('a scope moves with a redirect of the start page', () => {

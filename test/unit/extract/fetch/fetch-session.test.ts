@@ -1,11 +1,11 @@
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { isLoginPage, keepsTrust } from '../../../../src/extract/fetch/redirects.ts';
 import { type JobSession, SessionJar } from '../../../../src/extract/fetch/fetch-session.ts';
-import type { SessionCookie } from '../../../../src/extract/fetch/source-session.ts';
+import type { SourceCookie } from '../../../../src/extract/fetch/source-session.ts';
 import { COOKIES_MAX, withCookieChanges } from '../../../../src/extract/fetch/session-cookies.ts';
 import { failureOf, loopbackClient, startSite, testSource, type Site, type SiteTable } from './site.ts';
 
-const cookie = (name: string, value: string, more: Partial<SessionCookie> = {}): SessionCookie => ({
+const cookie = (name: string, value: string, more: Partial<SourceCookie> = {}): SourceCookie => ({
   name,
   value,
   domain: null,

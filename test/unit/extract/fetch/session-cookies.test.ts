@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { SessionCookie, SourceSession } from '../../../../src/extract/fetch/source-session.ts';
+import type { SourceCookie, SourceSession } from '../../../../src/extract/fetch/source-session.ts';
 import { type CookieChange, COOKIES_MAX, withCookieChanges } from '../../../../src/extract/fetch/session-cookies.ts';
 
-const cookie = (name: string, value: string, more: Partial<SessionCookie> = {}): SessionCookie => ({
+const cookie = (name: string, value: string, more: Partial<SourceCookie> = {}): SourceCookie => ({
   name,
   value,
   domain: null,
@@ -13,9 +13,9 @@ const cookie = (name: string, value: string, more: Partial<SessionCookie> = {}):
   expiresAtMs: null,
   ...more,
 });
-const sessionOf = (...cookies: SessionCookie[]): string =>
+const sessionOf = (...cookies: SourceCookie[]): string =>
   JSON.stringify({ host: 'shop.example', cookies, headers: { 'x-csrf': 'c' } } satisfies SourceSession);
-const set = (one: SessionCookie): CookieChange => ({ kind: 'set', cookie: one });
+const set = (one: SourceCookie): CookieChange => ({ kind: 'set', cookie: one });
 const change = (session: string, changes: readonly CookieChange[], nowMs = 1_000): SourceSession | null => {
   const changed = withCookieChanges(session, JSON.stringify(changes), nowMs);
   return changed === null ? null : (JSON.parse(changed) as SourceSession);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { parseLooseJson } from '../../../../src/extract/read/json-repair.ts';
-import { readStructured, textOfValue, thingsOfType, typesOf } from '../../../../src/extract/read/structured.ts';
+import { readStructured, textOfValue, thingsOfType, itemTypesOf } from '../../../../src/extract/read/structured.ts';
 import { markup, page } from '../../../support/pages.ts';
 
 describe('readJsonLd', () => {
   const { jsonLd } = readStructured(page('structured/broken-json-ld.page'));
 
   test('JSON-LD is read from all readable blocks, with arrays and graphs split', () => {
-    expect(jsonLd.map((node) => textOfValue(node['name']) ?? typesOf(node)[0])).toEqual([
+    expect(jsonLd.map((node) => textOfValue(node['name']) ?? itemTypesOf(node)[0])).toEqual([
       'Kettle, 1.5 l',
       'Tom &amp; Jerry',
       "It's on",

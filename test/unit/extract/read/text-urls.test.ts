@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { languageTag, orNull, wordCount } from '../../../../src/extract/read/page-text.ts';
 import {
   absoluteUrl,
-  addressOf,
+  linkAddressOf,
   createLinkReader,
   normalisedAddress,
   normalisedUrl,
@@ -103,7 +103,7 @@ describe('createLinkReader', () => {
     const read = createLinkReader(base);
     for (const link of links) {
       const url = absoluteUrl(link, base);
-      expect([link, read(link)]).toEqual([link, url === null ? null : addressOf(url)]);
+      expect([link, read(link)]).toEqual([link, url === null ? null : linkAddressOf(url)]);
       const address = read(link);
       if (address !== null) expect(normalisedAddress(address)).toBe(normalisedUrl(address.href));
     }

@@ -8,7 +8,7 @@ import {
   ResultDeliveries,
   type ResultDeliveriesParts,
 } from '../../../../src/extract/sinks/result-deliveries.ts';
-import type { Sent } from '../../../../src/extract/sinks/s3.ts';
+import type { SentPart } from '../../../../src/extract/sinks/s3.ts';
 import { settle, VirtualTime } from '../../webhooks/virtual-time.ts';
 import { chunksOf, CUSTOMER, deliveryOf, jobOf, JOB_ID, readerOf } from './support.ts';
 
@@ -30,7 +30,7 @@ class World {
   readonly lines: DeliveryLine[] = [];
   readonly uploads: { atMs: number; uploadId: string | null }[] = [];
   /** The result of an upload. */
-  send: (attempt: number, saveUpload: (uploadId: string | null) => Promise<void>) => Promise<Sent> = () =>
+  send: (attempt: number, saveUpload: (uploadId: string | null) => Promise<void>) => Promise<SentPart> = () =>
     Promise.resolve({ kind: 'sent', bytes: 10 });
   /** Jobs whose endpoints get nothing more. */
   readonly forgotten: string[] = [];
@@ -257,7 +257,7 @@ describe('ResultDeliveries to a webhook', () => {
   });
 });
 
-const FAILED: Sent = { kind: 'failed', error: 'http_status', detail: 'PUT answered 503', isFinal: false };
+const FAILED: SentPart = { kind: 'failed', error: 'http_status', detail: 'PUT answered 503', isFinal: false };
 const TO_S3 = {
   delivery: deliveryOf({ kind: 's3', s3: { endpoint: 'https://s3.example', bucket: 'b', region: 'r', prefix: '' } }),
 };

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { PART_BYTES, putToS3, type S3Task, type Sent } from '../../../../src/extract/sinks/s3.ts';
+import { PART_BYTES, putToS3, type S3Task, type SentPart } from '../../../../src/extract/sinks/s3.ts';
 import { IS_FULL } from '../../../support/long.ts';
 import { type Misconduct, type S3Server, type SeenRequest, startS3Server } from '../../../support/s3-server.ts';
 import { chunksOf, fileOf, partsOf, readerOf, recordOf, type TestParts } from './support.ts';
@@ -19,7 +19,7 @@ afterEach(async () => {
 interface Run {
   readonly server: S3Server;
   readonly parts: TestParts;
-  readonly sent: Sent;
+  readonly sent: SentPart;
   readonly seen: readonly string[];
 }
 

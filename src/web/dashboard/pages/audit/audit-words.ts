@@ -1,7 +1,7 @@
 import type { AuditKind } from '../../../../contract/vocabulary.ts';
 import type { AuditRow } from '../../../../contract/wire-types.ts';
 import { linkPath, decisionPath } from '../../link-path.ts';
-import { formatTime, words } from '../../format.ts';
+import { formatTime, asWords } from '../../format.ts';
 
 /** Entries of the audit log in words. */
 
@@ -71,7 +71,7 @@ function valueWords(name: string, value: unknown, now: number): string | null {
 export function changeSentence(row: AuditRow, now: number): string {
   return changesOf(row, now)
     .map(({ name, before, after }) => {
-      const title = words(name);
+      const title = asWords(name);
       if (row.before === null) return `${title}: ${after ?? 'none'}`;
       if (row.after === null) return `${title} was ${before ?? 'none'}`;
       return `${title}: ${before ?? 'none'} → ${after ?? 'none'}`;

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
-import { countryName, formatMs, shortHash, words } from '../../format.ts';
+import { countryName, formatMs, shortHash, asWords } from '../../format.ts';
 import { linkPath } from '../../link-path.ts';
 
 const MODES: Readonly<Record<ExplainedDecisionBody['session_mode'], string>> = {
@@ -15,7 +15,7 @@ const MODES: Readonly<Record<ExplainedDecisionBody['session_mode'], string>> = {
 /** What the service saw of the request. */
 export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
   const { agent, location, ip, network, country, fingerprint_hash: hash } = decision;
-  const automation = agent === null || agent.automation === 'none' ? null : words(agent.automation);
+  const automation = agent === null || agent.automation === 'none' ? null : asWords(agent.automation);
   return (
     <dl class="facts">
       <Fact title="Time">

@@ -3,7 +3,7 @@ import type { ExplainedDecisionBody, PolicyBody } from '../../../../contract/wir
 import { DecisionBadge } from '../../components/decision-badge.tsx';
 import { ReasonName } from '../../components/reason-name.tsx';
 import { Text } from '../../components/text.tsx';
-import { formatScore, words } from '../../format.ts';
+import { formatScore, asWords } from '../../format.ts';
 import { useLink } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
 
@@ -30,7 +30,7 @@ export function ReasonList({
                 <ReasonName code={reason} withCode />
               </a>
               <span class="muted num">
-                weight {weight.toFixed(2)} · {visibleText(words(family))}
+                weight {weight.toFixed(2)} · {visibleText(asWords(family))}
               </span>
             </p>
             {rule !== undefined && <p>{sentenceOf(rule.sentence)}</p>}

@@ -6,7 +6,7 @@ import { Text } from '../../components/text.tsx';
 import { signalRows, tokenEvidence } from './signal-rows.ts';
 
 /** What the token said, decoded, beside what the server saw of the same request. */
-export function TokenSignals({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
+export function TokenSignalTable({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
   const { signals } = decision;
   const evidence = tokenEvidence(decision);
   return (

@@ -29,7 +29,7 @@ type Topology = Parameters<typeof feature>[0];
 const topology = landTopology as unknown as Topology;
 const land = feature(topology, topology.objects['land'] ?? { type: 'GeometryCollection', geometries: [] });
 
-export function distanceKm(a: MapPoint, b: MapPoint): number {
+export function mapDistanceKm(a: MapPoint, b: MapPoint): number {
   return geoDistance([a.longitude, a.latitude], [b.longitude, b.latitude]) * EARTH_KM;
 }
 
@@ -110,7 +110,7 @@ function middleOf(points: readonly MapPoint[]): number {
 }
 
 function wayOf(from: MapPoint, to: MapPoint): string {
-  const km = distanceKm(from, to);
+  const km = mapDistanceKm(from, to);
   const seconds = Math.max(1, to.at - from.at);
   const speed = km / (seconds / 3_600);
   return (

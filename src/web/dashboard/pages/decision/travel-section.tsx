@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { ExplainedDecisionBody, LoggedDecisionPage, LoggedDecisionRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Skeleton } from '../../components/state-view.tsx';
 import { countryName, formatCount } from '../../format.ts';
@@ -47,7 +47,7 @@ export function TravelSection({ decision }: { readonly decision: ExplainedDecisi
   return (
     <Section title={previous === null ? 'Location' : 'Travel'} note="of the address, not of the person">
       {map === null ? <Skeleton form="chart" /> : <map.TravelMap from={previous} to={here} />}
-      <Table
+      <DataTable
         caption="Locations"
         columns={COLUMNS}
         rows={[...(previous === null ? [] : [previous]), here]}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Decision } from '../../../../contract/vocabulary.ts';
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
-import { DECISION_CLASSES, DECISION_WORDS, formatScore, words } from '../../format.ts';
+import { DECISION_CLASSES, DECISION_WORDS, formatScore, asWords } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
 
 type Bands = NonNullable<ExplainedDecisionBody['bands']>;
@@ -36,7 +36,7 @@ export function Waterfall({ decision }: { readonly decision: ExplainedDecisionBo
   const { families, score, bands, overridden_by: overriddenBy } = decision;
   const last = families.at(-1)?.to ?? 0;
   const sentence = families
-    .map(({ family, from, to }) => `${words(family)} from ${formatScore(from)} to ${formatScore(to)}`)
+    .map(({ family, from, to }) => `${asWords(family)} from ${formatScore(from)} to ${formatScore(to)}`)
     .join(', ');
   return (
     <figure class="waterfall" aria-label={`Score ${formatScore(score)}: ${visibleText(sentence) || 'no rule fired'}`}>
@@ -58,7 +58,7 @@ export function Waterfall({ decision }: { readonly decision: ExplainedDecisionBo
         {families.map(({ family, reason, from, to }) => (
           <li key={family} class="wf-step">
             <span class="wf-name" title={visibleText(reason)}>
-              {visibleText(words(family))}
+              {visibleText(asWords(family))}
             </span>
             <span class="wf-track" aria-hidden="true">
               <span class="wf-bar" style={{ left: `${from}%`, width: `${Math.max(0.4, to - from)}%` }} />

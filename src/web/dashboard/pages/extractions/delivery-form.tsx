@@ -15,12 +15,12 @@ const CHOICES = [
 export type DeliveryKind = (typeof CHOICES)[number]['value'];
 
 /** The choice and what is typed for each. Secrets are in it only until they are sent. */
-export interface DeliveryState {
+export interface DeliveryFormState {
   readonly kind: DeliveryKind;
   readonly typed: Typed;
 }
 
-export const DELIVERY_START: DeliveryState = { kind: 'store', typed: {} };
+export const DELIVERY_START: DeliveryFormState = { kind: 'store', typed: {} };
 
 export type DeliveryInput =
   | { readonly kind: 'delivery'; readonly delivery: Readonly<Record<string, unknown>> | null }
@@ -34,7 +34,7 @@ const FIELDS: Readonly<Record<DeliveryKind, readonly FormField[]>> = {
 };
 
 /** Returns the `delivery` of the request; null for the default. A secret that is missing is a fault of its field. */
-export function toDelivery({ kind, typed }: DeliveryState): DeliveryInput {
+export function toDelivery({ kind, typed }: DeliveryFormState): DeliveryInput {
   const fields = FIELDS[kind];
   const input = toInput(fields, typed);
   if (input.kind === 'fault') return input;
@@ -53,7 +53,7 @@ function bodyOf(
 }
 
 /** What is typed without the secrets: they are sent once and then gone from the page. */
-export function withoutSecrets({ kind, typed }: DeliveryState): DeliveryState {
+export function withoutSecrets({ kind, typed }: DeliveryFormState): DeliveryFormState {
   const secrets = new Set(FIELDS[kind].filter(({ isSecret }) => isSecret).map(({ name }) => name));
   return { kind, typed: Object.fromEntries(Object.entries(typed).filter(([name]) => !secrets.has(name))) };
 }
@@ -62,7 +62,7 @@ export function withoutSecrets({ kind, typed }: DeliveryState): DeliveryState {
 export const VARIABLE_MARK = '\uE000';
 
 /** The same for a command that is shown: secrets are names of variables of the shell. */
-export function withPlaceholders({ kind, typed }: DeliveryState): DeliveryState {
+export function withPlaceholders({ kind, typed }: DeliveryFormState): DeliveryFormState {
   const named = FIELDS[kind]
     .filter(({ isSecret, isRequired, name }) => isSecret && (isRequired || (typed[name] ?? '') !== ''))
     .map(({ name }) => [name, `${VARIABLE_MARK}${name.toUpperCase()}${VARIABLE_MARK}`]);
@@ -74,10 +74,10 @@ export function DeliveryForm({
   errors,
   onState,
 }: {
-  readonly state: DeliveryState;
+  readonly state: DeliveryFormState;
   /** Messages by the name of their field. */
   readonly errors: ReadonlyMap<string, string>;
-  readonly onState: (state: DeliveryState) => void;
+  readonly onState: (state: DeliveryFormState) => void;
 }): JSX.Element {
   const { kind, typed } = state;
   const fields = useMemo(() => FIELDS[kind], [kind]);

@@ -4,7 +4,7 @@ import type { ExtractionRow } from '../../../../contract/wire-types.ts';
 import { send, v1 } from '../../api.ts';
 import { Copy } from '../../components/copy.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { Facts } from '../../components/facts.tsx';
+import { FactList } from '../../components/facts.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/pane.tsx';
@@ -88,7 +88,7 @@ export function JobDetail({
             ))}
           </ul>
         )}
-        <Facts
+        <FactList
           label="Extraction"
           facts={[
             {

@@ -6,7 +6,7 @@ import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
-import { Fault, StateView } from '../../components/state-view.tsx';
+import { FaultView, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { toast } from '../../components/toast.tsx';
 import { isReadOnly } from '../../session.ts';
@@ -16,7 +16,7 @@ import { cutText, visibleText } from '../../visible-text.ts';
 import {
   DELIVERY_START,
   DeliveryForm,
-  type DeliveryState,
+  type DeliveryFormState,
   toDelivery,
   VARIABLE_MARK,
   withoutSecrets,
@@ -130,7 +130,7 @@ function OperationForm({
   const deliveryErrors = errorsAt(fault, /^\/delivery\/(?:destination\/)?([^/]+)/);
   // Fields that are still empty are no mistake before somebody has tried to start.
   if (target.kind === 'fault' && isTried) deliveryErrors.set(target.name, target.message);
-  const bodyWith = (state: DeliveryState): Readonly<Record<string, unknown>> => {
+  const bodyWith = (state: DeliveryFormState): Readonly<Record<string, unknown>> => {
     const to = toDelivery(state);
     return {
       connector: connector.id,
@@ -140,7 +140,7 @@ function OperationForm({
       ...(to.kind === 'delivery' && to.delivery !== null ? { delivery: to.delivery } : {}),
     };
   };
-  const changeDelivery = (state: DeliveryState): void => {
+  const changeDelivery = (state: DeliveryFormState): void => {
     setDelivery(state);
     setFault(null);
   };
@@ -185,7 +185,7 @@ function OperationForm({
         />
       </div>
       <DeliveryForm state={delivery} errors={deliveryErrors} onState={changeDelivery} />
-      {fault !== null && <Fault fault={fault} />}
+      {fault !== null && <FaultView fault={fault} />}
       <div class="row">
         <Button type="submit" kind="primary" disabled={isBusy || input.kind === 'fault' || isReadOnly()}>
           {isBusy ? 'Starting…' : 'Start'}

@@ -3,14 +3,14 @@ import { useRef, useState } from 'preact/hooks';
 import type { ExtractionRow } from '../../../../contract/wire-types.ts';
 import { request, toFault } from '../../api.ts';
 import { Checks } from '../../components/checks.tsx';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
-import { Empty, EndOfRows, Fault, StateView } from '../../components/state-view.tsx';
+import { Empty, EndOfRows, FaultView, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { toast } from '../../components/toast.tsx';
 import { offerFile } from '../../download.ts';
-import { formatCount, words } from '../../format.ts';
+import { formatCount, asWords } from '../../format.ts';
 import { useUrlState } from '../../url-state.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
 import { type ExtractedRecord, recordsUrl, useRecords } from './use-records.ts';
@@ -31,7 +31,7 @@ export function RecordTable({ job }: { readonly job: ExtractionRow }): JSX.Eleme
   const shown = names.filter((name) => chosen.includes(name));
   const columns = shown.map((name): Column<ExtractedRecord> => ({
     id: name,
-    title: cutText(visibleText(words(name)), 30),
+    title: cutText(visibleText(asWords(name)), 30),
     render: (record) => <Text value={cellOf(record[name])} charactersMax={60} />,
   }));
   const seq: Column<ExtractedRecord> = { id: '#', title: 'No.', align: 'right', render: ({ _meta: meta }) => meta.seq };
@@ -47,7 +47,7 @@ export function RecordTable({ job }: { readonly job: ExtractionRow }): JSX.Eleme
           They are not stored here: {job.delivery.type === 'webhook' ? 'a webhook' : 'the destination'} has them.
         </Empty>
       ) : records.fault !== null && records.asOfMs === null ? (
-        <Fault fault={records.fault} retry={records.refresh} />
+        <FaultView fault={records.fault} retry={records.refresh} />
       ) : (
         <StateView
           of={records}
@@ -73,7 +73,7 @@ export function RecordTable({ job }: { readonly job: ExtractionRow }): JSX.Eleme
                   onChosen={(values) => url.set({ cols: values.join(',') || null }, { replace: true })}
                 />
               </details>
-              <Table
+              <DataTable
                 caption="Records"
                 columns={[seq, ...columns]}
                 rows={records.rows}

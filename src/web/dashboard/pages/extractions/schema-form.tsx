@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { Field, Select, Switch } from '../../components/fields.tsx';
-import { words } from '../../format.ts';
+import { asWords } from '../../format.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
 import type { FormField, Property, Typed } from './schema-fields.ts';
 
@@ -45,7 +45,7 @@ function OneField({
   readonly onValue: (value: string) => void;
 }): JSX.Element {
   const { name, kind, isRequired, isSecret, hint, choices, property } = field;
-  const label = `${cutText(visibleText(words(name)), 60)}${isRequired ? '' : ' (optional)'}`;
+  const label = `${cutText(visibleText(asWords(name)), 60)}${isRequired ? '' : ' (optional)'}`;
   if (kind === 'flag')
     return (
       <div class="field">

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { ApiKeyRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ValueSegments } from '../../components/filter-chips.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
@@ -133,7 +133,7 @@ export function KeyTable({ customerId }: { readonly customerId: string | null })
         }
       >
         {() => (
-          <Table
+          <DataTable
             caption="API keys"
             columns={COLUMNS}
             rows={rows}

@@ -1,4 +1,4 @@
-import { words } from '../../format.ts';
+import { asWords } from '../../format.ts';
 
 /** Layers of `/readyz` in words: what each is for, and what decisions lack without it. */
 
@@ -27,5 +27,5 @@ const LAYER_WORDS: Readonly<Record<string, LayerWords>> = {
 
 /** A layer of a newer service has its id as its title. */
 export function layerWords(id: string): LayerWords {
-  return LAYER_WORDS[id] ?? { title: words(id), without: '' };
+  return LAYER_WORDS[id] ?? { title: asWords(id), without: '' };
 }

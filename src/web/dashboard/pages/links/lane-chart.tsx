@@ -8,13 +8,19 @@ import { linkPath, kindWords, shortValue } from '../../link-path.ts';
 import { now } from '../../now.ts';
 import { useLink } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
-import type { Lane } from './lanes.ts';
+import type { LinkLane } from './lanes.ts';
 
 /**
  * Decisions over time, one lane for each value. Dots are links for the mouse; with the keyboard the same decisions are in the table below,
  * so five hundred dots are no stops of Tab.
  */
-export function LaneChart({ lanes, kind }: { readonly lanes: readonly Lane[]; readonly kind: string }): JSX.Element {
+export function LaneChart({
+  lanes,
+  kind,
+}: {
+  readonly lanes: readonly LinkLane[];
+  readonly kind: string;
+}): JSX.Element {
   const link = useLink();
   const times = lanes.flatMap(({ rows }) => rows.map(({ occurred_at: at }) => at));
   const first = Math.min(...times);

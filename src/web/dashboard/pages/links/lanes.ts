@@ -4,7 +4,7 @@ import { isIdentity } from '../../link-path.ts';
 /** Choice: lanes that fit on a screen; the rest is one lane. */
 const LANES_MAX = 12;
 
-export interface Lane {
+export interface LinkLane {
   /** null: the decisions of all further lanes, or those without this kind of link. */
   readonly id: string | null;
   /** Newest first, as the rows. */
@@ -33,7 +33,7 @@ export function defaultLaneKind(kinds: readonly string[], subject: string): stri
 }
 
 /** Sorts decisions into lanes, that with the most decisions first. */
-export function toLanes(rows: readonly LoggedDecisionRow[], kind: string): Lane[] {
+export function toLanes(rows: readonly LoggedDecisionRow[], kind: string): LinkLane[] {
   const lanes = new Map<string, LoggedDecisionRow[]>();
   const without: LoggedDecisionRow[] = [];
   for (const row of rows) {
@@ -43,7 +43,7 @@ export function toLanes(rows: readonly LoggedDecisionRow[], kind: string): Lane[
     else lane?.push(row);
   }
   const sorted = [...lanes].sort((a, b) => b[1].length - a[1].length);
-  const shown: Lane[] = sorted.slice(0, LANES_MAX).map(([id, rows]) => ({ id, rows }));
+  const shown: LinkLane[] = sorted.slice(0, LANES_MAX).map(([id, rows]) => ({ id, rows }));
   const rest = [...sorted.slice(LANES_MAX).flatMap(([, rows]) => rows), ...without];
   return rest.length === 0 ? shown : [...shown, { id: null, rows: rest }];
 }

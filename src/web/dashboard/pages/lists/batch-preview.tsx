@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiFault, toFault } from '../../api.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Fault, Skeleton } from '../../components/state-view.tsx';
+import { FaultView, Skeleton } from '../../components/state-view.tsx';
 import { toast } from '../../components/toast.tsx';
 import { countOf, formatCount, shortHash } from '../../format.ts';
 import type { ListChange } from '../../list-actions.ts';
@@ -78,7 +78,7 @@ export function BatchPreview({
       setBusy(false);
     }
   };
-  if (fault !== null) return <Fault fault={fault} retry={attempt} />;
+  if (fault !== null) return <FaultView fault={fault} retry={attempt} />;
   if (tried === null) return <Skeleton form="text" />;
   const valid = tried.filter(({ result }) => result.status !== 422);
   const changes = valid.filter(({ result }) => result.change !== 'unchanged').length;
@@ -91,7 +91,7 @@ export function BatchPreview({
         {children}
       </div>
       <div class="batch-table">
-        <Table
+        <DataTable
           caption="What would change"
           columns={COLUMNS}
           rows={tried.slice(0, ROWS_MAX)}

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { CandidateRow } from '../../../../contract/wire-types.ts';
 import type { ListAction } from '../../../../contract/vocabulary.ts';
 import { v1 } from '../../api.ts';
-import { type Column, focusedRow, Table } from '../../components/data-table.tsx';
+import { type Column, focusedRow, DataTable } from '../../components/data-table.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
@@ -117,7 +117,7 @@ export function CandidatesTab(): JSX.Element {
         empty={<NoCandidates clear={q === '' && decision === null ? null : clear} />}
       >
         {() => (
-          <Table
+          <DataTable
             caption="Candidates"
             columns={columns}
             rows={rows.rows}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ListEntryRow } from '../../../../contract/wire-types.ts';
 import type { ListAction } from '../../../../contract/vocabulary.ts';
 import { toFault, v1 } from '../../api.ts';
-import { type Column, focusedRow, Table } from '../../components/data-table.tsx';
+import { type Column, focusedRow, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
 import { ValueSegments } from '../../components/filter-chips.tsx';
@@ -18,7 +18,7 @@ import { countOf, formatCount, shortHash } from '../../format.ts';
 import { useKeys } from '../../keyboard.ts';
 import { linkPath } from '../../link-path.ts';
 import { ACTIONS } from '../../list-actions.ts';
-import { readEntries, removeEntry } from '../../list-writes.ts';
+import { readListEntries, removeEntry } from '../../list-writes.ts';
 import { now } from '../../now.ts';
 import { isReadOnly } from '../../session.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
@@ -113,7 +113,7 @@ export function EntriesTab(): JSX.Element {
     >
       <StateView of={entries} isEmpty={entries.rows.length === 0} empty={<NoEntries action={action} />}>
         {() => (
-          <Table
+          <DataTable
             caption="Entries of the list"
             columns={columns}
             rows={entries.rows}
@@ -214,7 +214,7 @@ function AddEntry({ onClose, onDone }: { readonly onClose: () => void; readonly 
 
 async function exportAll(action: ListAction | null): Promise<void> {
   try {
-    const rows = await readEntries(action === null ? {} : { action }, UPLOAD_ROWS_MAX);
+    const rows = await readListEntries(action === null ? {} : { action }, UPLOAD_ROWS_MAX);
     offerFile('gatehouse-list.csv', 'text/csv', toListCsv(rows));
     toast(`${countOf(rows.length, 'entry', 'entries')} exported`);
   } catch (error) {

@@ -3,7 +3,7 @@ import type { ReadinessBody } from '../../../../contract/wire-types.ts';
 import { API } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Stale } from '../../components/state-view.tsx';
-import { words } from '../../format.ts';
+import { asWords } from '../../format.ts';
 import { useLive } from '../../use-live.ts';
 import { visibleText } from '../../visible-text.ts';
 
@@ -63,14 +63,14 @@ export function HealthStrip(): JSX.Element | null {
       {fault !== null && <Stale of={ready} />}
       {absent.length > 0 && (
         <p class="health-absent muted">
-          Not set up: {absent.map(([name]) => visibleText(TITLES[name] ?? words(name))).join(', ')}
+          Not set up: {absent.map(([name]) => visibleText(TITLES[name] ?? asWords(name))).join(', ')}
         </p>
       )}
       {broken.length > 0 && (
         <ul class="health-list">
           {broken.map(([name, layer]) => (
             <li key={name}>
-              <strong>{visibleText(words(name))}</strong>: {MEANINGS[name] ?? 'not working'}
+              <strong>{visibleText(asWords(name))}</strong>: {MEANINGS[name] ?? 'not working'}
               {layer !== undefined && layer.detail !== '' && <span class="muted"> ({visibleText(layer.detail)})</span>}
             </li>
           ))}

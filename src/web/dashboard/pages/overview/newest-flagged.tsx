@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { DECISION_COLUMNS_SHORT } from '../../components/decision-columns.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Empty, StateView } from '../../components/state-view.tsx';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatUtc } from '../../format.ts';
 import { decisionPath, toSearch } from '../../link-path.ts';
@@ -57,7 +57,7 @@ export function NewestFlagged(): JSX.Element {
         }
       >
         {() => (
-          <Table
+          <DataTable
             caption="Newest flagged decisions"
             columns={COLUMNS}
             rows={rows}

@@ -1,6 +1,6 @@
 import type { ReviewVerdict } from '../../../../contract/vocabulary.ts';
 import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
-import type { Given } from './verdict-queue.ts';
+import type { GivenVerdict } from './verdict-queue.ts';
 
 export interface ReasonPrecision extends Readonly<Record<ReviewVerdict, number>> {
   readonly reason: string;
@@ -9,7 +9,7 @@ export interface ReasonPrecision extends Readonly<Record<ReviewVerdict, number>>
 /** Counts verdicts by reason, the most judged first. A verdict of this sitting counts instead of the one that was read. */
 export function toPrecision(
   rows: readonly ShadowReviewRow[],
-  given: ReadonlyMap<string, Pick<Given, 'row' | 'verdict'>>,
+  given: ReadonlyMap<string, Pick<GivenVerdict, 'row' | 'verdict'>>,
 ): ReasonPrecision[] {
   const counts = new Map<string, Record<ReviewVerdict, number>>();
   const add = (reasons: readonly string[], verdict: ReviewVerdict): void => {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { ReviewVerdict } from '../../../../contract/vocabulary.ts';
 import type { ShadowReviewRow, WirePage } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ReasonName } from '../../components/reason-name.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Empty, StateView } from '../../components/state-view.tsx';
@@ -10,7 +10,7 @@ import { formatCount, formatShare } from '../../format.ts';
 import { useLink } from '../../url-state.ts';
 import { type Live, useLive } from '../../use-live.ts';
 import { type ReasonPrecision, toPrecision } from './precision-counts.ts';
-import type { Given } from './verdict-queue.ts';
+import type { GivenVerdict } from './verdict-queue.ts';
 
 /** Choice: verdicts of each kind that are counted, the newest. */
 const ROWS_MAX = 1_000;
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<ReasonPrecision>[] = [
 ];
 
 /** How often each reason was right, by all verdicts that are kept and those that still wait to be sent. */
-export function Precision({ given }: { readonly given: ReadonlyMap<string, Given> }): JSX.Element {
+export function Precision({ given }: { readonly given: ReadonlyMap<string, GivenVerdict> }): JSX.Element {
   const link = useLink();
   const fraud = useVerdicts('fraud');
   const legitimate = useVerdicts('legitimate');
@@ -60,7 +60,7 @@ export function Precision({ given }: { readonly given: ReadonlyMap<string, Given
         }
       >
         {() => (
-          <Table
+          <DataTable
             caption="Precision by reason"
             columns={COLUMNS}
             rows={rows}

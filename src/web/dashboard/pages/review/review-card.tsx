@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { PolicyBody, ShadowReviewRow } from '../../../../contract/wire-types.ts';
 import { Copy } from '../../components/copy.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
-import { Fault, Skeleton } from '../../components/state-view.tsx';
+import { FaultView, Skeleton } from '../../components/state-view.tsx';
 import { ReasonName } from '../../components/reason-name.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
@@ -105,7 +105,7 @@ function Gone({
   readonly fault: NonNullable<LoadedDecision['fault']>;
   readonly retry: () => void;
 }): JSX.Element {
-  if (fault.status !== 404) return <Fault fault={fault} retry={retry} />;
+  if (fault.status !== 404) return <FaultView fault={fault} retry={retry} />;
   return (
     <div class="stack">
       <p class="notice">This decision has left the log: Allow is kept for 24 h. Its evidence is gone.</p>

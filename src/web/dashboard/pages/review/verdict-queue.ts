@@ -14,7 +14,7 @@ export const UNDO_MS = 10_000;
 /** A verdict, or the end of a row without one. */
 export type ReviewEnd = ReviewVerdict | 'closed';
 
-export interface Given {
+export interface GivenVerdict {
   readonly row: ShadowReviewRow;
   readonly verdict: ReviewEnd;
   /** Sent from then on, ms; null: sent. */
@@ -28,7 +28,7 @@ export interface VerdictFault {
 
 export class VerdictQueue {
   /** By request id, oldest first. */
-  readonly given = signal<ReadonlyMap<string, Given>>(new Map());
+  readonly given = signal<ReadonlyMap<string, GivenVerdict>>(new Map());
   /** The last verdict that the service refused; its row is in the stack again. */
   readonly fault = signal<VerdictFault | null>(null);
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -44,7 +44,7 @@ export class VerdictQueue {
   }
 
   /** Takes back the newest verdict that was not sent; null if there is none. */
-  undo(): Given | null {
+  undo(): GivenVerdict | null {
     const last = [...this.given.peek().values()].reverse().find(({ dueMs }) => dueMs !== null);
     if (last === undefined) return null;
     clearTimeout(this.#timers.get(last.row.request_id));

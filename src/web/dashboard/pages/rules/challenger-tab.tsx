@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Decision } from '../../../../contract/vocabulary.ts';
 import type { ChallengerCountsBody, PolicyBody } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { DecisionBadge, DecisionShape } from '../../components/decision-badge.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Reasons } from '../../components/reasons.tsx';
@@ -169,7 +169,7 @@ function Examples({ cell: { from, to, count, examples } }: { readonly cell: Cell
       note={examples.length < count ? `the newest ${examples.length} of ${formatCount(count)}` : undefined}
       flush
     >
-      <Table
+      <DataTable
         caption={`Examples: ${title}`}
         columns={EXAMPLE_COLUMNS}
         rows={examples}

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import type { PolicyHistoryBody } from '../../../../contract/wire-types.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Text } from '../../components/text.tsx';
 import { visibleText } from '../../visible-text.ts';
 
-export type Difference = NonNullable<PolicyHistoryBody['data'][number]['differences']>[number];
+export type DifferenceRow = NonNullable<PolicyHistoryBody['data'][number]['differences']>[number];
 
-const COLUMNS: readonly Column<Difference>[] = [
+const COLUMNS: readonly Column<DifferenceRow>[] = [
   { id: 'name', title: 'Setting', render: ({ name }) => <Text value={name} charactersMax={60} mono /> },
   { id: 'kind', title: 'Kind', render: ({ kind }) => visibleText(kind) },
   {
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Difference>[] = [
   { id: 'after', title: 'After', align: 'right', render: ({ kind, after }) => valueOf(kind, after) },
 ];
 
-function valueOf(kind: Difference['kind'], value: Difference['before']): JSX.Element {
+function valueOf(kind: DifferenceRow['kind'], value: DifferenceRow['before']): JSX.Element {
   if (value === null) return <span class="faint">{kind === 'band' ? 'no score' : 'not set'}</span>;
   if (typeof value === 'boolean') return <span>{value ? 'on' : 'off'}</span>;
   return <Text value={String(value)} charactersMax={60} />;
@@ -31,14 +31,14 @@ export function DifferenceTable({
   isTruncated,
   caption,
 }: {
-  readonly differences: readonly Difference[];
+  readonly differences: readonly DifferenceRow[];
   readonly isTruncated: boolean;
   readonly caption: string;
 }): JSX.Element {
   if (differences.length === 0) return <p class="policy-note muted">Nothing that changes a decision.</p>;
   return (
     <>
-      <Table
+      <DataTable
         caption={caption}
         columns={COLUMNS}
         rows={differences}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { RuleCountsBody } from '../../../../contract/wire-types.ts';
 import { Pane } from '../../components/pane.tsx';
 import { Text } from '../../components/text.tsx';
-import { countOf, formatCount, formatShare, words } from '../../format.ts';
+import { countOf, formatCount, formatShare, asWords } from '../../format.ts';
 import { useLink } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
 import type { RuleRow } from './rule-rows.ts';
@@ -31,7 +31,7 @@ export function RulePane({
           <a href={link('/dashboard/decisions', { q: `reason:${reason}`, range: '7d' })}>Decisions with this reason</a>
         </p>
         <dl class="facts">
-          <Fact name="Family" value={words(family)} />
+          <Fact name="Family" value={asWords(family)} />
           <Fact name="Exceptions" value={quiets === '' ? 'none' : quiets} />
         </dl>
         <SettingsTable title="Settings" settings={rule} />

@@ -3,12 +3,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ExplainedDecisionBody, SimulationBody } from '../../../../contract/wire-types.ts';
 import type { ApiFault } from '../../api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Reasons } from '../../components/reasons.tsx';
 import { ScoreBar } from '../../components/score-bar.tsx';
-import { Empty, Fault, Skeleton } from '../../components/state-view.tsx';
+import { Empty, FaultView, Skeleton } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { countOf, formatScore, shortId } from '../../format.ts';
 import { decisionPath } from '../../link-path.ts';
@@ -16,7 +16,7 @@ import { ReasonList } from '../decision/reason-list.tsx';
 import { Waterfall } from '../decision/waterfall.tsx';
 
 /** One request and what came back: a simulation, or a decision that was made, explained if it is this customer's. */
-export interface Outcome {
+export interface AnswerOutcome {
   readonly n: number;
   readonly isReal: boolean;
   readonly answer: SimulationBody | null;
@@ -27,14 +27,14 @@ export interface Outcome {
   };
 }
 
-export interface Run {
+export interface TriedRun {
   readonly total: number;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly AnswerOutcome[];
   readonly fault: ApiFault | null;
   readonly isBusy: boolean;
 }
 
-const COLUMNS: readonly Column<Outcome>[] = [
+const COLUMNS: readonly Column<AnswerOutcome>[] = [
   { id: 'n', title: 'Request', render: ({ n }) => n + 1 },
   {
     id: 'decision',
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<Outcome>[] = [
   },
 ];
 
-export function AnswerView({ run }: { readonly run: Run | null }): JSX.Element {
+export function AnswerView({ run }: { readonly run: TriedRun | null }): JSX.Element {
   const last = run?.outcomes.at(-1);
   const answer = useRef<HTMLDivElement>(null);
   const isDone = run !== null && !run.isBusy;
@@ -74,9 +74,15 @@ export function AnswerView({ run }: { readonly run: Run | null }): JSX.Element {
           </Empty>
         )}
         {run !== null && run.isBusy && run.outcomes.length === 0 && <Skeleton form="text" />}
-        {run?.fault !== null && run !== null && <Fault fault={run.fault} />}
+        {run?.fault !== null && run !== null && <FaultView fault={run.fault} />}
         {run !== null && run.total > 1 && run.outcomes.length > 0 && (
-          <Table caption="Results" columns={COLUMNS} rows={run.outcomes} keyOf={({ n }) => String(n)} keys={false} />
+          <DataTable
+            caption="Results"
+            columns={COLUMNS}
+            rows={run.outcomes}
+            keyOf={({ n }) => String(n)}
+            keys={false}
+          />
         )}
         {last !== undefined && <LastAnswer outcome={last} />}
       </div>
@@ -84,7 +90,7 @@ export function AnswerView({ run }: { readonly run: Run | null }): JSX.Element {
   );
 }
 
-function LastAnswer({ outcome }: { readonly outcome: Outcome }): JSX.Element {
+function LastAnswer({ outcome }: { readonly outcome: AnswerOutcome }): JSX.Element {
   const { summary, answer, isReal, raw } = outcome;
   // Simulations have no label, since nothing of them is stored.
   const explained: ExplainedDecisionBody | null = answer === null ? null : { ...answer, label: null };

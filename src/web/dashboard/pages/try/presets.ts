@@ -70,7 +70,7 @@ export const PRESETS: readonly [Preset, ...Preset[]] = [
 ];
 
 /** Returns the object of a JSON text; null for any other text. */
-export function readBody(text: string): DecideBody | null {
+export function readPresetBody(text: string): DecideBody | null {
   try {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as DecideBody) : null;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { Field, Select } from '../../components/fields.tsx';
-import { type DecideBody, readBody, writeBody } from './presets.ts';
+import { type DecideBody, readPresetBody, writeBody } from './presets.ts';
 
 const TEXTS = [
   { name: 'event_type', label: 'Event', placeholder: 'login' },
@@ -21,7 +21,7 @@ export function RequestForm({
   readonly text: string;
   readonly onText: (text: string) => void;
 }): JSX.Element {
-  const body = readBody(text);
+  const body = readPresetBody(text);
   const set = (name: string, value: string): void => {
     if (body !== null) onText(writeBody(withField(body, name, value)));
   };

@@ -1,5 +1,5 @@
 import { readHeaders } from '../../header-lines.ts';
-import { hmacSha256, sha256, toBase64, toHex, utf8Bytes } from '../../digests.ts';
+import { digestHmac, digestSha256, toBase64, hexOf, utf8Bytes } from '../../digests.ts';
 
 /** Signatures of requests, computed in the browser. Source: contract, 2.2; docs/signing.md. */
 
@@ -13,13 +13,18 @@ export interface Signed {
 }
 
 /** `timestamp` and `requestId` as they are in their headers. `key` must not be empty. */
-export async function signRequest(key: string, body: string, timestamp: string, requestId: string): Promise<Signed> {
-  const lines = [METHOD, PATH, timestamp, toHex(await sha256(body)), requestId];
+export async function signTriedRequest(
+  key: string,
+  body: string,
+  timestamp: string,
+  requestId: string,
+): Promise<Signed> {
+  const lines = [METHOD, PATH, timestamp, hexOf(await digestSha256(body)), requestId];
   return { lines, signature: await signText(key, lines.join('\n')) };
 }
 
 async function signText(key: string, text: string): Promise<string> {
-  return toHex(await hmacSha256(key.startsWith('pk_') ? await sha256(key) : utf8Bytes(key), text));
+  return hexOf(await digestHmac(key.startsWith('pk_') ? await digestSha256(key) : utf8Bytes(key), text));
 }
 
 export function maskKey(key: string): string {
@@ -54,7 +59,7 @@ export async function checkSignature(
   if (key === '') return [wrong('Enter the key above: it is the key of the HMAC.')];
   if (timestamp === '' || requestId === '' || given === '')
     return [wrong('Paste the three headers X-SVC-Ts, X-SVC-Rid and X-SVC-Sig.')];
-  const { lines, signature } = await signRequest(key, body, timestamp, requestId);
+  const { lines, signature } = await signTriedRequest(key, body, timestamp, requestId);
   const findings: Finding[] = [];
   const sent = fields.get('x-svc-key') ?? '';
   if (sent !== '' && sent !== key) findings.push(wrong('X-SVC-Key differs from the key entered above.'));
@@ -88,8 +93,8 @@ function compareLines(text: string, lines: readonly string[]): readonly Finding[
 /** Tries the mistakes that people make. Source: docs/signing.md, "When a request is refused". */
 async function findMistake(key: string, body: string, lines: readonly string[], given: string): Promise<string | null> {
   const [method = '', path = '', timestamp = '', hash = '', requestId = ''] = lines;
-  const own = toHex(await hmacSha256(utf8Bytes(key), lines.join('\n')));
-  const digested = toHex(await hmacSha256(await sha256(key), lines.join('\n')));
+  const own = hexOf(await digestHmac(utf8Bytes(key), lines.join('\n')));
+  const digested = hexOf(await digestHmac(await digestSha256(key), lines.join('\n')));
   const bodyForms: readonly (readonly [string, string])[] = [
     [`${body}\n`, 'Your body hash is of the body with a newline at its end.'],
     [body.trim(), 'Your body hash is of the body without the white space around it.'],
@@ -119,7 +124,7 @@ async function findMistake(key: string, body: string, lines: readonly string[], 
   for (const [form, why] of bodyForms)
     if (
       form !== body &&
-      given === (await signText(key, join([method, path, timestamp, toHex(await sha256(form)), requestId])))
+      given === (await signText(key, join([method, path, timestamp, hexOf(await digestSha256(form)), requestId])))
     )
       return why;
   for (const [form, why] of texts) if (given === (await signText(key, form))) return why;

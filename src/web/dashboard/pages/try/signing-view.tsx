@@ -5,7 +5,7 @@ import { Button, Field } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
 import { Text } from '../../components/text.tsx';
-import { checkSignature, type Finding, maskKey, type Signed, signRequest } from './request-signing.ts';
+import { checkSignature, type Finding, maskKey, type Signed, signTriedRequest } from './request-signing.ts';
 
 const LINES = [
   { name: 'Method', why: 'in upper case' },
@@ -32,7 +32,7 @@ export function SigningView({ apiKey, body }: { readonly apiKey: string; readonl
   const { timestamp, requestId } = stamp;
   useEffect(() => {
     let isCurrent = true;
-    signRequest(apiKey === '' ? 'sk_live_' : apiKey, body, timestamp, requestId).then(
+    signTriedRequest(apiKey === '' ? 'sk_live_' : apiKey, body, timestamp, requestId).then(
       (made) => {
         if (isCurrent) setSigned(made);
       },

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { DeliveryEvent, DeliveryStatus } from '../../../../contract/vocabulary.ts';
 import type { DeliveryRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
-import { type Column, Table } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Select } from '../../components/fields.tsx';
 import { type Chip, FilterChips, ValueSegments } from '../../components/filter-chips.tsx';
 import { Section } from '../../components/pane.tsx';
@@ -111,7 +111,7 @@ export function DeliveryLog({
       >
         {() => (
           <>
-            <Table
+            <DataTable
               caption="Deliveries"
               columns={COLUMNS}
               rows={pages.rows}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { DeliveryRow, ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { send, toFault, v1 } from '../../api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { Facts } from '../../components/facts.tsx';
+import { FactList } from '../../components/facts.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Pane } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
@@ -73,7 +73,7 @@ function Delivery({
           </Button>
         )}
       </div>
-      <Facts
+      <FactList
         label="Delivery"
         facts={[
           delivery.last_error === null

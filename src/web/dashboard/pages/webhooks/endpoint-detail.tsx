@@ -4,7 +4,7 @@ import type { DeliveryRow, WebhookRow, WirePage } from '../../../../contract/wir
 import { send, toFault, v1 } from '../../api.ts';
 import { Copy } from '../../components/copy.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
-import { Facts } from '../../components/facts.tsx';
+import { FactList } from '../../components/facts.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
@@ -19,8 +19,8 @@ import { now } from '../../now.ts';
 import { isReadOnly } from '../../session.ts';
 import { useLive } from '../../use-live.ts';
 import { RetryDialog } from './retry-dialog.tsx';
-import { DeleteDialog, EditDialog, type NewSecret, pathOf, RotateDialog } from './webhook-dialogs.tsx';
-import { errorWords, figuresOf, healthOf } from './webhook-words.ts';
+import { DeleteDialog, EditDialog, type NewSecret, webhookPathOf, RotateDialog } from './webhook-dialogs.tsx';
+import { errorWords, deliveryFiguresOf, healthOf } from './webhook-words.ts';
 
 type DialogName = 'edit' | 'rotate' | 'delete' | 'retry';
 
@@ -53,7 +53,7 @@ export function EndpointDetail({
   const test = async (): Promise<void> => {
     setTesting(true);
     try {
-      const sent = await send<DeliveryRow>('POST', v1(`${pathOf(webhook)}/test`), {}, { timeoutMs: 40_000 });
+      const sent = await send<DeliveryRow>('POST', v1(`${webhookPathOf(webhook)}/test`), {}, { timeoutMs: 40_000 });
       const why = errorWords(sent.last_error, sent.last_status_code);
       const ms = sent.attempts.at(-1)?.duration_ms ?? null;
       toast(why === null ? `The test was delivered in ${formatMs(ms)}` : `The test failed: ${why}`);
@@ -68,7 +68,7 @@ export function EndpointDetail({
   };
   const pause = async (): Promise<void> => {
     try {
-      await send('PATCH', v1(pathOf(webhook)), { disabled: !webhook.disabled });
+      await send('PATCH', v1(webhookPathOf(webhook)), { disabled: !webhook.disabled });
       toast(webhook.disabled ? 'Deliveries are sent again' : 'Paused: nothing is sent');
     } catch (error) {
       toast(toFault(error).title);
@@ -85,7 +85,7 @@ export function EndpointDetail({
             {/[.!?]$/.test(health.why) ? '' : '.'}
           </p>
           <DeliveryTiles id={webhook.id} turn={turn} />
-          <Facts
+          <FactList
             label="Endpoint"
             facts={[
               { title: 'URL', value: <Text value={webhook.url} charactersMax={2_100} mono /> },
@@ -162,7 +162,7 @@ function DeliveryTiles({ id, turn }: { readonly id: string; readonly turn: numbe
     <StateView of={newest} skeleton="tiles">
       {() => {
         const rows = newest.data?.data ?? [];
-        const { succeeded, failed, durationsMs, p50Ms, p95Ms } = figuresOf(rows);
+        const { succeeded, failed, durationsMs, p50Ms, p95Ms } = deliveryFiguresOf(rows);
         const ended = succeeded + failed;
         return (
           <Tiles label="The newest deliveries">

@@ -4,7 +4,7 @@ import type { DeliveryRow, WebhookRow, WirePage } from '../../../../contract/wir
 import { type ApiFault, getJson, send, toFault, v1 } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Button, Select } from '../../components/fields.tsx';
-import { Fault, Skeleton } from '../../components/state-view.tsx';
+import { FaultView, Skeleton } from '../../components/state-view.tsx';
 import { countOf, formatCount } from '../../format.ts';
 
 /** Choice: a number that a person can still check; a receiver that was down longer should read the decisions from the API. */
@@ -123,7 +123,7 @@ export function RetryDialog({
           <>
             <Select label="Failed within" value={span} onValue={setSpan} choices={SPANS} />
             {fault !== null ? (
-              <Fault fault={fault} />
+              <FaultView fault={fault} />
             ) : found === null ? (
               <Skeleton form="text" />
             ) : (

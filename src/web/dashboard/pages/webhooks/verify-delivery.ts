@@ -1,5 +1,5 @@
 import { readHeaders } from '../../header-lines.ts';
-import { fromBase64, hmacSha256, toBase64, toHex, utf8Bytes } from '../../digests.ts';
+import { fromBase64, digestHmac, toBase64, hexOf, utf8Bytes } from '../../digests.ts';
 
 /** Checks a delivery that somebody pasted. Source: contract, 10.4; docs/webhooks.md, "The two signatures". */
 
@@ -67,12 +67,12 @@ export async function checkDelivery({ headers, body, secret }: Pasted, nowSecond
 
   const signatures: SignatureCheck[] = [];
   if (standard !== '') {
-    const compute = async (text: string): Promise<string> => toBase64(await hmacSha256(key, `${id}.${sent}.${text}`));
+    const compute = async (text: string): Promise<string> => toBase64(await digestHmac(key, `${id}.${sent}.${text}`));
     for (const given of standard.split(' ').filter(Boolean).slice(0, SIGNATURES_MAX))
       signatures.push(await checkStandard(given, body, compute, id, sent));
   }
   if (bodyOnly !== '') {
-    const compute = async (text: string): Promise<string> => toHex(await hmacSha256(utf8Bytes(trimmed), text));
+    const compute = async (text: string): Promise<string> => hexOf(await digestHmac(utf8Bytes(trimmed), text));
     const fits = bodyOnly.toLowerCase() === (await compute(body));
     const why = fits
       ? 'It matches the body. It covers neither the time nor the id: prefer webhook-signature.'

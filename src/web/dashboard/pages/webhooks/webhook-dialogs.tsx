@@ -24,7 +24,7 @@ export interface NewSecret {
   readonly oldEndsAt: number | null;
 }
 
-export function pathOf(webhook: WebhookRow): string {
+export function webhookPathOf(webhook: WebhookRow): string {
   return `/webhooks/${encodeURIComponent(webhook.id)}`;
 }
 
@@ -44,7 +44,7 @@ export function EditDialog({
       const made = await send<WebhookRow>('POST', v1('/webhooks'), body);
       onSecret({ url: made.url, secret: made.secret, oldEndsAt: null });
     } else {
-      await send<WebhookRow>('PATCH', v1(pathOf(webhook)), body);
+      await send<WebhookRow>('PATCH', v1(webhookPathOf(webhook)), body);
       toast('The webhook is changed');
     }
     onDone();
@@ -105,7 +105,7 @@ export function RotateDialog({
   const [grace, setGrace] = useState('86400');
   const run = async (): Promise<void> => {
     const seconds = Number(grace);
-    const made = await send<WebhookRow>('POST', v1(`${pathOf(webhook)}/rotate`), { grace_seconds: seconds });
+    const made = await send<WebhookRow>('POST', v1(`${webhookPathOf(webhook)}/rotate`), { grace_seconds: seconds });
     onSecret({ url: made.url, secret: made.secret, oldEndsAt: made.updated_at + seconds });
     onDone();
   };
@@ -132,7 +132,7 @@ export function DeleteDialog({
       confirm="Delete"
       danger
       onConfirm={async () => {
-        await send('DELETE', v1(pathOf(webhook)));
+        await send('DELETE', v1(webhookPathOf(webhook)));
         toast('The webhook is deleted');
         onDone();
       }}

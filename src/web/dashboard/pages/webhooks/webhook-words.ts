@@ -91,7 +91,7 @@ export interface Figures {
 }
 
 /** Sums up deliveries, newest first. Tests count too: they reach the same receiver. */
-export function figuresOf(deliveries: readonly DeliveryRow[]): Figures {
+export function deliveryFiguresOf(deliveries: readonly DeliveryRow[]): Figures {
   const durationsMs = deliveries
     .flatMap(({ attempts }) => attempts.filter(({ status_code: code }) => code !== null))
     .sort((a, b) => a.started_at - b.started_at)

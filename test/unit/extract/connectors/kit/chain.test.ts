@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { FoundRecord, JsonObject, Operation } from '../../../../../src/extract/connector.ts';
-import { chained, type Cursor, type PageResult, type Turn } from '../../../../../src/extract/connectors/kit/chain.ts';
+import {
+  chained,
+  type Cursor,
+  type PageResult,
+  type ChainTurn,
+} from '../../../../../src/extract/connectors/kit/chain.ts';
 import { inputSchema, recordSchema } from '../../../../../src/extract/connectors/kit/schema.ts';
 import { runOperation } from '../../../../conformance/run-operation.ts';
 import { fakeSource } from '../../../../support/fake-source.ts';
@@ -8,7 +13,7 @@ import { fakeSource } from '../../../../support/fake-source.ts';
 const SOURCE = fakeSource(() => null);
 
 function chainOf(
-  read: (turn: Turn<JsonObject>) => PageResult<JsonObject>,
+  read: (turn: ChainTurn<JsonObject>) => PageResult<JsonObject>,
   sizing: 'fixed' | 'free' = 'free',
 ): Operation {
   return chained<JsonObject>({
@@ -44,7 +49,7 @@ describe('chained', () => {
 
   it('a chain requests page sizes that fit what is wanted, a different one for each page if allowed', async () => {
     const sizes: number[] = [];
-    const read = ({ at, size }: Turn<JsonObject>) => {
+    const read = ({ at, size }: ChainTurn<JsonObject>) => {
       sizes.push(size);
       const from = Number(at ?? 0);
       return page(
@@ -63,7 +68,7 @@ describe('chained', () => {
   it.each([1, 2, 3, 5, 7, 8, 9, 31, 64, 100])(
     'a chain detects a source that repeats itself after %i pages',
     async (length) => {
-      const read = ({ at }: Turn<JsonObject>) => page([Number(at ?? 0) % length], Number(at ?? 0) + 1);
+      const read = ({ at }: ChainTurn<JsonObject>) => page([Number(at ?? 0) % length], Number(at ?? 0) + 1);
       const { isDone, records, stepCount } = await runOperation(chainOf(read), {}, SOURCE, { stepsMax: 1_000 });
       expect([isDone, records.length]).toEqual([true, length]);
       expect(stepCount).toBeLessThanOrEqual(3 * length + 2);
@@ -71,16 +76,16 @@ describe('chained', () => {
   );
 
   it('a chain does not mistake empty pages for a cycle, and ends after many of them', async () => {
-    const late = ({ at }: Turn<JsonObject>) =>
+    const late = ({ at }: ChainTurn<JsonObject>) =>
       page(Number(at ?? 0) === 40 ? ['x'] : [], Number(at ?? 0) === 40 ? null : Number(at ?? 0) + 1);
     expect((await runOperation(chainOf(late), {}, SOURCE)).records).toHaveLength(1);
-    const never = ({ at }: Turn<JsonObject>) => page([], Number(at ?? 0) + 1);
+    const never = ({ at }: ChainTurn<JsonObject>) => page([], Number(at ?? 0) + 1);
     const { isDone, stepCount } = await runOperation(chainOf(never), {}, SOURCE);
     expect([isDone, stepCount]).toEqual([true, 51]);
   });
 
   it('a chain ends when a cursor occurs again', async () => {
-    const read = ({ at }: Turn<JsonObject>) => page([`${at}-${Math.random()}`], at === 'b' ? 'a' : 'b');
+    const read = ({ at }: ChainTurn<JsonObject>) => page([`${at}-${Math.random()}`], at === 'b' ? 'a' : 'b');
     expect(await runOperation(chainOf(read), {}, SOURCE)).toMatchObject({ isDone: true, stepCount: 3 });
   });
 
@@ -94,7 +99,7 @@ describe('chained', () => {
   });
 
   it('a chain limits the pause that a source asks for', async () => {
-    const read = ({ at }: Turn<JsonObject>): PageResult<JsonObject> =>
+    const read = ({ at }: ChainTurn<JsonObject>): PageResult<JsonObject> =>
       at === null ? { ...page(['x'], 'y'), pauseSeconds: 1e9 } : page(['z'], null);
     expect((await runOperation(chainOf(read), {}, SOURCE)).pauses).toEqual([3_600]);
   });

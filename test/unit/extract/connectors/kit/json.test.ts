@@ -5,7 +5,7 @@ import {
   idOf,
   integerOf,
   readEach,
-  textOf,
+  textMember,
   textsOf,
   urlOf,
 } from '../../../../../src/extract/connectors/kit/json.ts';
@@ -20,7 +20,7 @@ describe('readers for JSON from other parties', () => {
   });
 
   it('textOf accepts texts that are not blank, and idOf accepts strings and numbers', () => {
-    expect([textOf('x'), textOf(' '), textOf(5), textOf(null)]).toEqual(['x', null, null, null]);
+    expect([textMember('x'), textMember(' '), textMember(5), textMember(null)]).toEqual(['x', null, null, null]);
     expect([idOf(5), idOf('5'), idOf(1.5), idOf(2 ** 60), idOf({})]).toEqual(['5', '5', null, null, null]);
     expect([integerOf('12'), integerOf(-3), integerOf('1e3'), integerOf(0.5), integerOf(true)]).toEqual([
       12,
@@ -44,7 +44,7 @@ describe('readers for JSON from other parties', () => {
   );
 
   it('readEach omits unreadable items, but fails if all are unreadable', () => {
-    const read = (item: JsonObject) => textOf(item['id']);
+    const read = (item: JsonObject) => textMember(item['id']);
     expect(readEach([{ id: 'a' }, {}, null, 5], read)).toEqual(['a']);
     expect(readEach([], read)).toEqual([]);
     expect(() => readEach([{}, null], read)).toThrow('none of 2 items');
