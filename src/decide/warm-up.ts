@@ -44,7 +44,7 @@ export interface WarmUpResult {
   readonly ms: number;
 }
 
-/** Choice: V8 optimises code that has run some thousand times. Measured: see docs/decisions.md, "Warm-up". */
+/** Choice: V8 optimises code that has run some thousand times. Measured: docs/decisions/decide.md. */
 const REQUESTS = 4_096;
 /** The table of request ids lets one key hold half of it. */
 export const WARM_UP_IDS = REQUESTS * 4;

@@ -2,7 +2,7 @@
  * A map keyed by numbers, for entries that come and go constantly. A `Map` reallocates its table every few entries, and V8 links each old
  * table to the next: once one of them is in the old generation, all later ones are kept until the next major collection, and with them
  * every value that was ever in the map. Here such tables contain only numbers.
- * Measured: 300,000 entries of 2 KB, eight at a time, take 27 major collections in a `Map` and one in this. See docs/decisions.md.
+ * Measured: 300,000 entries of 2 KB, eight at a time, take 27 major collections in a `Map` and one in this. See docs/decisions.
  */
 export class SlotMap<V extends object> {
   readonly #places = new Map<number, number>();

@@ -19,7 +19,10 @@ const DECISION_HEADING = /^### (D-\d{3}) .+\n\nDate: (.+) · Status: (.+)$/gm;
 const CITATION = /\bcontract, (\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*)/gi;
 
 const contract = readFileSync(join(ROOT, 'docs/contract.md'), 'utf8');
-const decisions = readFileSync(join(ROOT, 'docs/decisions.md'), 'utf8');
+const decisions = readdirSync(join(ROOT, 'docs/decisions'))
+  .filter((name) => name !== 'README.md')
+  .map((name) => readFileSync(join(ROOT, 'docs/decisions', name), 'utf8').replace(/^# .*\n/, ''))
+  .join('\n');
 const sections = [...contract.matchAll(HEADING)].map(([, number = '']) => number);
 const decisionNumbers = [...decisions.matchAll(DECISION_HEADING)].map(([, number = '']) => number);
 
@@ -80,7 +83,7 @@ describe('docs/contract.md', () => {
   });
 });
 
-describe('docs/decisions.md', () => {
+describe('docs/decisions', () => {
   test('Every decision record has a unique number, a date and a status', () => {
     const headings = [...decisions.matchAll(/^### (.+)$/gm)];
     const records = [...decisions.matchAll(DECISION_HEADING)];
@@ -88,7 +91,7 @@ describe('docs/decisions.md', () => {
     expect(new Set(decisionNumbers).size).toBe(decisionNumbers.length);
     for (const [, , date, status] of records) {
       expect(date).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-      expect(status).toMatch(/^(?:accepted(?:, refined by .+)?|replaced by .+)$/);
+      expect(status).toMatch(/^(?:accepted(?:, refined by .+)?|superseded by .+|rejected)$/);
     }
   });
 
@@ -107,9 +110,11 @@ test.each([
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'SECURITY.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...['docs', 'docs/decisions'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
 ])('Every link of %s to a file of the repository leads to an existing file and heading', (path) => {
   const links = [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\]\(([^)\s]*)\)/g)].map(
     ([, target = '']) => target,
