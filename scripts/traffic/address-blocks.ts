@@ -36,7 +36,7 @@ export const ABROAD_BLOCKS = {
   JP: '126.0.0.0/8',
   AE: '94.200.0.0/13',
   TH: '171.96.0.0/13 49.228.0.0/14',
-  BR: 'Destinations of travellers from the three simulated countries.',
+  BR: '177.0.0.0/10 189.0.0.0/10',
   IN: '117.192.0.0/10',
   VN: '113.160.0.0/11 14.160.0.0/11',
   RU: '95.24.0.0/13 178.64.0.0/13',

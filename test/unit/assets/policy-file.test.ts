@@ -242,7 +242,7 @@ describe('errors in a later policy file', () => {
     put(policy(90));
     const policyFile = await open();
     const worker = startWorker(policyFile);
-    put({ bands: { block: 'high' }, rules: [] });
+    put({ bands: { block: 'high' }, shift: {} });
     await settle(policyFile);
     const { state, version, detail } = policyFile.status();
     expect({ state, version }).toEqual({ state: 'broken', version: 'v90' });
@@ -251,7 +251,7 @@ describe('errors in a later policy file', () => {
     const rejected = lines.filter((line) => line.includes('rejected'));
     expect(rejected).toHaveLength(1);
     expect(rejected[0]).toContain('"pointer":"/bands/block"');
-    expect(rejected[0]).toContain('"pointer":"/rules"');
+    expect(rejected[0]).toContain('"pointer":"/shift"');
     expect(blockOf(startWorker(policyFile))).toBe(90);
 
     // The rejection is logged once, not at every poll.
