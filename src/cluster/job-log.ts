@@ -65,6 +65,16 @@ export const JOB_NUMBER_MAX = 0xffff_ffff;
 /** Choice: pause after a read of nothing but entries that no node has written. */
 const FOREIGN_MS = 20;
 
+/** Anyone with access to the store can write into `bytes`. No claim makes a script fail, nor removes more than the new entries need. */
+const ADD_BYTES = `
+local function addBytes(more, bytesMax)
+  local bytes = tonumber(redis.call('HGET', KEYS[2], 'bytes') or 0) or 0
+  if not (bytes >= 0) then bytes = 0 end
+  bytes = math.min(bytes, bytesMax) + more
+  redis.call('HSET', KEYS[2], 'bytes', bytes)
+  return bytes
+end`;
+
 /**
  * The numbers continue after the newest entry, and above those that a node has applied, also after the store lost its data. Anyone with
  * access to the store can write into the stream and `jobs`, so the entry is encrypted for its numbers: the caller names them, and gets
@@ -74,10 +84,10 @@ const FOREIGN_MS = 20;
  * greatest job number that it knows of, position of this node. Returns 1 and the number; 0, the newest number, and the greatest job number;
  * or -1 and the newest entry, which is beyond the newest number: the caller knows whether it is one.
  */
-const APPEND = `
+const APPEND = `${ADD_BYTES}
 local jobs = tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0
 local made = tonumber(ARGV[6])
-if jobs < made or jobs > made + ${AHEAD_MAX} or jobs >= ${JOB_NUMBER_MAX} then jobs = made end
+if not (jobs >= made and jobs <= made + ${AHEAD_MAX} and jobs < ${JOB_NUMBER_MAX} and jobs % 1 == 0) then jobs = made end
 local last = tonumber(ARGV[7])
 local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if top then
@@ -89,12 +99,13 @@ local number, job = tonumber(ARGV[3]), tonumber(ARGV[4])
 if number ~= last + 1 or (job > 0 and job ~= jobs + 1) then return {0, last, jobs} end
 if job > 0 then redis.call('HSET', KEYS[2], 'jobs', job) end
 redis.call('XADD', KEYS[1], ARGV[3] .. '-0', 'j', ARGV[4], 'v', ARGV[1])
-local bytes = redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[1])
+local bytes = addBytes(#ARGV[1], tonumber(ARGV[2]))
 while bytes > tonumber(ARGV[2]) do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
   if not first or first[1] == ARGV[3] .. '-0' then break end
   redis.call('XDEL', KEYS[1], first[1])
-  bytes = redis.call('HINCRBY', KEYS[2], 'bytes', -#(first[2][4] or ''))
+  bytes = bytes - #(first[2][4] or '')
+  redis.call('HSET', KEYS[2], 'bytes', bytes)
 end
 return {1, number}`;
 
@@ -102,7 +113,7 @@ return {1, number}`;
  * Puts back the newest entries, which the store has lost. KEYS: log, meta. ARGV: bytes of all entries at most, then number, job and value
  * of this node's newest entries.
  */
-const RESTORE = `
+const RESTORE = `${ADD_BYTES}
 local last = 0
 local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if top then last = tonumber(string.match(top[1], '^%d+')) end
@@ -111,7 +122,7 @@ for at = 2, #ARGV, 3 do
   local number, job = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   if number > last then
     redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'j', ARGV[at + 1], 'v', ARGV[at + 2])
-    redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[at + 2])
+    addBytes(#ARGV[at + 2], tonumber(ARGV[1]))
     if job > (tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0) then redis.call('HSET', KEYS[2], 'jobs', job) end
     last = number
     back = back + 1
@@ -270,11 +281,12 @@ function rowOf(reply: Reply): Reply {
   return row ?? null;
 }
 
-/** Returns the parts of a row of the stream; null for anything else. */
+/** Returns the parts of a row of the stream; null for anything else, also for a copy between two numbers (`5-1`). */
 function sealedOf(row: Reply): SealedEntry | null {
   const [id, fields] = Array.isArray(row) ? (row as readonly Reply[]) : [];
   const [, job, , sealed] = Array.isArray(fields) ? (fields as readonly Reply[]) : [];
-  return Buffer.isBuffer(sealed) ? { number: Number.parseInt(String(id), 10), job: Number(String(job)), sealed } : null;
+  const number = Number.parseInt(String(id), 10);
+  return Buffer.isBuffer(sealed) && String(id) === `${number}-0` ? { number, job: Number(String(job)), sealed } : null;
 }
 
 /** Returns the entries of the only stream of the reply to `XREAD`. */

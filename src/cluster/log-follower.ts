@@ -293,7 +293,7 @@ export class LogFollower {
     if (decoded.kind === 'unknown') return this.#stop(entry.number, decoded.format);
     const { origin, op } = decoded;
     // Refused alike on every node: no table has room for the number.
-    if (entry.job > JOB_NUMBER_MAX) return this.#leaveOut(entry);
+    if (!(entry.job >= 0 && entry.job <= JOB_NUMBER_MAX)) return this.#leaveOut(entry);
     const waiting = origin.run === this.#run ? this.#waiting.get(origin.serial) : undefined;
     for (;;) {
       const applied = await this.#parts.apply(op, origin, entry.job, waiting !== undefined);

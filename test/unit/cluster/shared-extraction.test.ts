@@ -410,7 +410,7 @@ describe('the shared store', () => {
     // Copies behind the end, one of them far behind; then numbers that are too small, too large, or none.
     for (const [n, [, fields]] of rows.entries())
       await ask(link, 'XADD', log, `${last + 1 + n * (n === rows.length - 1 ? 1_000_000 : 1)}-0`, ...fields);
-    for (const claimed of ['1', '4294967295', '999999999999999', 'text']) {
+    for (const claimed of ['1', '4294967295', '999999999999999', 'text', 'nan', '1.5', '-inf']) {
       await ask(link, 'HSET', meta, 'last', claimed, 'jobs', claimed);
       await ask(link, 'XADD', log, '*', 'a', 'b');
       const next = await create(b);
@@ -456,6 +456,29 @@ describe('the shared store', () => {
       await statusAt(node, id).toBe('running');
       expect([node.gaps, node.faults, node.engine.state().figures.shared?.refused]).toEqual([[], [], 1]);
     }
+    await link.close();
+  });
+
+  test('A copy between two numbers does not stop the log, and a broken count of its bytes repeats no entry', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a);
+    await statusAt(c, id).toBe('running');
+    const [log, meta] = ['{gh:x}:log', '{gh:x}:meta'];
+    const link = await linkTo(redis.url);
+    const number = await newestEntry();
+    const [row] = (await ask(link, 'XREVRANGE', log, '+', '-', 'COUNT', '1')) as unknown as [[Buffer, Buffer[]]];
+    await ask(link, 'XADD', log, `${number}-1`, ...row[1]);
+    const first = await create(b);
+    for (const node of [a, b, c]) await statusAt(node, first.id).toBe('running');
+    for (const claimed of ['text', '9223372036854775807', '1e30']) {
+      await ask(link, 'HSET', meta, 'bytes', claimed);
+      const before = await newestEntry();
+      const next = await create(b);
+      // Its creation and its begin.
+      await statusAt(c, next.id).toBe('running');
+      expect((await newestEntry()) - before).toBe(2);
+    }
+    for (const node of [a, b, c]) expect([node.gaps, node.faults]).toEqual([[], []]);
     await link.close();
   });
 
