@@ -65,6 +65,10 @@ export const JOB_NUMBER_MAX = 0xffff_ffff;
 /** Choice: pause after a read of nothing but entries that no node has written. */
 const FOREIGN_MS = 20;
 
+/** Reads the newest row, and sets the stream's last id back to it: no entry can be added below a greater one, which anyone can set. */
+const NEWEST_ROW = `local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('XSETID', KEYS[1], top and top[1] or '0-1') end`;
+
 /** Anyone with access to the store can write into `bytes`. No claim makes a script fail, nor removes more than the new entries need. */
 const ADD_BYTES = `
 local function addBytes(more, bytesMax)
@@ -89,7 +93,7 @@ local jobs = tonumber(redis.call('HGET', KEYS[2], 'jobs') or 0) or 0
 local made = tonumber(ARGV[6])
 if not (jobs >= made and jobs <= made + ${AHEAD_MAX} and jobs < ${JOB_NUMBER_MAX} and jobs % 1 == 0) then jobs = made end
 local last = tonumber(ARGV[7])
-local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+${NEWEST_ROW}
 if top then
   local newest = tonumber(string.match(top[1], '^%d+'))
   if newest > tonumber(ARGV[5]) then return {-1, top} end
@@ -115,7 +119,7 @@ return {1, number}`;
  */
 const RESTORE = `${ADD_BYTES}
 local last = 0
-local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+${NEWEST_ROW}
 if top then last = tonumber(string.match(top[1], '^%d+')) end
 local back = 0
 for at = 2, #ARGV, 3 do
@@ -138,8 +142,7 @@ const REMOVE = `
 local row = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not row or redis.sha1hex(table.concat(row[2])) ~= ARGV[2] then return 0 end
 redis.call('XDEL', KEYS[1], ARGV[1])
-local top = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
-redis.call('XSETID', KEYS[1], top and top[1] or '0-1')
+${NEWEST_ROW}
 return 1`;
 
 /**

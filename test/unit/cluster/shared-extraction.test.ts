@@ -482,6 +482,16 @@ describe('the shared store', () => {
     await link.close();
   });
 
+  test('A newest id that no entry has does not stop the log', async () => {
+    const [a, b, c] = await openAll('a', 'b', 'c');
+    const { id } = await create(a);
+    await statusAt(c, id).toBe('running');
+    await redis.command('XSETID', '{gh:x}:log', '18446744073709551615-18446744073709551615');
+    const next = await create(b);
+    for (const node of [a, b, c]) await statusAt(node, next.id).toBe('running');
+    expect([a, b, c].flatMap(({ gaps }) => gaps)).toEqual([]);
+  });
+
   test('Removing an entry that no node has written spares one that stands there by now', async () => {
     const link = await linkTo(redis.url);
     const [log] = ['{gh:x}:log'];
