@@ -21,6 +21,7 @@ import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
+import { ruleHandlers } from './rule-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
 import { statsHandlers, type StatsParts } from './stats-handlers.ts';
@@ -102,6 +103,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
+    ...ruleHandlers(endpoint, { policies }),
     ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats, addressWarning: parts.addressWarning }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),

@@ -38,6 +38,10 @@ export interface FieldError {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
+  /** Place in the text of the field, both from 1. */
+  readonly line?: number;
+  readonly column?: number;
+  readonly did_you_mean?: string;
 }
 
 /** Choice: maximum number of characters of a client's own name that are returned in a pointer. */

@@ -7,6 +7,7 @@ import {
   SIGN_IN_BODY_BYTES_MAX,
 } from '../kernel/limits.ts';
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
+import { RULE_CHECK } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
@@ -76,6 +77,8 @@ export const ROUTES = {
   listPolicyHistory: secret('GET', '/v1/policy/history'),
   readRuleCounts: secret('GET', '/v1/policy/rules'),
   readChallenger: secret('GET', '/v1/policy/challenger'),
+  listFacts: secret('GET', '/v1/rules/facts'),
+  checkRule: secret('POST', '/v1/rules/check'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -382,4 +385,5 @@ export const BODIES = {
   labelDecision: LABEL_CHANGE,
   judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,
+  checkRule: RULE_CHECK,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

@@ -1,6 +1,8 @@
-import { type EndpointTexts, json, reads } from '../endpoint.ts';
-import { QUERIES } from '../routes.ts';
+import { body, type EndpointTexts, json, reads } from '../endpoint.ts';
+import { BODY_PROBLEMS } from '../problem-table.ts';
+import { BODIES, QUERIES } from '../routes.ts';
 import { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from '../responses/policy-responses.ts';
+import { CHECKED_RULE, FACT_LIST } from '../responses/rule-responses.ts';
 
 export const POLICY_ENDPOINTS = {
   readPolicy: {
@@ -48,5 +50,23 @@ export const POLICY_ENDPOINTS = {
     guide: '200 with a matrix of decisions and the decisions of the challenger, and up to 20 examples of each pair',
     responses: { 200: json(CHALLENGER_COUNTS, 'The matrix', ['X-SVC-Partial']) },
     problems: reads(),
+  },
+  listFacts: {
+    tag: 'policy',
+    summary: 'The facts that conditions of your own rules may read',
+    description: "With the attributes that the policy declares for the caller's decisions.",
+    guide: '200 with `{"data": [{"name","type","unit"?,"meaning","absent_when"}]}`',
+    responses: { 200: json(FACT_LIST, 'The facts') },
+    problems: reads(),
+  },
+  checkRule: {
+    tag: 'policy',
+    summary: 'Check a condition; stores nothing',
+    description:
+      'Each error has its line and column, and the nearest right name if there is one. A list may have any name.',
+    guide: 'Body: `{"when"}`. 200 with `{"ok": true,"type","facts","cost"}`, or 422 with an error for each place',
+    body: body(BODIES.checkRule),
+    responses: { 200: json(CHECKED_RULE, 'The condition can be used') },
+    problems: reads(...BODY_PROBLEMS),
   },
 } satisfies EndpointTexts;

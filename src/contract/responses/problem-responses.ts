@@ -17,6 +17,10 @@ export const FIELD_ERROR_CODES = [
   'invalid_schema',
   'unsupported_schema',
   'unsupported_pattern',
+  'unknown_fact',
+  'type_error',
+  'syntax_error',
+  'too_costly',
   'unknown_connector',
   'unknown_operation',
   'blocked_url',
@@ -27,6 +31,9 @@ export const FIELD_ERROR = z
     pointer: z.string().meta({ description: 'RFC 6901; ?name for a query parameter' }),
     code: z.enum(FIELD_ERROR_CODES),
     message: z.string(),
+    line: z.int().min(1).optional().meta({ description: 'In the text of the field; with errors of conditions' }),
+    column: z.int().min(1).optional(),
+    did_you_mean: z.string().optional(),
   })
   .meta({ id: 'FieldError' });
 

@@ -1,0 +1,60 @@
+import { problem } from '../contract/problem.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { compileCondition } from '../risk/conditions/compile-condition.ts';
+import type { ConditionFact } from '../risk/conditions/condition.ts';
+import { DECISION_FACTS, decisionNames } from '../risk/conditions/decision-facts.ts';
+import type { DecisionInput } from '../risk/conditions/decision-input.ts';
+import { ENTITY_FACTS } from '../risk/conditions/history-facts.ts';
+import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
+import { EVERY_LIST } from '../risk/policy/own-rules.ts';
+import { schemaBody } from './kit/body-readers.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler } from './kit/endpoint-types.ts';
+import type { BodyOf } from './kit/request-body.ts';
+import type { OwnPolicies } from './own-policies.ts';
+
+const CHECK = schemaBody('checkRule');
+
+/** Returns the handlers about rules of the customer's own. Source: contract, 6.7. */
+export function ruleHandlers(
+  endpoint: EndpointFactory,
+  { policies }: { readonly policies: Pick<OwnPolicies, 'present'> },
+): SecretHandlers<'listFacts' | 'checkRule'> {
+  const attributesOf = (customer: CustomerNumber): AttributeDeclarations =>
+    policies.present(customer).view.policyOf('').attributes;
+
+  const listFacts: EndpointHandler = ({ caller }) => {
+    const attributes = [...typesOf(attributesOf(caller.customer))].map(([name, type]) => ({
+      name: `attributes.${name}`,
+      type,
+      meaning: 'an attribute of the request',
+      absent_when: 'the request does not have it, or with another type',
+    }));
+    const data = [...[...DECISION_FACTS, ...ENTITY_FACTS].map(showFact), ...attributes];
+    return { kind: 'json', status: 200, body: { data } };
+  };
+
+  const check: EndpointHandler<BodyOf<typeof CHECK>> = ({ body, caller }) => {
+    if (body.kind === 'problem') return body;
+    const names = decisionNames(typesOf(attributesOf(caller.customer)), EVERY_LIST);
+    const compiled = compileCondition(body.value.when, names);
+    if (compiled.kind === 'faults') {
+      const errors = compiled.faults.map(({ didYouMean, ...fault }) => ({
+        pointer: '/when',
+        ...fault,
+        ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
+      }));
+      return { kind: 'problem', problem: problem('validation_failed', 'The condition cannot be used.', { errors }) };
+    }
+    const { facts, cost } = compiled.condition;
+    const answer = { ok: true, type: 'boolean', facts: facts.map(({ name }) => name), cost };
+    return { kind: 'json', status: 200, body: answer };
+  };
+
+  return { listFacts: endpoint({}, listFacts), checkRule: endpoint({ body: CHECK }, check) };
+}
+
+function showFact({ name, type, unit, meaning, absentWhen }: ConditionFact<DecisionInput>): Record<string, unknown> {
+  return { name, type, ...(unit !== undefined && { unit }), meaning, absent_when: absentWhen };
+}

@@ -1,0 +1,59 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { call } from '../../support/manage.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
+
+describe('rules of the own', () => {
+  let server: SharedServer;
+  beforeAll(async () => {
+    server = await sharedServer();
+  });
+
+  const check = (when: unknown): ReturnType<typeof call> =>
+    call(server.url, server.secretKey, 'POST', '/v1/rules/check', { when });
+
+  test('GET /v1/rules/facts lists every fact and attribute with its type', async () => {
+    const { status, json } = await call(server.url, server.secretKey, 'GET', '/v1/rules/facts');
+    expect(status).toBe(200);
+    const data = json['data'] as readonly { readonly name: string; readonly type: string }[];
+    expect(data.length).toBeGreaterThan(90);
+    expect(data).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'account.known_for_hours', type: 'number', unit: 'hours' }),
+        expect.objectContaining({ name: 'entity.<name>.devices_24h', type: 'number' }),
+        expect.objectContaining({ name: 'attributes.amount', type: 'number' }),
+      ]),
+    );
+  });
+
+  test('A condition that can be used is 200 with its facts and its cost', async () => {
+    const { status, json } = await check(
+      'event.type == "payment" && attributes.amount > 500 && email.domain in list.vip',
+    );
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      ok: true,
+      type: 'boolean',
+      facts: ['event.type', 'attributes.amount', 'email.domain'],
+      cost: expect.any(Number),
+    });
+  });
+
+  test('Errors are 422 with line, column and the nearest right name', async () => {
+    const { status, json } = await check('event.type == "payment" &&\n attributes.amunt > 500');
+    expect(status).toBe(422);
+    expect(json).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ pointer: '/when', code: 'unknown_fact', line: 2, column: 2, did_you_mean: 'attributes.amount' }],
+    });
+    for (const [when, code] of [
+      ['score >', 'syntax_error'],
+      ['score == "a"', 'type_error'],
+      ['x'.repeat(2_000), 'too_costly'],
+    ] as const)
+      expect((await check(when)).json).toMatchObject({ code: 'validation_failed', errors: [{ code, line: 1 }] });
+  });
+
+  test('A body without a condition is refused with its pointer', async () => {
+    expect((await check(5)).json).toMatchObject({ errors: [{ pointer: '/when' }] });
+  });
+});
