@@ -17,11 +17,10 @@ import type { SharedJobs } from '../src/state/tables/shared-jobs.ts';
 /** The extraction thread: the only writer of `extract/`. Stores jobs and runs them until it is stopped. */
 
 yieldToDecisions();
-const { recordsMax, cluster = null, ...data } = workerData as EngineThreadData;
+const { cluster = null, ...data } = workerData as EngineThreadData;
 
 export default async function run({ port }: EngineThreadTask): Promise<void> {
   const store = openExtractStore(data.dataDir);
-  store.extractions.boundRecords(recordsMax);
   const links = cluster === null ? null : openLinks(cluster);
   await serveEngine(port, (engineLinks) =>
     createJobEngine({

@@ -10,13 +10,14 @@ import { createTargetCheck } from '../src/app/target-check.ts';
 /** Parses and checks large request bodies, by the same readers as the main thread. */
 
 yieldToDecisions();
-const { egressAllow, recordsMax } = workerData as BodyWorkerData;
+const { egressAllow } = workerData as BodyWorkerData;
 let listening: BodyTask['listening'] = [];
 const checkTarget = createTargetCheck(egressAllow, () => listening);
 const readers: ReadonlyMap<string, BodyReader<unknown>> = new Map(
-  [...managementBodies(checkTarget), ...extractionBodies({ connectors: CONNECTORS, checkTarget, recordsMax })].map(
-    (reader) => [reader.name, reader],
-  ),
+  [...managementBodies(checkTarget), ...extractionBodies({ connectors: CONNECTORS, checkTarget })].map((reader) => [
+    reader.name,
+    reader,
+  ]),
 );
 
 export default function read(task: BodyTask): unknown {

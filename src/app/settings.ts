@@ -45,10 +45,6 @@ export interface Settings {
   readonly extractHostGapMs: number;
   /** Concurrent requests to one registrable domain. */
   readonly extractHostConcurrency: number;
-  /** Maximum number of records of a job that collects all. */
-  readonly extractRecordsMax: number;
-  /** Maximum duration of a job in hours. */
-  readonly extractHoursMax: number;
   /** Concurrent jobs of one customer; further ones wait. */
   readonly extractJobsPerCustomer: number;
   /** Connector → alternative base address of its source, without a trailing slash. */
@@ -165,9 +161,6 @@ const HOST_CONCURRENCY_MAX = 64;
 /** Choice: Linux allows a process about a million open files at most. */
 const CONNECTIONS_MAX = 1_000_000;
 
-/** Source: contract, 11.2: no operator's bound is above these. */
-const EXTRACT_RECORDS_MAX = 1_000_000;
-const EXTRACT_HOURS_MAX = 24;
 /** Choice: half of the concurrent jobs, so that one customer never has all of them. */
 const EXTRACT_JOBS_MAX = 100;
 
@@ -196,8 +189,6 @@ const SCHEMA = z.object({
   GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE: whole(1, CONNECTIONS_MAX).default(SOURCE_HANDSHAKES_DEFAULT),
   GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
   GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
-  GATEHOUSE_EXTRACT_RECORDS_MAX: whole(1, EXTRACT_RECORDS_MAX).default(EXTRACT_RECORDS_MAX),
-  GATEHOUSE_EXTRACT_HOURS_MAX: whole(1, EXTRACT_HOURS_MAX).default(EXTRACT_HOURS_MAX),
   GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
   GATEHOUSE_BACKUP_MINUTES: whole(0, BACKUP_MINUTES_MAX).default(60),
   GATEHOUSE_BACKUPS_KEPT: whole(1, BACKUPS_KEPT_MAX).default(3),
@@ -222,6 +213,12 @@ const SCHEMA = z.object({
   GATEHOUSE_WARM_UP: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
 });
 
+/** Removed settings → what holds instead. They are ignored with a warning, so that an environment that names them still starts. */
+const REMOVED: Readonly<Record<string, string>> = {
+  GATEHOUSE_EXTRACT_RECORDS_MAX: 'a job that collects all has at most 1,000,000 records',
+  GATEHOUSE_EXTRACT_HOURS_MAX: 'a job runs for at most 24 h',
+};
+
 /**
  * Reads all settings and reports all faults at once. An empty value counts as absent. `connectorsWithBase`: ids of the connectors that can
  * be read through another address; each has a setting named after its id in capitals, for example `GATEHOUSE_CONNECTOR_BASE_GITHUB`.
@@ -239,8 +236,10 @@ export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonl
   }
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(SCHEMA.shape, name) || baseSettings.has(name)) continue;
+    const instead = Object.hasOwn(REMOVED, name) ? REMOVED[name] : undefined;
     // Not a fault: an orchestrator sets its own names with this prefix if the service is called gatehouse.
-    warnings.push(`${name} is not a setting`);
+    if (instead === undefined) warnings.push(`${name} is not a setting`);
+    else warnings.push(`${name} is no longer a setting and is ignored: ${instead}`);
   }
   const connectorBases: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
@@ -289,8 +288,6 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     sourceHandshakesMax: values.GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE,
     extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
     extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
-    extractRecordsMax: values.GATEHOUSE_EXTRACT_RECORDS_MAX,
-    extractHoursMax: values.GATEHOUSE_EXTRACT_HOURS_MAX,
     extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
     backupMinutes: values.GATEHOUSE_BACKUP_MINUTES,
     backupsKept: values.GATEHOUSE_BACKUPS_KEPT,

@@ -32,7 +32,7 @@ export interface OpenEndpoints {
 export function openEndpoints(parts: ServiceParts, { failures, onRefused }: SharedParts): OpenEndpoints {
   const { settings, clock, keyCache, admission, journal, log, listener, dashboardListener } = parts;
   const { store } = parts.installation;
-  const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
+  const bodyPool = new BodyPool({ egressAllow: settings.egressAllow });
   const listening = listenAddressesOf(listener, dashboardListener);
   const endpoint = createEndpointFactory({
     clock,

@@ -2,7 +2,6 @@ import type { ListeningAddress } from '../egress/public-address.ts';
 import { CONNECTORS } from '../extract/connectors/connector-table.ts';
 import { type Extractions, openExtractions as openThread } from '../extract/extraction-thread.ts';
 import { extractionHandlers } from '../api/extractions/extraction-handlers.ts';
-import type { SchedulerBounds } from '../extract/scheduler.ts';
 import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
 import { endpointAfter } from '../api/kit/endpoint-after.ts';
 import type { EngineCluster } from '../extract/engine-messages.ts';
@@ -32,25 +31,13 @@ export interface ExtractionWiring {
   readonly log: Log;
 }
 
-const HOUR_MS = 3_600_000;
-
-/** Returns the operator's limits of running jobs. */
-export function jobBoundsOf(
-  settings: Pick<Settings, 'extractHoursMax' | 'extractJobsPerCustomer'>,
-): Pick<SchedulerBounds, 'jobMsMax' | 'runningPerCustomerMax'> {
-  return {
-    jobMsMax: settings.extractHoursMax * HOUR_MS,
-    runningPerCustomerMax: settings.extractJobsPerCustomer,
-  };
-}
-
 export interface OpenExtractions extends Extractions {
   /** Addresses on which this service listens; empty before it does. */
   listening(): readonly ListeningAddress[];
   /** Whether other nodes write jobs as well. */
   readonly isShared: boolean;
   /** Settings that requests are checked against. */
-  readonly settings: Pick<Settings, 'connectorBases' | 'extractRecordsMax'>;
+  readonly settings: Pick<Settings, 'connectorBases'>;
 }
 
 export function openExtractionService({
@@ -61,8 +48,6 @@ export function openExtractionService({
   log,
 }: ExtractionWiring): OpenExtractions {
   if (store.extract === null) throw new Error('extraction needs the store open for writing');
-  // This thread only reads, but the bound is part of what it shows of a job.
-  store.extract.extractions.boundRecords(settings.extractRecordsMax);
   const extractions = openThread({
     store: store.extract,
     data: {
@@ -71,9 +56,8 @@ export function openExtractionService({
       workers: EXTRACT_WORKERS,
       worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
-      bounds: jobBoundsOf(settings),
+      bounds: { runningPerCustomerMax: settings.extractJobsPerCustomer },
       runsJobs: hasRole(settings.roles, 'extract'),
-      recordsMax: settings.extractRecordsMax,
       cluster,
     },
     log,
@@ -110,7 +94,6 @@ export function extractHandlers(
     connectors: CONNECTORS,
     cursors,
     checkTarget: createTargetCheck(egressAllow, () => extractions.listening()),
-    recordsMax: extractions.settings.extractRecordsMax,
     bases: extractions.settings.connectorBases,
   });
 }

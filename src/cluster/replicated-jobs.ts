@@ -211,7 +211,6 @@ function replicatedJobs(parts: ReplicatedStoreParts): ExtractionJobs {
     },
     recount: () => jobs.recount(),
     boundEnded: (bytesMax) => jobs.boundEnded(bytesMax),
-    boundRecords: (recordsMax) => jobs.boundRecords(recordsMax),
     recordsMaxOf: (job) => jobs.recordsMaxOf(job),
     find: (customer, id) => jobs.find(customer, id),
     page: (customer, query, slices) => jobs.page(customer, query, slices),

@@ -20,7 +20,6 @@ export interface EngineThreadData {
   readonly worker: ExtractWorkerData;
   readonly polite: DomainLimits;
   readonly bounds: Partial<SchedulerBounds>;
-  readonly recordsMax: number;
   /** False: jobs are stored, and wait until a server runs them. */
   readonly runsJobs: boolean;
   /** The cluster whose jobs the thread shares; null or absent on a single node. */

@@ -129,7 +129,7 @@ export function recordsMaxOf(
   bounds: CollectBounds,
 ): number {
   if (collect.mode === 'limit') return collect.limit;
-  return delivery.kind === 'sync' ? Math.min(bounds.syncRecordsMax, bounds.recordsMax) : bounds.recordsMax;
+  return delivery.kind === 'sync' ? bounds.syncRecordsMax : bounds.recordsMax;
 }
 
 /**

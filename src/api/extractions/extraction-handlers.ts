@@ -23,8 +23,6 @@ export interface ExtractionRouteParts {
   readonly cursors: Cursors;
   /** Checks addresses to read from and addresses to deliver to. */
   readonly checkTarget: CheckTarget;
-  /** The operator's limit on what a job may collect. */
-  readonly recordsMax: number;
   /** Connector → base address that replaces its own. */
   readonly bases: Readonly<Record<string, string>>;
 }

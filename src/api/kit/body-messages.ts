@@ -4,8 +4,6 @@
 export interface BodyWorkerData {
   /** CIDRs that may be reached although they are not public. */
   readonly egressAllow: readonly string[];
-  /** The operator's limit of records per extraction. */
-  readonly recordsMax: number;
 }
 
 export interface BodyTask {

@@ -18,7 +18,7 @@ export type ReadRequest =
 export async function readRequest(
   options: ExtractOptions,
   connectors: readonly Connector[],
-  { egressAllow, extractRecordsMax }: Pick<Settings, 'egressAllow' | 'extractRecordsMax'>,
+  { egressAllow }: Pick<Settings, 'egressAllow'>,
   stdin: Readable,
 ): Promise<ReadRequest> {
   const found = findOperation(options, connectors);
@@ -36,11 +36,7 @@ export async function readRequest(
     output: { format: options.format, ...(options.fields !== undefined && { fields: listOf(options.fields) }) },
   };
   const policy = egressPolicy(egressAllow);
-  const checked = checkRequest(body, {
-    connectors,
-    checkTarget: (url) => checkTarget(url, policy),
-    recordsMax: extractRecordsMax,
-  });
+  const checked = checkRequest(body, { connectors, checkTarget: (url) => checkTarget(url, policy) });
   if (checked.kind === 'ok') return { kind: 'request', request: checked.value };
   const { code, detail, errors = [] } = checked.problem;
   const message = code === 'validation_failed' ? 'the request is not valid' : detail;

@@ -1,9 +1,11 @@
 import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../extract/connectors/connector-table.ts';
 import { runLocal, type LocalEnd } from '../../extract/run-local.ts';
+import { SCHEDULER_BOUNDS } from '../../extract/scheduler.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
 import { createShaper } from '../../extract/shape/shaper.ts';
 import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';
 import { readSettings, type Settings } from '../../app/settings.ts';
+import { EXTRACTION_BOUNDS } from '../../state/tables/extractions/job-bounds.ts';
 import type { Io } from '../io.ts';
 import { failure, usage, type CommandOutcome } from '../command-outcome.ts';
 import { openFetching } from './fetching.ts';
@@ -75,7 +77,7 @@ async function gather(
       connectors: CONNECTORS,
       fetch: fetching.parts,
       bases: settings.connectorBases,
-      bounds: { recordsMax: settings.extractRecordsMax, durationMsMax: settings.extractHoursMax * 3_600_000 },
+      bounds: { recordsMax: EXTRACTION_BOUNDS.recordsMax, durationMsMax: SCHEDULER_BOUNDS.jobMsMax },
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
       signal,
       after(ms, then) {

@@ -18,8 +18,6 @@ import { createShaper } from '../shape/shaper.ts';
 export interface RequestParts {
   readonly connectors: readonly Connector[];
   readonly checkTarget: CheckTarget;
-  /** The operator's limit on what a job may collect. */
-  readonly recordsMax: number;
 }
 
 /** A request that can be run, as far as that is known before the first fetch. */
@@ -74,7 +72,6 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
   const destination = readDelivery(value.delivery ?? { type: 'store' }, parts.checkTarget);
   const collect = collectOf(value.collect ?? {});
   const errors: readonly FieldError[] = [
-    ...limitErrors(collect, parts.recordsMax),
     ...(input.kind === 'faults' ? input.errors : []),
     ...(shaper.kind === 'faults' ? shaper.errors : []),
     ...(destination.kind === 'faults' ? destination.errors : []),
@@ -140,12 +137,6 @@ function findOperation(
 
 function collectOf({ mode, limit }: GivenCollect): Collect {
   return mode === 'all' ? { mode } : { mode: 'limit', limit: limit ?? COLLECT_LIMIT_DEFAULT };
-}
-
-/** Choice: rejected immediately, because a job that cannot reach its limit would fail at the end. */
-function limitErrors(collect: Collect, recordsMax: number): readonly FieldError[] {
-  if (collect.mode === 'all' || collect.limit <= recordsMax) return [];
-  return [{ pointer: '/collect/limit', code: 'too_large', message: `This must be at most ${recordsMax}.` }];
 }
 
 function memberOf(body: unknown, name: string): unknown {

@@ -148,11 +148,6 @@ export class ExtractionTable {
     this.#retention.bound(Math.min(bytesMax, this.#bounds.bytesMax));
   }
 
-  /** Sets an operator's own limit. Call it before any job runs: running jobs would be subject to two limits. */
-  boundRecords(recordsMax: number): void {
-    this.#bounds = { ...this.#bounds, recordsMax };
-  }
-
   /** Returns how many records a job may have. */
   recordsMaxOf(job: Pick<Job, 'collect' | 'delivery'>): number {
     return recordsMaxOf(job, this.#bounds);

@@ -34,8 +34,6 @@ describe('settings', () => {
       sourceHandshakesMax: 100,
       extractHostGapMs: 250,
       extractHostConcurrency: 2,
-      extractRecordsMax: 1_000_000,
-      extractHoursMax: 24,
       extractJobsPerCustomer: 10,
       connectorBases: {},
       backupMinutes: 60,
@@ -72,8 +70,6 @@ describe('settings', () => {
       GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE: '500',
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
       GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '64',
-      GATEHOUSE_EXTRACT_RECORDS_MAX: '5000',
-      GATEHOUSE_EXTRACT_HOURS_MAX: '2',
       GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: '3',
       GATEHOUSE_GEOIP_PACKAGES: '0',
       GATEHOUSE_BACKUP_MINUTES: '0',
@@ -116,8 +112,6 @@ describe('settings', () => {
       sourceHandshakesMax: 500,
       extractHostGapMs: 0,
       extractHostConcurrency: 64,
-      extractRecordsMax: 5_000,
-      extractHoursMax: 2,
       extractJobsPerCustomer: 3,
       connectorBases: { github: 'https://github-proxy.internal/api' },
       backupMinutes: 0,
@@ -263,22 +257,11 @@ describe('settings', () => {
       ]);
   });
 
-  test('The record count and the duration of a job have limits', () => {
-    const BOUNDS = [
-      ['GATEHOUSE_EXTRACT_RECORDS_MAX', 1_000_000],
-      ['GATEHOUSE_EXTRACT_HOURS_MAX', 24],
-      ['GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER', 100],
-    ] as const;
-    const of = (values: Record<string, string>): number[] => {
-      const { extractRecordsMax, extractHoursMax, extractJobsPerCustomer } = read(values).settings;
-      return [extractRecordsMax, extractHoursMax, extractJobsPerCustomer];
-    };
-    expect(of(Object.fromEntries(BOUNDS.map(([name, max]) => [name, String(max)])))).toEqual([1_000_000, 24, 100]);
-    expect(of(Object.fromEntries(BOUNDS.map(([name]) => [name, '1'])))).toEqual([1, 1, 1]);
-    for (const [name, max] of BOUNDS) {
-      for (const wrong of ['0', String(max + 1), '1.5'])
-        expect(faults({ [name]: wrong })).toEqual([`${name} must be a whole number from 1 to ${max}`]);
-    }
+  test('A customer has from 1 to 100 running jobs', () => {
+    const name = 'GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER';
+    for (const max of [1, 100]) expect(read({ [name]: String(max) }).settings.extractJobsPerCustomer).toBe(max);
+    for (const wrong of ['0', '101', '1.5'])
+      expect(faults({ [name]: wrong })).toEqual([`${name} must be a whole number from 1 to 100`]);
   });
 
   test('The base URL of a connector is an http or https URL without further parts', () => {
@@ -330,6 +313,13 @@ describe('settings', () => {
         expect.stringMatching(/^GATEHOUSE_EGRESS_ALLOW must be networks/),
       ]);
     }
+  });
+
+  test('A removed setting is ignored with one warning that says what holds instead, whatever its value', () => {
+    const { warnings } = read({ GATEHOUSE_EXTRACT_HOURS_MAX: 'two' });
+    expect(warnings).toEqual([
+      'GATEHOUSE_EXTRACT_HOURS_MAX is no longer a setting and is ignored: a job runs for at most 24 h',
+    ]);
   });
 
   test('An unknown setting name is a warning', () => {

@@ -25,7 +25,7 @@ async function report(
       limit: more.limit ?? '10',
     },
     [generic],
-    { egressAllow: [], extractRecordsMax: 1_000_000 },
+    { egressAllow: [] },
     Readable.from([]),
   );
   if (asked.kind === 'wrong') throw new Error('wrong');

@@ -21,17 +21,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function read(
-  options: Partial<ExtractOptions>,
-  egressAllow: readonly string[] = [],
-  extractRecordsMax = 1_000_000,
-): ReturnType<typeof readRequest> {
-  return readRequest(
-    { ...GIVEN, ...options },
-    [generic, hackernews],
-    { egressAllow, extractRecordsMax },
-    Readable.from([]),
-  );
+function read(options: Partial<ExtractOptions>, egressAllow: readonly string[] = []): ReturnType<typeof readRequest> {
+  return readRequest({ ...GIVEN, ...options }, [generic, hackernews], { egressAllow }, Readable.from([]));
 }
 
 /** Returns what is printed for a wrong call. Fails if the call is right. */

@@ -36,7 +36,6 @@ function open(
       polite: { gapMs: 0, concurrency: 1 },
       bounds: {},
       runsJobs: true,
-      recordsMax: 1_000,
     },
     log,
     onStoreFaults: (faults) => expect(faults).toEqual([]),

@@ -4,7 +4,7 @@ import { readBodyAnywhere } from '../../../../src/api/kit/request-body.ts';
 import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 
-const READER = extractionBody({ connectors: CONNECTORS, checkTarget: () => null, recordsMax: 1_000 });
+const READER = extractionBody({ connectors: CONNECTORS, checkTarget: () => null });
 
 /** Returns the name of the reader that the worker was asked for; null for a body that was read on this thread. */
 async function remoteReaderOf(output: object | undefined): Promise<string | null> {

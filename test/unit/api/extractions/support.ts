@@ -338,7 +338,6 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
         connectors,
         cursors: new Cursors(Buffer.alloc(32)),
         checkTarget: (url) => checkTarget(url, policy),
-        recordsMax: 1_000_000,
         bases: {},
       }),
       endpoint.refusalFields,

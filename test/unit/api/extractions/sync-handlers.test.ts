@@ -67,7 +67,7 @@ describe('deliveries of type sync', () => {
     expect((await asked).json).toMatchObject({ status: 422, code: 'sync_limit_exceeded' });
   });
 
-  test("an inline job that reaches an operator's limit first is a failed job", async () => {
+  test('an inline job that reaches another limit first is a failed job', async () => {
     const world = setUp();
     const asked = world.ask('POST', '/v1/extractions', { ...SYNC, collect: { mode: 'all' } });
     const job = await waiting(world);

@@ -12,7 +12,7 @@ const { BodyPool } = (await import(new URL('../../../../dist/src/api/kit/body-po
 
 const NOW_MS = 1_795_000_000_000;
 const HASH = 'a'.repeat(64);
-const pool = new BodyPool({ egressAllow: [], recordsMax: 1_000_000 });
+const pool = new BodyPool({ egressAllow: [] });
 afterAll(() => pool.close());
 
 const read = (reader: string, body: unknown): Promise<unknown> => {
@@ -29,10 +29,7 @@ const extraction = (output: object, input: object = { query: 'bread' }): object 
 
 describe('the worker reads a body as the main thread does', () => {
   const checkTarget = (): null => null;
-  const readers = [
-    ...managementBodies(checkTarget),
-    ...extractionBodies({ connectors: CONNECTORS, checkTarget, recordsMax: 1_000_000 }),
-  ];
+  const readers = [...managementBodies(checkTarget), ...extractionBodies({ connectors: CONNECTORS, checkTarget })];
   test.each<readonly [reader: string, body: unknown]>([
     ['any', {}],
     ['list_entry', { fingerprint_hash: HASH, action: 'block', note: 'é', expires_at: null }],
