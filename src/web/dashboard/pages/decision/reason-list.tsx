@@ -21,7 +21,7 @@ export function ReasonList({
     return <p class="muted">No rule fired: nothing about this request stood out.</p>;
   return (
     <ul class="reason-list">
-      {inOrder(decision).map(({ reason, family, weight, evidence, counts, without }) => {
+      {inOrder(decision).map(({ reason, family, weight, evidence, counts, without, observed, decision: asked }) => {
         const rule = rules.get(reason);
         return (
           <li key={reason} class={counts ? 'reason-item' : 'reason-item reason-quiet'}>
@@ -30,7 +30,8 @@ export function ReasonList({
                 <ReasonName code={reason} withCode />
               </a>
               <span class="muted num">
-                weight {weight.toFixed(2)} · {visibleText(asWords(family))}
+                {asked === undefined ? `weight ${weight.toFixed(2)}` : `at least ${asked}`} ·{' '}
+                {visibleText(asWords(family))}
               </span>
             </p>
             {rule !== undefined && <p>{sentenceOf(rule.sentence)}</p>}
@@ -38,7 +39,8 @@ export function ReasonList({
               <Text value={evidence} charactersMax={300} />
             </p>
             <p class="reason-foot">
-              {!counts && <span class="tag">a stronger reason of this family counts</span>}
+              {observed === true && <span class="tag">only observed: it changed nothing</span>}
+              {!counts && observed !== true && <span class="tag">a stronger reason of this family counts</span>}
               {without !== null && (counts || without.score !== decision.score) && (
                 <span class="without">
                   Without this: <span class="num">{formatScore(without.score)}</span>

@@ -119,7 +119,7 @@ function LastAnswer({ outcome }: { readonly outcome: AnswerOutcome }): JSX.Eleme
       )}
       {explained !== null && (
         <>
-          <h3>{countOf(explained.contributions.length, 'reason')}</h3>
+          <h3>{countOf(explained.reasons.length, 'reason')}</h3>
           <ReasonList decision={explained} policy={undefined} />
         </>
       )}
