@@ -36,7 +36,7 @@ function summaryTable(report: Report, runs: readonly { readonly seed: number; re
       'sessions, honest / attack',
       'events',
       'challenged: sessions / people',
-      'Choice: rules after the fourth are rarely relevant; the JSON file contains all.',
+      'ordinary: sessions / people',
       'mean catch / held back',
       'kinds ≥ 90 / < 10 %',
       'held ≥ 90 / < 10 %',
