@@ -7,7 +7,7 @@ import { DECISION_FACTS, decisionNames } from '../risk/conditions/decision-facts
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { ENTITY_FACTS } from '../risk/conditions/history-facts.ts';
 import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
-import { EVERY_LIST } from '../risk/policy/own-rules.ts';
+import { NO_LISTS } from '../risk/policy/own-rules.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
@@ -37,7 +37,7 @@ export function ruleHandlers(
 
   const check: EndpointHandler<BodyOf<typeof CHECK>> = ({ body, caller }) => {
     if (body.kind === 'problem') return body;
-    const names = decisionNames(typesOf(attributesOf(caller.customer)), EVERY_LIST);
+    const names = decisionNames(typesOf(attributesOf(caller.customer)), NO_LISTS);
     const compiled = compileCondition(body.value.when, names);
     if (compiled.kind === 'faults') {
       const errors = compiled.faults.map(({ didYouMean, ...fault }) => ({

@@ -62,8 +62,7 @@ export const POLICY_ENDPOINTS = {
   checkRule: {
     tag: 'policy',
     summary: 'Check a condition; stores nothing',
-    description:
-      'Each error has its line and column, and the nearest right name if there is one. A list may have any name.',
+    description: 'Each error has its line and column, and the nearest right name if there is one.',
     guide: 'Body: `{"when"}`. 200 with `{"ok": true,"type","facts","cost"}`, or 422 with an error for each place',
     body: body(BODIES.checkRule),
     responses: { 200: json(CHECKED_RULE, 'The condition can be used') },

@@ -1,3 +1,4 @@
+import { repeatedSize } from '../../kernel/pattern-size.ts';
 import { closest } from '../policy/policy-names.ts';
 import {
   CONDITION_COST_MAX,
@@ -28,18 +29,16 @@ import {
   overItems,
   type Part,
 } from './condition-operators.ts';
-import { CONDITION_FUNCTIONS, FUNCTION_NAMES, lastNames, patternOf, withArticle } from './condition-functions.ts';
+import {
+  CONDITION_FUNCTIONS,
+  FUNCTION_NAMES,
+  lastNames,
+  PATTERNS_SIZE_MAX,
+  patternOf,
+  withArticle,
+} from './condition-functions.ts';
+import { constantOf, folded, type Term } from './condition-term.ts';
 import { parseCondition, pathOf, placeIn, type ConditionNode } from './parse-condition.ts';
-
-/** A checked part. The type is null after a fault below it, which agrees with every type. */
-interface Term<Input> {
-  readonly type: ConditionType | null;
-  readonly read: Part<Input>;
-  /** Undefined unless the value is known while the condition is compiled. */
-  readonly constant: ConditionValue;
-  readonly cost: number;
-  readonly fact?: ConditionFact<Input>;
-}
 
 type NodeOf<Operator extends ConditionNode['op']> = Extract<ConditionNode, { readonly op: Operator }>;
 
@@ -67,6 +66,7 @@ class ConditionCompiler<Input> {
   readonly #names: ConditionNames<Input>;
   readonly #facts = new Map<string, ConditionFact<Input>>();
   readonly #lists = new Set<string>();
+  #patternsSize = 0;
   /** The variables of the `exists` and `all` around the present part. */
   readonly #variables = new Map<string, Term<Input>>();
 
@@ -358,6 +358,9 @@ class ConditionCompiler<Input> {
         'type_error',
         type === null ? 'This has a fault.' : 'The pattern is a text in quotes.',
       );
+    this.#patternsSize += repeatedSize(constant);
+    if (this.#patternsSize > PATTERNS_SIZE_MAX)
+      return this.fault(patternNode, 'too_costly', 'The patterns repeat too much.');
     const pattern = patternOf(constant);
     if (typeof pattern === 'string')
       return this.fault(
@@ -376,17 +379,4 @@ class ConditionCompiler<Input> {
   #both([left, right]: readonly [ConditionNode, ConditionNode]): [Term<Input>, Term<Input>] {
     return [this.part(left), this.part(right)];
   }
-}
-
-/** A part of an operator; its value is computed now if those of all its parts are known. */
-function folded<Input>(type: ConditionType | null, read: Part<Input>, parts: readonly Term<Input>[]): Term<Input> {
-  const cost = parts.reduce((sum, part) => sum + part.cost, 1);
-  if (type === null || parts.some(({ constant }) => constant === undefined))
-    return { type, read, constant: undefined, cost };
-  const constant = read(undefined as Input);
-  return constant === undefined ? { type, read, constant, cost } : constantOf(type, constant);
-}
-
-function constantOf<Input>(type: ConditionType, constant: ConditionValue): Term<Input> {
-  return { type, read: () => constant, constant, cost: 0 };
 }

@@ -6,6 +6,11 @@ import { lowerAscii, ofOne, ofTwoTexts, type Part, sizeOf } from './condition-op
 
 /** Choice: a pattern whose program is larger than this is no condition for a person. */
 const PROGRAM_SIZE_MAX = 200;
+/**
+ * Choice: characters of all patterns of one condition after expanding their repeats, counted before anything is compiled.
+ * Measured: 4,000 take 8 ms to compile.
+ */
+export const PATTERNS_SIZE_MAX = 1_000;
 
 interface ConditionFunction {
   readonly type: ConditionType;

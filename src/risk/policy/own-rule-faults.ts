@@ -4,7 +4,7 @@ import { decisionNames } from '../conditions/decision-facts.ts';
 import type { DecisionInput } from '../conditions/decision-input.ts';
 import { type AttributeDeclarations, typesOf } from './attributes.ts';
 import { OWN_RULES_COST_MAX, type OwnRule } from './own-rule.ts';
-import { EVERY_LIST } from './own-rules.ts';
+import { NO_LISTS } from './own-rules.ts';
 import { type PolicyDocument, type PolicyNote, type PolicyPart, type PolicyScope } from './policy-document.ts';
 import { DEFAULT_POLICY } from './policy.ts';
 
@@ -33,7 +33,7 @@ function placesOf(document: PolicyDocument): readonly RulesPlace[] {
     for (const [name, part] of scope.eventTypes ?? []) parts.push([`${pointer}/event_types/${name}`, part]);
     if (parts.every(([, { rules = [] }]) => rules.length === 0)) return;
     const attributes = Object.assign({}, DEFAULT_POLICY.attributes, ...scopes.map((one) => one.attributes));
-    const names = decisionNames(typesOf(attributes as AttributeDeclarations), EVERY_LIST);
+    const names = decisionNames(typesOf(attributes as AttributeDeclarations), NO_LISTS);
     for (const [at, { rules = [] }] of parts) places.push({ pointer: `${at}/rules`, rules, names });
   };
   add(document, '', [document]);
@@ -49,12 +49,13 @@ function faultsAt({ pointer, rules, names }: RulesPlace): PolicyNote[] {
     const compiled = compileCondition(when, names);
     if (compiled.kind === 'ok') {
       cost += compiled.condition.cost;
+      if (cost > OWN_RULES_COST_MAX) break;
       continue;
     }
     for (const { line, column, message } of compiled.faults)
       notes.push({ pointer: `${pointer}/${at}/when`, message: `line ${line}, column ${column}: ${message}` });
   }
   if (cost > OWN_RULES_COST_MAX)
-    notes.push({ pointer, message: `these rules take ${cost} steps together; ${OWN_RULES_COST_MAX} are the most` });
+    notes.push({ pointer, message: `these rules take more than ${OWN_RULES_COST_MAX} steps together` });
   return notes;
 }

@@ -32,15 +32,14 @@ export interface OwnFindings {
 export const NOTHING_FOUND: OwnFindings = { enforced: [], observed: [], floor: null, isExempt: false };
 
 /**
- * Compiles the rules whose conditions can be compiled; a policy file is checked before, so that all can. A list that does not exist is
- * unknown to its condition. `event types`: only the rules for this one.
+ * Compiles the rules whose conditions can be compiled; a policy file is checked before, so that all can.
  */
 export function compileOwnRules(
   rules: readonly OwnRule[],
   attributes: AttributeDeclarations,
   eventType: string,
 ): readonly CompiledOwnRule[] {
-  const names = decisionNames(typesOf(attributes), EVERY_LIST);
+  const names = decisionNames(typesOf(attributes), NO_LISTS);
   return rules
     .filter(({ eventTypes }) => eventTypes === null || eventTypes.includes(eventType))
     .flatMap((own) => {
@@ -49,8 +48,8 @@ export function compileOwnRules(
     });
 }
 
-/** Choice: which lists exist changes apart from the policy, so a rule in the file may name any. */
-export const EVERY_LIST: ReadonlySet<string> = Object.assign(new Set<string>(), { has: () => true });
+/** Customers cannot make named lists yet. */
+export const NO_LISTS: ReadonlySet<string> = new Set();
 
 /** Completes "Strongest evidence: …". */
 export const OWN_HINT = 'a rule of your own';

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { compilePattern, repeatedSize } from '../../../../src/extract/shape/patterns.ts';
+import { compilePattern } from '../../../../src/extract/shape/patterns.ts';
+import { repeatedSize } from '../../../../src/kernel/pattern-size.ts';
 import { faultsOf } from './records.ts';
 
 afterEach(() => vi.restoreAllMocks());
