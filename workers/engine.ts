@@ -5,7 +5,7 @@ import { RedisPoliteness } from '../src/cluster/redis-politeness.ts';
 import { openSharedExtraction } from '../src/cluster/shared-extraction.ts';
 import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
 import type { EngineCluster, EngineThreadData, EngineThreadTask } from '../src/extract/engine-messages.ts';
-import { openExtractPool } from '../src/extract/extract-pool.ts';
+import { openExtractWorker } from '../src/extract/extract-worker.ts';
 import { encodeFirst } from '../src/extract/first-answer.ts';
 import { createJobEngine } from '../src/extract/job-engine.ts';
 import { sessionChange } from '../src/extract/result-parts.ts';
@@ -29,7 +29,7 @@ export default async function run({ port }: EngineThreadTask): Promise<void> {
       store,
       shared: cluster && links && openShared(store, cluster, links, engineLinks),
       connectors: CONNECTORS,
-      openPool: openExtractPool,
+      openWorker: openExtractWorker,
     }),
   );
   await store.root.close();

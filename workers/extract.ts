@@ -14,7 +14,7 @@ import type {
   ExtractWorkerData,
 } from '../src/extract/extract-messages.ts';
 
-/** An extract worker: runs the steps that it receives until it is stopped. The work itself is in `src/extract`. */
+/** The extract worker: runs the steps that it receives until it is stopped. The work itself is in `src/extract`. */
 
 /** Choice: ms between two signs of life. A worker counts as stuck after twelve missed ones. */
 const ALIVE_MS = 5_000;

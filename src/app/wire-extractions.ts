@@ -18,9 +18,6 @@ export { CONNECTORS_WITH_BASE } from '../extract/connectors/connector-table.ts';
 
 /** Wires extraction: the extraction thread, and the endpoints that use it. */
 
-/** Choice: one thread parses some 2,000 small pages a second, and the rate limiter of one domain allows 4. */
-const EXTRACT_WORKERS = 1;
-
 export interface ExtractionWiring {
   readonly store: Store;
   readonly settings: Settings;
@@ -53,7 +50,6 @@ export function openExtractionService({
     data: {
       dataDir: settings.dataDir,
       encryptionKey: key,
-      workers: EXTRACT_WORKERS,
       worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
       bounds: { runningPerCustomerMax: settings.extractJobsPerCustomer },

@@ -7,8 +7,8 @@ export interface DomainLimiterParts {
   /** Monotonic, because the rate limiter measures durations. */
   monotonicMs(): number;
   after(ms: number, then: () => void): () => void;
-  /** Notifies a worker that these requests may start. */
-  grant(worker: number, permits: readonly number[]): void;
+  /** Notifies the worker that these requests may start. */
+  grant(permits: readonly number[]): void;
   /** Reports that a step waits for one more or one fewer request. */
   waits(lease: number, by: 1 | -1): void;
   /** Decides between the nodes of a cluster; null on a single node. */
@@ -18,17 +18,9 @@ export interface DomainLimiterParts {
 interface Wish {
   readonly ticket: Ticket;
   readonly domain: string;
-  readonly worker: number;
   readonly permit: number;
   readonly lease: number;
   isWaiting: boolean;
-}
-
-/** A worker's token numbers stay below this. */
-const PERMITS_MAX = 2 ** 40;
-
-function placeOf(worker: number, permit: number): number {
-  return worker * PERMITS_MAX + permit;
 }
 
 /** Choice: a timer that fires slightly early would make the rate limiter run twice. */
@@ -36,12 +28,12 @@ const TIMER_MS_MIN = 1;
 /** Choice: a longer wait than usual gaps is a pause that a source asked another node for; jobs then show until when they wait. */
 const SHARED_PAUSE_MS_MIN = 2_000;
 
-/** Per-domain rate limiter with its timer, between the workers' token requests and the tokens granted to them. */
+/** Per-domain rate limiter with its timer, between the worker's token requests and the tokens granted to them. */
 export class DomainLimiter {
   readonly #parts: DomainLimiterParts;
   readonly #clock: DomainClock;
   readonly #wishes = new SlotMap<Wish>();
-  /** Tickets by worker and the worker's own token number. */
+  /** Tickets by the worker's own token number. */
   readonly #tickets = new Map<number, Ticket>();
   #callOff: (() => void) | null = null;
   #isStopped = false;
@@ -81,15 +73,15 @@ export class DomainLimiter {
     return this.#clock.pausedUntilMs(domain, this.#parts.monotonicMs());
   }
 
-  wish(worker: number, permit: number, lease: number, job: number, domain: string): void {
+  wish(permit: number, lease: number, job: number, domain: string): void {
     const ticket = this.#clock.acquire(domain, String(job), this.#parts.monotonicMs());
-    this.#wishes.set(ticket, { ticket, domain, worker, permit, lease, isWaiting: true });
-    this.#tickets.set(placeOf(worker, permit), ticket);
+    this.#wishes.set(ticket, { ticket, domain, permit, lease, isWaiting: true });
+    this.#tickets.set(permit, ticket);
     this.#parts.waits(lease, 1);
   }
 
-  release(worker: number, permit: number): void {
-    const ticket = this.#tickets.get(placeOf(worker, permit));
+  release(permit: number): void {
+    const ticket = this.#tickets.get(permit);
     if (ticket !== undefined) this.#remove(ticket);
   }
 
@@ -102,16 +94,16 @@ export class DomainLimiter {
     });
   }
 
-  /** Drops all requests of a worker that has died. */
-  forget(worker: number): void {
-    for (const wish of this.#wishes.values()) if (wish.worker === worker) this.#remove(wish.ticket);
+  /** Drops all requests, because the worker has died. */
+  forget(): void {
+    for (const wish of this.#wishes.values()) this.#remove(wish.ticket);
   }
 
   /** Call after each round of requests and releases. */
   pump(): void {
     if (this.#isStopped) return;
     const nowMs = this.#parts.monotonicMs();
-    const granted = new Map<number, number[]>();
+    const granted: number[] = [];
     for (const ticket of this.#clock.due(nowMs)) {
       const wish = this.#wishes.get(ticket);
       if (wish === undefined) continue;
@@ -120,11 +112,9 @@ export class DomainLimiter {
         continue;
       }
       this.#begins(wish);
-      const permits = granted.get(wish.worker);
-      if (permits === undefined) granted.set(wish.worker, [wish.permit]);
-      else permits.push(wish.permit);
+      granted.push(wish.permit);
     }
-    for (const [worker, permits] of granted) this.#parts.grant(worker, permits);
+    if (granted.length > 0) this.#parts.grant(granted);
     this.#setTimer(nowMs);
   }
 
@@ -154,7 +144,7 @@ export class DomainLimiter {
     }
     if (waitMs === 0 || (waitMs === null && wasAlone)) {
       this.#begins(wish);
-      this.#parts.grant(wish.worker, [wish.permit]);
+      this.#parts.grant([wish.permit]);
       return;
     }
     if (waitMs !== null && waitMs >= SHARED_PAUSE_MS_MIN)
@@ -168,7 +158,7 @@ export class DomainLimiter {
     if (wish === undefined) return;
     if (!wish.isWaiting) this.#parts.shared?.release(wish.domain, String(ticket));
     this.#wishes.delete(ticket);
-    this.#tickets.delete(placeOf(wish.worker, wish.permit));
+    this.#tickets.delete(wish.permit);
     this.#clock.release(ticket);
     if (wish.isWaiting) this.#parts.waits(wish.lease, -1);
   }

@@ -38,7 +38,7 @@ interface Domain {
 }
 
 /**
- * Per-domain rate limiter: decides when a request to a domain may start. There is one for the whole service, so that all jobs and workers
+ * Per-domain rate limiter: decides when a request to a domain may start. There is one for the whole service, so that all jobs
  * together are as polite as a single one. Pure: the time is passed in, it starts no timer, and it returns when to call it again.
  * Jobs take turns within a domain, and each job's requests keep their order. Idle domains are removed.
  */

@@ -16,7 +16,6 @@ import type { SchedulerBounds } from './scheduler.ts';
 export interface EngineThreadData {
   readonly dataDir: string;
   readonly encryptionKey: Uint8Array;
-  readonly workers: number;
   readonly worker: ExtractWorkerData;
   readonly polite: DomainLimits;
   readonly bounds: Partial<SchedulerBounds>;

@@ -1,14 +1,14 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { FailureReason, JobNote, OutputOptions } from '../work/extraction-job.ts';
 
-/** All messages between the extraction thread, which stores jobs, and the extract workers, which fetch and parse. */
+/** All messages between the extraction thread, which stores jobs, and the extract worker, which fetches and parses. */
 
-/** Passed to a worker's only, endless task. */
+/** Passed to the worker's only, endless task. */
 export interface ExtractPost {
   readonly port: MessagePort;
 }
 
-/** Data passed to an extract worker at its start. */
+/** Data passed to the extract worker at its start. */
 export interface ExtractWorkerData {
   /** CIDRs that may be reached although they are not public. */
   readonly egressAllow: readonly string[];
@@ -18,7 +18,7 @@ export interface ExtractWorkerData {
   readonly bases: Readonly<Record<string, string>>;
 }
 
-/** A job as a worker needs it. Sent before its first step, and again when its session changes. */
+/** A job as the worker needs it. Sent before its first step, and again when its session changes. */
 export interface ExtractJobMessage {
   readonly job: number;
   readonly connector: string;
@@ -36,7 +36,7 @@ export interface ExtractStepMessage {
   readonly stateJson: string;
   /** Infinity if the job has no limit. */
   readonly recordsLeft: number;
-  /** Leases of this job whose results came from this worker and are stored; each is reported once. */
+  /** Leases of this job whose results are stored; each is reported once. */
   readonly written: readonly number[];
 }
 

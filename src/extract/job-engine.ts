@@ -4,7 +4,7 @@ import type { JobNews, LiveNode, SharedJobs } from '../state/tables/shared-jobs.
 import { hasEnded } from '../work/extraction-state.ts';
 import type { ExtractionId } from '../work/extraction-job.ts';
 import type { ExtractOrder, ExtractWorkerData } from './extract-messages.ts';
-import type { ExtractPool, ExtractPoolEvents } from './extract-pool.ts';
+import type { ExtractWorker, ExtractWorkerEvents } from './extract-worker.ts';
 import { LatePool } from '../kernel/late-pool.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { ListeningAddress } from '../egress/public-address.ts';
@@ -30,7 +30,6 @@ export interface JobEngineParts {
   readonly dataDir: string;
   /** Key made by `deriveKey`, for everything that extraction encrypts. */
   readonly encryptionKey: Uint8Array;
-  readonly workers: number;
   readonly worker: ExtractWorkerData;
   readonly connectors: readonly Connector[];
   readonly polite: DomainLimits;
@@ -42,7 +41,7 @@ export interface JobEngineParts {
   readonly log: JobLogLine;
   /** Webhook batches of jobs go through it. */
   readonly deliveryLog: ResultDeliveryLog;
-  openPool(workers: number, data: ExtractWorkerData, events: ExtractPoolEvents): Promise<ExtractPool>;
+  openWorker(data: ExtractWorkerData, events: ExtractWorkerEvents): Promise<ExtractWorker>;
   /** Called after the end of each job, however it came. */
   onEnded(id: ExtractionId): void;
   /** Called on store failures; `store_stuck` must end the process. */
@@ -53,7 +52,7 @@ export interface JobEngineParts {
 export interface JobEngine {
   readonly writes: JobWrites;
   state(): JobEngineState;
-  /** Resumes the open jobs and pending deliveries of the previous run. Workers start now if a job is open, else with the first job. */
+  /** Resumes the open jobs and pending deliveries of the previous run. The worker starts now if a job is open, else with the first job. */
   start(): Promise<void>;
   /** Sets the addresses on which this service listens, which no job may reach. Nothing is fetched before the first call. */
   listens(addresses: readonly ListeningAddress[]): void;
@@ -61,13 +60,13 @@ export interface JobEngine {
   caughtUp(): Promise<boolean>;
   /** Sets the live nodes of a cluster. */
   setNodes(nodes: readonly LiveNode[]): void;
-  /** Starts nothing more, writes what has arrived, and ends the workers. */
+  /** Starts nothing more, writes what has arrived, and ends the worker. */
   stop(): Promise<void>;
 }
 
 /** What other threads show of the engine. */
 export interface JobEngineState {
-  /** Whether the extract workers cannot start. */
+  /** Whether the extract worker cannot start. */
   readonly isBroken: boolean;
   /** Whether a newer node of the cluster writes what this one cannot read. */
   readonly isOutdated: boolean;
@@ -90,18 +89,18 @@ const after = (ms: number, then: () => void): (() => void) => {
 };
 const yieldToEventLoop = (): Promise<void> => new Promise((done) => setImmediate(done));
 
-/** Wires up the engine: the store's tables, the workers, the scheduler between them, and the customers' writes. */
+/** Wires up the engine: the store's tables, the worker, the scheduler between them, and the customers' writes. */
 export function createJobEngine(parts: JobEngineParts): JobEngine {
   const { encryptionKey, log, runsJobs = true, shared = null } = parts;
   const store = shared?.store ?? parts.store;
   const owns = (job: Pick<Job, 'number'>): boolean => shared?.owns(job.number) ?? true;
   const onStoreFault = (fault: StoreFault): void => parts.onStoreFault(fault);
   let deliveries: ResultDeliveries | null = null;
-  const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
-  const wakeWorkers = (): void => {
-    if (runsJobs) pool.wake();
+  const send = (order: ExtractOrder): boolean => worker.current?.send(order) ?? false;
+  const wakeWorker = (): void => {
+    if (runsJobs) worker.wake();
   };
-  const uploads = new Uploads({ send, wakeWorkers });
+  const uploads = new Uploads({ send, wakeWorker });
   let listening: readonly ListeningAddress[] | null = null;
   const ended = (stored: StoredJob): void => {
     if (owns(stored.job)) logEnd(log, stored, store.failures);
@@ -125,10 +124,10 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
     monotonicMs: () => performance.now(),
     after,
     send,
-    wakeWorkers,
-    restartWorker(worker) {
-      log.error({ worker }, 'an extract worker is stuck; replacing it');
-      pool.current?.restart(worker);
+    wakeWorker,
+    restartWorker() {
+      log.error({}, 'an extract worker is stuck; replacing it');
+      worker.current?.restart();
     },
     onEnded: (job, state) => ended({ job, state }),
     onStoreFault,
@@ -166,37 +165,34 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
     }
   };
 
-  /** Uses a running worker once it knows which addresses it must not reach. */
-  const ready = (worker: number): void => {
-    if (listening === null || pool.current === null) return;
-    send(worker, { kind: 'listening', addresses: listening });
-    scheduler.workerReady(worker);
-    uploads.workerReady(worker);
+  /** Uses the running worker once it knows which addresses it must not reach. */
+  const onReady = (): void => {
+    if (listening === null || worker.current === null) return;
+    send({ kind: 'listening', addresses: listening });
+    scheduler.workerReady();
+    uploads.workerReady();
   };
-  const events: ExtractPoolEvents = {
-    onReady: ready,
-    onEvents: (worker, heard) => scheduler.hear(worker, heard),
-    onUpload: (worker, signal) => uploads.hear(worker, signal),
-    onAlive: (worker) => scheduler.workerAlive(worker),
-    onEnded(worker, error) {
-      log.error({ err: error, worker }, 'an extract worker died; its steps are retried');
-      scheduler.workerEnded(worker);
-      uploads.workerEnded(worker);
+  const events: ExtractWorkerEvents = {
+    onReady,
+    onEvents: (heard) => scheduler.hear(heard),
+    onUpload: (signal) => uploads.hear(signal),
+    onAlive: () => scheduler.workerAlive(),
+    onEnded(error) {
+      log.error({ err: error }, 'an extract worker died; its steps are retried');
+      scheduler.workerEnded();
+      uploads.workerEnded();
     },
   };
-  const readyAll = ({ workers }: ExtractPool): void => {
-    for (let worker = 0; worker < workers; worker++) ready(worker);
-  };
-  const pool = new LatePool<ExtractPool>({
-    start: () => parts.openPool(parts.workers, parts.worker, events),
-    onOpened: readyAll,
+  const worker = new LatePool<ExtractWorker>({
+    start: () => parts.openWorker(parts.worker, events),
+    onOpened: onReady,
     onFailed: (error) => log.error({ err: error }, 'an extract worker cannot start; retrying'),
   });
   const timers: NodeJS.Timeout[] = [];
   return {
     writes,
     state: () => ({
-      isBroken: pool.isBroken,
+      isBroken: worker.isBroken,
       isOutdated: shared?.isStopped ?? false,
       figures: figuresOf(scheduler, store.extractions, deliveries?.size ?? 0, shared?.state() ?? null),
       waiting: scheduler.waitingJobs(),
@@ -233,15 +229,14 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
     listens(addresses) {
       const isFirst = listening === null;
       listening = addresses;
-      if (pool.current === null) return;
-      if (isFirst) readyAll(pool.current);
-      else for (let worker = 0; worker < pool.current.workers; worker++) send(worker, { kind: 'listening', addresses });
+      if (isFirst) onReady();
+      else send({ kind: 'listening', addresses });
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
       const stopped = Promise.all([scheduler.stop(), janitor.stop(), deliveries?.stop() ?? Promise.resolve()]);
-      // Transfers that workers are still sending end with the workers.
-      await (await pool.closed())?.close();
+      // Transfers that the worker is still sending end with it.
+      await (await worker.closed())?.close();
       uploads.stop();
       await stopped;
       await shared?.close();

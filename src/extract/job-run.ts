@@ -6,12 +6,11 @@ import type { ExtractionSteps, OpenStep } from '../state/tables/extractions/step
 import type { Job } from '../state/tables/extractions/job-row.ts';
 import { Postponed } from './postponed.ts';
 
-/** A step that is assigned to a worker. */
+/** A step that is assigned to the worker. */
 export interface Lease {
   readonly number: number;
   readonly run: JobRun;
   readonly step: OpenStep;
-  readonly worker: number;
   /** The worker gets no other step meanwhile, because this step may crash it. */
   readonly isAlone: boolean;
   /** Requests that wait for the rate limiter of their domain. */
@@ -31,26 +30,22 @@ const WAITING_MAX = 2;
 /** Choice: maximum number of lists of one job that are read at once, as each may yield thousands of pages. A domain grants as many. */
 const LISTS_ACTIVE_MAX = 2;
 
-const NONE: readonly number[] = [];
-
-/** A running job in memory: its position in its steps, and the steps that workers have. */
+/** A running job in memory: its position in its steps, and the steps that the worker has. */
 export class JobRun {
   readonly job: Job;
   /** Its position among the running jobs of its customer. */
   readonly turn = new FairEntry<CustomerNumber, JobRun>(this);
   state: ExtractionState;
   readonly leases = new SlotMap<Lease>();
-  /** Workers that know the job. */
-  readonly workers = new Set<number>();
-  /** Workers that know only an earlier version of the job's session. */
-  readonly outdated = new Set<number>();
-  /** Step → number of workers that died while they had it. */
+  /** What the worker knows of the job; `outdated`: an earlier version of its session. */
+  atWorker: 'nothing' | 'outdated' | 'current' = 'nothing';
+  /** Step → how often the worker died while it had it. */
   readonly deaths = new Map<number, number>();
   readonly postponed = new Postponed();
   /** The job has ended or is about to end; none of its steps is started any more. */
   isOver = false;
-  /** Worker → leases whose results are stored, until the worker is notified. */
-  readonly #written = new Map<number, number[]>();
+  /** Leases whose results are stored, until the worker is notified. */
+  #written: number[] = [];
   readonly #recordsMax: number;
   readonly #again: OpenStep[] = [];
   /** Steps whose source asked for a pause until that time. */
@@ -139,7 +134,7 @@ export class JobRun {
     this.#lists.delete(step);
   }
 
-  /** Returns a step to the job. Its worker has died or never received it. */
+  /** Returns a step to the job. The worker has died or never received it. */
   giveBack(step: OpenStep): void {
     this.#again.push(step);
   }
@@ -156,17 +151,15 @@ export class JobRun {
   }
 
   /** Records that the result of the lease is stored. */
-  written({ worker, number }: Lease): void {
-    const leases = this.#written.get(worker);
-    if (leases === undefined) this.#written.set(worker, [number]);
-    else leases.push(number);
+  written({ number }: Lease): void {
+    this.#written.push(number);
   }
 
   /** Returns the stored leases of which the worker has not been notified yet, and marks them as notified. */
-  takeWritten(worker: number): readonly number[] {
-    const leases = this.#written.get(worker);
-    if (leases !== undefined) this.#written.delete(worker);
-    return leases ?? NONE;
+  takeWritten(): readonly number[] {
+    const leases = this.#written;
+    this.#written = [];
+    return leases;
   }
 
   #waiting(): number {

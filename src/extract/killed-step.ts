@@ -2,14 +2,14 @@ import type { ExtractFailure, ExtractResult } from './extract-messages.ts';
 import { DEATHS_MAX } from './lease-book.ts';
 import { packSteps } from './pack-steps.ts';
 
-/** Failure of a step that crashed its workers. */
+/** Failure of a step that crashed the worker too often. */
 export const KILLED: ExtractFailure = {
   reason: 'internal_error',
   retryable: false,
   detail: `${DEATHS_MAX} workers died while running the step`,
 };
 
-/** Result of a step that crashed its workers. */
+/** Result of a step that crashed the worker too often. */
 export const KILLER: ExtractResult = {
   kind: 'result',
   lease: 0,

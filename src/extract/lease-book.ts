@@ -1,7 +1,6 @@
 import { SlotMap } from '../kernel/slot-map.ts';
 import type { OpenStep } from '../state/tables/extractions/step-table.ts';
 import type { JobRun, Lease } from './job-run.ts';
-import { WorkerBook } from './worker-book.ts';
 
 export interface LeaseBounds {
   /** Maximum number of active steps of all jobs. Steps that only wait for a domain's rate limiter are not counted. */
@@ -12,18 +11,21 @@ export interface LeaseBounds {
 
 /** Choice: one crash may be another step's fault; three crashes are this step's. */
 export const DEATHS_MAX = 3;
-/** Choice: after two crashes a step gets a worker to itself, so that it takes no other step down. */
+/** Choice: after two crashes a step gets the worker to itself, so that it takes no other step down. */
 const DEATHS_ALONE = 2;
-/** Choice: workers send a sign of life every five seconds. A worker that has been silent for this long is in an endless loop. */
+/** Choice: the worker sends a sign of life every five seconds. If it has been silent for this long, it is in an endless loop. */
 const WORKER_SILENT_MS_MAX = 60_000;
 
-/** The steps that workers have, and the workers that have them. */
+/** The steps that the worker has, and whether it is up. */
 export class LeaseBook {
   readonly #bounds: LeaseBounds;
   readonly #leases = new SlotMap<Lease>();
-  readonly #workers = new WorkerBook();
-  /** Jobs whose next step waits for a worker of its own. */
+  /** Jobs whose next step waits until the worker is idle, or until a step that runs alone is done. */
   readonly #heldBack = new Set<JobRun>();
+  /** When the worker last sent something, monotonic ms; null while it is down. */
+  #heardAtMs: number | null = null;
+  /** The job whose step runs alone, or for which the worker gets no more steps until it can take that one. */
+  #alone: JobRun | null = null;
   #nextNumber = 1;
   #waiting = 0;
 
@@ -36,34 +38,40 @@ export class LeaseBook {
   }
 
   /** Returns whether another step may be assigned. */
-  hasRoom(): boolean {
+  hasRoom(nowMs: number): boolean {
+    if (this.#alone !== null && isAbsent(this.#alone, nowMs)) this.#endAlone();
+    const { size } = this.#leases;
     const { stepsActiveMax, stepsHeldMax } = this.#bounds;
-    const active = this.#leases.size - this.#waiting;
-    return active < stepsActiveMax && this.#leases.size < stepsHeldMax && this.#workers.hasRoom();
+    const isFree = this.#heardAtMs !== null && (this.#alone === null || size === 0);
+    return isFree && size - this.#waiting < stepsActiveMax && size < stepsHeldMax;
   }
 
   find(number: number): Lease | undefined {
     return this.#leases.get(number);
   }
 
-  /** Returns whether the job's next step must wait until a worker is free for it alone. */
+  /** Returns whether the job's next step must wait. */
   isHeldBack(run: JobRun): boolean {
     return this.#heldBack.has(run);
   }
 
-  /** Returns the worker for a step of the job. Null if the step must run alone and no worker is free; the job is then held back. */
-  chooseWorker(run: JobRun, step: OpenStep): number | null {
-    const worker = isAlone(run, step) ? this.#workers.chooseAlone() : this.#workers.choose();
-    if (worker === null) this.#heldBack.add(run);
-    return worker;
+  /** Returns whether the worker may have a step of the job. If not, the job is held back. */
+  mayAssign(run: JobRun, step: OpenStep): boolean {
+    let may = this.#alone === null;
+    if (isAlone(run, step)) {
+      this.#alone ??= run;
+      may = this.#leases.size === 0;
+    }
+    if (!may) this.#heldBack.add(run);
+    return may;
   }
 
-  assign(run: JobRun, step: OpenStep, worker: number): Lease {
+  assign(run: JobRun, step: OpenStep): Lease {
     const number = this.#nextNumber++;
-    const lease: Lease = { number, run, step, worker, isAlone: isAlone(run, step), waiting: 0, domain: null };
+    const lease: Lease = { number, run, step, isAlone: isAlone(run, step), waiting: 0, domain: null };
+    if (lease.isAlone) this.#alone = run;
     this.#leases.set(number, lease);
     run.leases.set(number, lease);
-    this.#workers.leased(worker);
     return lease;
   }
 
@@ -71,7 +79,7 @@ export class LeaseBook {
     this.#leases.delete(lease.number);
     lease.run.leases.delete(lease.number);
     if (lease.waiting > 0) this.#waiting--;
-    this.#workers.released(lease.worker, lease.isAlone);
+    if (lease.isAlone) this.#alone = null;
     this.#heldBack.clear();
   }
 
@@ -85,29 +93,38 @@ export class LeaseBook {
     if (wasWaiting !== isWaiting) this.#waiting += isWaiting ? 1 : -1;
   }
 
-  workerReady(worker: number, nowMs: number): void {
-    this.#workers.up(worker, nowMs);
+  workerReady(nowMs: number): void {
+    this.#heardAtMs = nowMs;
   }
 
-  workerAlive(worker: number, nowMs: number): void {
-    this.#workers.heard(worker, nowMs);
+  workerAlive(nowMs: number): void {
+    if (this.#heardAtMs !== null) this.#heardAtMs = nowMs;
   }
 
-  /** Releases the steps of a worker that died, and yields them. */
-  *workerEnded(worker: number): Generator<Lease> {
-    this.#workers.down(worker);
-    this.#heldBack.clear();
+  /** Releases the steps of the worker that died, and yields them. */
+  *workerEnded(): Generator<Lease> {
+    this.#heardAtMs = null;
+    this.#endAlone();
     for (const lease of this.#leases.values()) {
-      if (lease.worker !== worker) continue;
       this.release(lease);
       yield lease;
     }
   }
 
-  /** Returns the workers that have steps and have been silent for too long. */
-  stuckWorkers(nowMs: number): readonly number[] {
-    return this.#workers.silent(nowMs - WORKER_SILENT_MS_MAX);
+  /** Returns whether the worker has steps and has been silent for too long. */
+  isWorkerStuck(nowMs: number): boolean {
+    return this.#heardAtMs !== null && this.#leases.size > 0 && this.#heardAtMs < nowMs - WORKER_SILENT_MS_MAX;
   }
+
+  #endAlone(): void {
+    this.#alone = null;
+    this.#heldBack.clear();
+  }
+}
+
+/** Returns whether the job does not take the worker that was reserved for it, because it has ended or was paused meanwhile. */
+function isAbsent({ leases, isOver, state }: JobRun, nowMs: number): boolean {
+  return leases.size === 0 && (isOver || state.pausedUntilMs > nowMs);
 }
 
 function isAlone(run: JobRun, { step }: OpenStep): boolean {

@@ -74,7 +74,6 @@ export interface LocalEnd {
 const ENTRIES_MAX = 8;
 
 const JOB = 0;
-const WORKER = 0;
 /** The same failures as for a job of the service. */
 const CANCELLED: Failure = { reason: 'cancelled', retryable: false };
 const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
@@ -119,7 +118,7 @@ class LocalRun {
       settings: parts.polite,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
-      grant: (_worker, permits) => this.#runner.order({ kind: 'permitted', permits }),
+      grant: (permits) => this.#runner.order({ kind: 'permitted', permits }),
       waits: () => {},
     });
     this.#runner = new StepRunner({ ...parts, emit: (event) => this.#hear(event) });
@@ -163,8 +162,8 @@ class LocalRun {
       this.#wake();
       return;
     }
-    if (event.kind === 'permit') this.#gate.wish(WORKER, event.permit, event.lease, JOB, event.domain);
-    else if (event.kind === 'release') this.#gate.release(WORKER, event.permit);
+    if (event.kind === 'permit') this.#gate.wish(event.permit, event.lease, JOB, event.domain);
+    else if (event.kind === 'release') this.#gate.release(event.permit);
     else this.#gate.report(event.domain, event.wish);
     this.#gate.pump();
   }

@@ -21,7 +21,7 @@ import { partsOf, postponedPart, type SentResult } from './result-parts.ts';
 import { StepWriter } from './step-writer.ts';
 
 export interface SchedulerBounds extends QueueBounds, LeaseBounds {
-  /** Maximum number of steps of one job that workers have. */
+  /** Maximum number of steps of one job that the worker has. */
   readonly stepsPerJobMax: number;
   readonly jobMsMax: number;
 }
@@ -63,10 +63,10 @@ export interface SchedulerParts {
   monotonicMs(): number;
   /** Calls `then` once, later. The returned function cancels it. */
   after(ms: number, then: () => void): () => void;
-  send(worker: number, order: ExtractOrder): boolean;
-  restartWorker(worker: number): void;
-  /** Called when there is work: starts the workers that have not started yet. */
-  wakeWorkers(): void;
+  send(order: ExtractOrder): boolean;
+  restartWorker(): void;
+  /** Called when there is work: starts the worker if it has not started yet. */
+  wakeWorker(): void;
   onEnded(job: Job, state: ExtractionState): void;
   onStoreFault(fault: StoreFault): void;
 }
@@ -76,8 +76,8 @@ const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
 const REFUSED: Failure = { reason: 'internal_error', retryable: true };
 
 /**
- * Assigns the steps of jobs to workers and stores their results. This class holds only transient state: leases, slots, counters. Everything
- * that defines a job is in the store, so its open steps are leased again however the process ended.
+ * Assigns the steps of jobs to the worker and stores their results. This class holds only transient state: leases, slots, counters.
+ * Everything that defines a job is in the store, so its open steps are leased again however the process ended.
  *
  * flow: `enqueue` → `pump` (queued jobs begin, steps are leased) → `hear` (results arrive) → `ResultWriter` → `#applied` → `pump`
  */
@@ -107,7 +107,7 @@ export class Scheduler {
       shared: parts.sharedPoliteness ?? null,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
-      grant: (worker, permits) => void parts.send(worker, { kind: 'permitted', permits }),
+      grant: (permits) => void parts.send({ kind: 'permitted', permits }),
       waits: (lease, by) => this.#leases.waits(lease, by),
     });
     this.#writer = new StepWriter({
@@ -175,7 +175,7 @@ export class Scheduler {
   }
 
   #load({ job, state }: StoredJob): void {
-    this.#parts.wakeWorkers();
+    this.#parts.wakeWorker();
     if (state.status === 'queued') this.queue.add(job.customer, job.number, job);
     else if (!hasEnded(state)) {
       this.queue.began(job.customer);
@@ -189,7 +189,7 @@ export class Scheduler {
 
   enqueue(job: Job): void {
     if (!this.#owns(job)) return;
-    this.#parts.wakeWorkers();
+    this.#parts.wakeWorker();
     this.queue.add(job.customer, job.number, job);
     this.pump();
   }
@@ -203,33 +203,33 @@ export class Scheduler {
     this.pump();
   }
 
-  workerReady(worker: number): void {
-    this.#leases.workerReady(worker, this.#parts.monotonicMs());
+  workerReady(): void {
+    this.#leases.workerReady(this.#parts.monotonicMs());
     this.pump();
   }
 
-  workerAlive(worker: number): void {
-    this.#leases.workerAlive(worker, this.#parts.monotonicMs());
+  workerAlive(): void {
+    this.#leases.workerAlive(this.#parts.monotonicMs());
   }
 
-  /** Reassigns the steps of a worker that died. A step that was present at each of `DEATHS_MAX` crashes fails. */
-  workerEnded(worker: number): void {
+  /** Takes back the steps of the worker that died. A step that was present at each of `DEATHS_MAX` crashes fails. */
+  workerEnded(): void {
     this.counts.workersLost++;
-    this.gate.forget(worker);
-    for (const run of this.#runs.values()) run.workers.delete(worker);
-    for (const lease of this.#leases.workerEnded(worker)) this.#lost(lease);
+    this.gate.forget();
+    for (const run of this.#runs.values()) run.atWorker = 'nothing';
+    for (const lease of this.#leases.workerEnded()) this.#lost(lease);
     this.gate.pump();
     this.pump();
   }
 
-  hear(worker: number, events: readonly ExtractEvent[]): void {
-    this.#leases.workerAlive(worker, this.#parts.monotonicMs());
-    for (const event of events) this.#hearOne(worker, event);
+  hear(events: readonly ExtractEvent[]): void {
+    this.#leases.workerAlive(this.#parts.monotonicMs());
+    for (const event of events) this.#hearOne(event);
     this.gate.pump();
     this.pump();
   }
 
-  /** Call every 500 ms: resumes paused jobs, and times out jobs and stuck workers. */
+  /** Call every 500 ms: resumes paused jobs, and times out jobs and a stuck worker. */
   tick(): void {
     if (!this.#runsJobs) return;
     const nowMs = this.#parts.nowMs();
@@ -237,7 +237,7 @@ export class Scheduler {
       if (nowMs - (run.state.startedAtMs ?? nowMs) >= this.#parts.bounds.jobMsMax && !run.isOver)
         this.#keep(this.#end(run, LIMIT_REACHED, 'the job reached its maximum duration'));
     }
-    for (const worker of this.#leases.stuckWorkers(this.#parts.monotonicMs())) this.#parts.restartWorker(worker);
+    if (this.#leases.isWorkerStuck(this.#parts.monotonicMs())) this.#parts.restartWorker();
     this.pump();
   }
 
@@ -253,26 +253,24 @@ export class Scheduler {
     if (this.#isStopping || this.isPaused || !this.#runsJobs) return;
     this.#beginJobs();
     const nowMs = this.#parts.nowMs();
-    const orders = new Map<number, ExtractStepMessage[]>();
+    const steps: ExtractStepMessage[] = [];
     for (;;) {
       const lease = this.#leaseOne(nowMs);
       if (lease === null) break;
-      const { run, step, worker } = lease;
-      const message = {
-        lease: lease.number,
-        job: run.job.number,
+      const { run, step, number } = lease;
+      const { recordsLeft, job } = run;
+      steps.push({
+        lease: number,
+        job: job.number,
         stateJson: step.stateJson,
-        recordsLeft: run.recordsLeft,
-        written: run.takeWritten(worker),
-      };
-      const steps = orders.get(worker);
-      if (steps === undefined) orders.set(worker, [message]);
-      else steps.push(message);
+        recordsLeft,
+        written: run.takeWritten(),
+      });
     }
-    for (const [worker, steps] of orders) this.#parts.send(worker, { kind: 'steps', steps });
+    if (steps.length > 0) this.#parts.send({ kind: 'steps', steps });
   }
 
-  /** Starts nothing more, and writes the results that have arrived. Steps that workers still have run again after the next start. */
+  /** Starts nothing more, and writes the results that have arrived. Steps that the worker still has run again after the next start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.gate.stop();
@@ -322,7 +320,7 @@ export class Scheduler {
 
   #leaseOne(nowMs: number): Lease | null {
     const { stepsPerJobMax } = this.#parts.bounds;
-    while (this.#writer.hasRoom && this.#leases.hasRoom()) {
+    while (this.#writer.hasRoom && this.#leases.hasRoom(nowMs)) {
       const run = this.#turns.rotate((run) => !this.#leases.isHeldBack(run) && run.mayLease(nowMs, stepsPerJobMax));
       if (run === null) return null;
       const lease = this.#leaseOf(run, nowMs);
@@ -335,23 +333,20 @@ export class Scheduler {
   #leaseOf(run: JobRun, nowMs: number): Lease | null {
     const step = run.takeStep(this.#parts.store.steps);
     if (step === null) return null;
-    const worker = this.#leases.chooseWorker(run, step);
-    if (worker === null || !this.#introduce(run, worker, nowMs)) {
-      run.giveBack(step);
-      return null;
-    }
-    return this.#leases.assign(run, step, worker);
+    if (this.#leases.mayAssign(run, step) && this.#introduce(run, nowMs)) return this.#leases.assign(run, step);
+    run.giveBack(step);
+    return null;
   }
 
   /** Sends the job to the worker if the worker does not know it. Returns false if the job has ended because its session is gone. */
-  #introduce(run: JobRun, worker: number, nowMs: number): boolean {
+  #introduce(run: JobRun, nowMs: number): boolean {
     const { job } = run;
     const { sessions } = this.#parts.store;
     if (job.session !== null && sessions.find(job.customer, job.session, nowMs) === null) {
       this.#keep(this.#end(run, SESSION_GONE, 'the session was removed or has expired'));
       return false;
     }
-    if (run.workers.has(worker) && !run.outdated.has(worker)) return true;
+    if (run.atWorker === 'current') return true;
     const content =
       job.session === null ? null : sessions.contentOf(this.#parts.encryptionKey, job.customer, job.session, nowMs);
     if (job.session !== null && content === null) {
@@ -362,13 +357,12 @@ export class Scheduler {
     const sessionJson = content === null ? null : content.toString('utf8');
     const sessionOrigins = content === null ? [] : namedOrigins(job.input);
     const message = { job: number, connector, operation, output, sessionJson, sessionOrigins };
-    this.#parts.send(worker, { kind: 'job', job: message });
-    run.workers.add(worker);
-    run.outdated.delete(worker);
+    this.#parts.send({ kind: 'job', job: message });
+    run.atWorker = 'current';
     return true;
   }
 
-  #hearOne(worker: number, event: ExtractEvent): void {
+  #hearOne(event: ExtractEvent): void {
     switch (event.kind) {
       case 'result':
         this.#arrived(event);
@@ -376,11 +370,11 @@ export class Scheduler {
       case 'permit': {
         const lease = this.#leases.find(event.lease);
         if (lease !== undefined) lease.domain = event.domain;
-        this.gate.wish(worker, event.permit, event.lease, lease?.run.job.number ?? 0, event.domain);
+        this.gate.wish(event.permit, event.lease, lease?.run.job.number ?? 0, event.domain);
         break;
       }
       case 'release':
-        this.gate.release(worker, event.permit);
+        this.gate.release(event.permit);
         break;
       case 'report':
         this.gate.report(event.domain, event.wish);
@@ -394,7 +388,7 @@ export class Scheduler {
     const lease = this.#leases.find(result.lease);
     if (lease === undefined) return;
     this.#leases.release(lease);
-    // Stopping aborts the workers' requests, which is not a failure of the steps.
+    // Stopping aborts the worker's requests, which is not a failure of the steps.
     if (this.#isStopping && result.failure !== null) return;
     const { run, step } = lease;
     run.deaths.delete(step.step);
@@ -448,7 +442,7 @@ export class Scheduler {
       this.counts.count('records', connector, state.collected - run.state.collected);
       this.counts.count('pages', connector, state.pages - run.state.pages);
       run.update(state);
-      // Only now is it certain that the store has what the step found, so that its worker need not send it again.
+      // Only now is it certain that the store has what the step found, so that the worker need not send it again.
       if (result.isLast && result.outcome.failure === null && result.lease !== null) run.written(result.lease);
       if (result.session !== null) this.#sessionChanged(run.job);
       if (result.againAtMs !== undefined && result.lease?.run === run)
@@ -458,11 +452,11 @@ export class Scheduler {
     else if (isEnd) this.#ended(run, state);
   }
 
-  /** Marks the session as outdated at all workers. Each gets the new version with its next step of any job that uses the session. */
+  /** Marks the session as outdated at the worker, which gets the new version with the next step of each job that uses it. */
   #sessionChanged({ customer, session }: Job): void {
-    for (const { job, workers, outdated } of this.#runs.values()) {
-      if (job.session !== session || job.customer !== customer) continue;
-      for (const worker of workers) outdated.add(worker);
+    for (const run of this.#runs.values()) {
+      if (run.job.session !== session || run.job.customer !== customer) continue;
+      if (run.atWorker === 'current') run.atWorker = 'outdated';
     }
   }
 
@@ -515,6 +509,6 @@ export class Scheduler {
     this.#turns.remove(run.turn);
     this.queue.ended(customer);
     for (const lease of run.leases.values()) this.#leases.release(lease);
-    for (const worker of run.workers) this.#parts.send(worker, { kind: 'forget', job: number });
+    if (run.atWorker !== 'nothing') this.#parts.send({ kind: 'forget', job: number });
   }
 }

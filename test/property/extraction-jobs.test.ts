@@ -44,10 +44,10 @@ const COLLECT: fc.Arbitrary<Collect> = fc.oneof(
   fc.integer({ min: 1, max: 30 }).map((limit) => ({ mode: 'limit', limit }) as const),
 );
 
-/** Events, one after the other: a worker answers one of its steps, a worker dies, or the process ends before or after a commit. */
+/** Events, one after the other: the worker answers one of its steps, it dies, or the process ends before or after a commit. */
 const EVENT = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('answer' as const), which: fc.nat(100), with: fc.nat(3) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('worker_dies' as const), worker: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('worker_dies' as const) }) },
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('crash' as const), committed: fc.boolean(), which: fc.nat(100) }),
@@ -105,7 +105,7 @@ class Process {
     };
     const bench = new SchedulerBench(this.#store);
     bench.scheduler.resume();
-    for (const worker of [0, 1]) bench.scheduler.workerReady(worker);
+    bench.scheduler.workerReady();
     return bench;
   }
 }
@@ -130,9 +130,9 @@ async function play(
     const { bench } = process;
     const { scheduler, leased } = bench;
     if (event.kind === 'worker_dies') {
-      for (const { key, worker } of leased.slice()) if (worker === event.worker) bench.take(key);
-      scheduler.workerEnded(event.worker);
-      scheduler.workerReady(event.worker);
+      leased.splice(0);
+      scheduler.workerEnded();
+      scheduler.workerReady();
       await bench.settle();
       continue;
     }

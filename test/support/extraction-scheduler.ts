@@ -11,24 +11,24 @@ import type { ExtractStore } from '../../src/state/tables/extract-store.ts';
 import type { Job } from '../../src/state/tables/extractions/job-row.ts';
 import { found, stepsNamed } from './extraction-jobs.ts';
 
-/** A scheduler whose workers are simulated by the test, and whose clock stands still until the test advances it. */
+/** A scheduler whose worker is simulated by the test, and whose clock stands still until the test advances it. */
 
 export const SEALING = Buffer.alloc(32, 7);
 
 export interface Leased extends ExtractStepMessage {
-  readonly worker: number;
   /** Key of the step. */
   readonly key: string;
 }
 
 export class SchedulerBench {
   readonly scheduler: Scheduler;
-  /** Steps that workers currently hold. */
+  /** Steps that the worker currently holds. */
   readonly leased: Leased[] = [];
-  readonly orders: { readonly worker: number; readonly order: ExtractOrder }[] = [];
+  readonly orders: ExtractOrder[] = [];
   readonly ended: { readonly job: Job; readonly state: ExtractionState }[] = [];
   readonly faults: StoreFault[] = [];
-  readonly restarted: number[] = [];
+  /** How often the worker was replaced because it was stuck. */
+  restarts = 0;
   nowMs = 1_000;
   readonly #store: ExtractStore;
   #timers: { atMs: number; run: () => void }[] = [];
@@ -50,17 +50,17 @@ export class SchedulerBench {
           this.#timers = this.#timers.filter((other) => other !== timer);
         };
       },
-      wakeWorkers() {},
-      send: (worker, order) => {
-        this.orders.push({ worker, order });
+      wakeWorker() {},
+      send: (order) => {
+        this.orders.push(order);
         if (order.kind === 'steps')
           for (const step of order.steps) {
             const { key } = JSON.parse(step.stateJson) as { key: string };
-            this.leased.push({ ...step, worker, key });
+            this.leased.push({ ...step, key });
           }
         return true;
       },
-      restartWorker: (worker) => void this.restarted.push(worker),
+      restartWorker: () => void this.restarts++,
       onEnded: (job, state) => void this.ended.push({ job, state }),
       onStoreFault: (fault) => void this.faults.push(fault),
     });
@@ -83,18 +83,18 @@ export class SchedulerBench {
   take(key: string): Leased {
     const at = this.leased.findIndex((leased) => leased.key === key);
     const [leased] = this.leased.splice(at, 1);
-    if (at < 0 || leased === undefined) throw new Error(`no worker has ${key}`);
+    if (at < 0 || leased === undefined) throw new Error(`the worker does not have ${key}`);
     return leased;
   }
 
-  /** Reports the step's result in the name of its worker, and waits until the store has written it. */
+  /** Reports the step's result in the name of the worker, and waits until the store has written it. */
   async answer(leased: Leased, given: Answer = {}): Promise<void> {
-    this.scheduler.hear(leased.worker, [resultOf(leased.lease, given)]);
+    this.scheduler.hear([resultOf(leased.lease, given)]);
     await this.settle();
   }
 
-  hear(worker: number, ...events: ExtractEvent[]): void {
-    this.scheduler.hear(worker, events);
+  hear(...events: ExtractEvent[]): void {
+    this.scheduler.hear(events);
   }
 
   /** Waits until the store has written everything and the scheduler was notified. */

@@ -5,7 +5,7 @@ import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
 import { RedisPoliteness } from '../../src/cluster/redis-politeness.ts';
 import { openSharedExtraction } from '../../src/cluster/shared-extraction.ts';
 import type { ExtractOrder, ExtractStepMessage } from '../../src/extract/extract-messages.ts';
-import type { ExtractPoolEvents } from '../../src/extract/extract-pool.ts';
+import type { ExtractWorkerEvents } from '../../src/extract/extract-worker.ts';
 import { encodeFirst } from '../../src/extract/first-answer.ts';
 import { createJobEngine, type JobEngine } from '../../src/extract/job-engine.ts';
 import { JobReading } from '../../src/extract/job-reading.ts';
@@ -19,7 +19,7 @@ import { tempFolder } from '../unit/state/support.ts';
 import { type Answer, resultOf, SEALING } from './extraction-scheduler.ts';
 import { linkTo } from './links.ts';
 
-/** Engines of several nodes over one shared store. Each has its own tables; its workers are simulated by the test. */
+/** Engines of several nodes over one shared store. Each has its own tables; its worker is simulated by the test. */
 
 export const CLUSTER_KEY = Buffer.alloc(32, 9);
 
@@ -53,7 +53,7 @@ export class SharedNode {
   readonly unknown: (readonly [number: number, format: number])[] = [];
   readonly ended: string[] = [];
   readonly #cut: () => Promise<void>;
-  #events: ExtractPoolEvents | null = null;
+  #events: ExtractWorkerEvents | null = null;
   #isOpen = true;
 
   static async open(options: SharedNodeOptions): Promise<SharedNode> {
@@ -103,7 +103,6 @@ export class SharedNode {
       shared,
       dataDir: folder,
       encryptionKey: SEALING,
-      workers: 1,
       worker: { egressAllow: [], userAgent: 'test', bases: {} },
       connectors: [],
       polite,
@@ -115,12 +114,11 @@ export class SharedNode {
         ended: () => Promise.resolve(),
         forget() {},
       },
-      openPool: (workers, _data, events) => {
+      openWorker: (_data, events) => {
         this.#events = events;
-        setImmediate(() => events.onReady(0));
+        setImmediate(() => events.onReady());
         return Promise.resolve({
-          workers,
-          send: (_worker, order) => this.#order(order),
+          send: (order) => this.#order(order),
           restart() {},
           close: () => Promise.resolve(),
         });
@@ -163,7 +161,7 @@ export class SharedNode {
     const at = this.steps.findIndex((step) => step.key === key);
     const [step] = this.steps.splice(at, 1);
     if (at < 0 || step === undefined) throw new Error(`the worker of ${this.node} does not have ${key}`);
-    this.#events?.onEvents(0, [resultOf(step.lease, given)]);
+    this.#events?.onEvents([resultOf(step.lease, given)]);
   }
 
   /** Ids of all records of a job as this node stores them, in order; null if it has no such job. */

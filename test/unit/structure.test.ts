@@ -101,7 +101,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/api/kit/body-pool.ts',
     'src/webhooks/deliver-pool.ts',
     'src/extract/engine-thread.ts',
-    'src/extract/extract-pool.ts',
+    'src/extract/extract-worker.ts',
     'src/frames/score-pool.ts',
   ],
   preact: ['src/web/dashboard/'],

@@ -7,9 +7,9 @@ import type { UploadTask } from './upload.ts';
 
 export interface UploadsParts {
   /** Returns whether the worker is running and can receive the order. */
-  send(worker: number, order: ExtractOrder): boolean;
-  /** Starts the workers that have not started yet. */
-  wakeWorkers(): void;
+  send(order: ExtractOrder): boolean;
+  /** Starts the worker if it has not started yet. */
+  wakeWorker(): void;
 }
 
 /** What an upload needs from the extraction thread. */
@@ -19,16 +19,15 @@ export interface UploadSource {
 }
 
 interface Running extends UploadSource {
-  readonly worker: number;
   end(sent: SentPart): void;
 }
 
 type Ask = Extract<UploadSignal, { readonly kind: 'ask' }>;
 
-/** The extraction thread's side of uploads: assigns them to workers and responds to the workers' requests. */
+/** The extraction thread's side of uploads: passes them to the worker and responds to its requests. */
 export class Uploads {
   readonly #parts: UploadsParts;
-  readonly #up = new Set<number>();
+  #isUp = false;
   readonly #running = new Map<number, Running>();
   #waiting: (() => void)[] = [];
   #next = 1;
@@ -38,53 +37,44 @@ export class Uploads {
     this.#parts = parts;
   }
 
-  /** Makes one attempt in the worker with the fewest uploads; waits if there is no worker. Ends with `shutdown` when the service stops. */
+  /** Makes one attempt in the worker; waits until it is up. Ends with `shutdown` when the service stops. */
   async run(task: UploadTask, source: UploadSource): Promise<SentPart> {
-    if (this.#up.size === 0) this.#parts.wakeWorkers();
-    while (this.#up.size === 0 && !this.#isStopped)
+    if (!this.#isUp) this.#parts.wakeWorker();
+    while (!this.#isUp && !this.#isStopped)
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
       });
-    const worker = this.#choose();
-    if (this.#isStopped || worker === null) return STOPPED;
+    if (this.#isStopped) return STOPPED;
     const upload = this.#next++;
     return new Promise((end) => {
-      this.#running.set(upload, { ...source, worker, end });
-      if (!this.#parts.send(worker, { kind: 'upload', upload, taskJson: JSON.stringify(task) }))
-        this.#end(upload, WORKER_GONE);
+      this.#running.set(upload, { ...source, end });
+      if (!this.#parts.send({ kind: 'upload', upload, taskJson: JSON.stringify(task) })) this.#end(upload, WORKER_GONE);
     });
   }
 
-  workerReady(worker: number): void {
-    this.#up.add(worker);
+  workerReady(): void {
+    this.#isUp = true;
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Fails the uploads of a worker that died, because one of them may be the cause. Further attempts follow. */
-  workerEnded(worker: number): void {
-    this.#up.delete(worker);
-    for (const [upload, running] of this.#running) if (running.worker === worker) this.#end(upload, WORKER_GONE);
+  /** Fails the uploads of the worker that died, because one of them may be the cause. Further attempts follow. */
+  workerEnded(): void {
+    this.#isUp = false;
+    for (const upload of this.#running.keys()) this.#end(upload, WORKER_GONE);
   }
 
-  hear(worker: number, signal: UploadSignal): void {
+  hear(signal: UploadSignal): void {
     const running = this.#running.get(signal.upload);
-    if (running?.worker !== worker) return;
+    if (running === undefined) return;
     if (signal.kind === 'uploaded') this.#end(signal.upload, JSON.parse(signal.sentJson) as SentPart);
     else void this.#answer(running, signal);
   }
 
-  /** Call after the workers have ended. Uploads without a result end as interrupted. */
+  /** Call after the worker has ended. Uploads without a result end as interrupted. */
   stop(): void {
     this.#isStopped = true;
     for (const resume of this.#waiting.splice(0)) resume();
     for (const upload of this.#running.keys()) this.#end(upload, STOPPED);
-  }
-
-  #choose(): number | null {
-    const loads = new Map([...this.#up].map((worker) => [worker, 0]));
-    for (const { worker } of this.#running.values()) loads.set(worker, (loads.get(worker) ?? 0) + 1);
-    const [least] = [...loads].filter(([worker]) => this.#up.has(worker)).sort(([, a], [, b]) => a - b);
-    return least?.[0] ?? null;
   }
 
   #end(upload: number, sent: SentPart): void {
@@ -97,7 +87,7 @@ export class Uploads {
     const answer = await answerOf(running, what).catch((error: unknown): UploadAnswer['answer'] => {
       return { kind: 'refused', detail: String(error) };
     });
-    this.#parts.send(running.worker, { kind: 'answer', upload, ask, answer });
+    this.#parts.send({ kind: 'answer', upload, ask, answer });
   }
 }
 

@@ -37,14 +37,14 @@ async function openNode(
       const timer = setTimeout(then, ms);
       return () => clearTimeout(timer);
     },
-    grant(worker, permits) {
+    grant(permits) {
       for (const permit of permits) {
         running++;
         starts.push({ node, atMs: performance.now() });
         if (runMs < Infinity)
           setTimeout(() => {
             running--;
-            limiter.release(worker, permit);
+            limiter.release(permit);
             limiter.pump();
           }, runMs);
       }
@@ -58,7 +58,7 @@ async function openNode(
   };
   onTestFinished(close);
   const wish = (domain: string, count: number, from = 0): void => {
-    for (let n = from; n < from + count; n++) limiter.wish(0, n, n, node, domain);
+    for (let n = from; n < from + count; n++) limiter.wish(n, n, node, domain);
     limiter.pump();
   };
   return { limiter, wish, close, running: () => running };

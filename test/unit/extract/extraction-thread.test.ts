@@ -31,7 +31,6 @@ function open(
     data: {
       dataDir,
       encryptionKey: KEY,
-      workers: 1,
       worker: { egressAllow: [], userAgent: 'test', bases: {} },
       polite: { gapMs: 0, concurrency: 1 },
       bounds: {},

@@ -32,7 +32,7 @@ function begin(bounds = {}): {
     waitingUntilMs: (id) => bench.scheduler.waitingUntilMs(id),
     refresh: () => {},
   });
-  bench.scheduler.workerReady(0);
+  bench.scheduler.workerReady();
   onTestFinished(() => bench.scheduler.stop());
   return { bench, control, reading, cancelled };
 }

@@ -16,13 +16,10 @@ function extract(): ExtractStore {
   return extract;
 }
 
-async function begin(
-  bounds: Partial<SchedulerBounds> = {},
-  workers = 1,
-): Promise<{ bench: SchedulerBench; store: ExtractStore }> {
+async function begin(bounds: Partial<SchedulerBounds> = {}): Promise<{ bench: SchedulerBench; store: ExtractStore }> {
   const store = extract();
   const bench = new SchedulerBench(store, bounds);
-  for (let worker = 0; worker < workers; worker++) bench.scheduler.workerReady(worker);
+  bench.scheduler.workerReady();
   return { bench, store };
 }
 
@@ -67,7 +64,7 @@ function cookiesOf(content: string | null | undefined): string[] {
 
 /** The cookies sent with each message of a job. */
 function toldCookies({ orders }: SchedulerBench): string[][] {
-  return orders.flatMap(({ order }) => (order.kind === 'job' ? [cookiesOf(order.job.sessionJson)] : []));
+  return orders.flatMap((order) => (order.kind === 'job' ? [cookiesOf(order.job.sessionJson)] : []));
 }
 
 const failed = { reason: 'source_unavailable', retryable: true, detail: 'no answer' } as const;
@@ -82,7 +79,7 @@ describe('Scheduler', () => {
     expect(at.bench.ended.map(({ job: { id }, state }) => [id, state.status, state.collected])).toEqual([
       [job.id, 'succeeded', 2],
     ]);
-    expect(at.bench.orders.at(-1)).toEqual({ worker: 0, order: { kind: 'forget', job: job.number } });
+    expect(at.bench.orders.at(-1)).toEqual({ kind: 'forget', job: job.number });
     expect([at.bench.scheduler.queue.running, at.bench.scheduler.stepsInFlight]).toEqual([0, 0]);
   });
 
@@ -115,10 +112,10 @@ describe('Scheduler', () => {
   });
 
   test('a list whose worker died is read again, once', async () => {
-    const at = await begin({}, 2);
+    const at = await begin();
     await add(at, { collect: { mode: 'all' }, steps: stepsOf('list:1') });
-    const [first] = at.bench.leased;
-    at.bench.scheduler.workerEnded(first?.worker ?? 0);
+    at.bench.scheduler.workerEnded();
+    at.bench.scheduler.workerReady();
     await at.bench.settle();
     expect(at.bench.keys).toEqual(['list:1', 'list:1']);
     await at.bench.answer(at.bench.leased.pop() ?? at.bench.take('list:1'), { ids: ['1'] });
@@ -150,7 +147,7 @@ describe('Scheduler', () => {
       const [first] = at.bench.keys;
       await at.bench.answer(at.bench.take(first ?? ''));
     }
-    const begun = at.bench.orders.flatMap(({ order }) => (order.kind === 'steps' ? order.steps : [])).slice(4);
+    const begun = at.bench.orders.flatMap((order) => (order.kind === 'steps' ? order.steps : [])).slice(4);
     // Every second step was the other customer's.
     const isOther = begun.map(({ stateJson }) => stateJson.includes('z'));
     expect(isOther).toEqual(isOther.map((_, i) => i % 2 === 1));
@@ -174,13 +171,13 @@ describe('Scheduler', () => {
       { stepsActiveMax: 2, stepsPerJobMax: 8 },
       { gapMs: 10_000, concurrency: 1 },
     );
-    bench.scheduler.workerReady(0);
+    bench.scheduler.workerReady();
     const at = { bench, store };
     await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
     let permit = 1;
     for (let i = 0; i < 4; i++)
-      for (const { lease, worker } of bench.leased.slice()) {
-        if (lease > i) bench.hear(worker, { kind: 'permit', permit: permit++, lease, domain: 'slow.example' });
+      for (const { lease } of bench.leased.slice()) {
+        if (lease > i) bench.hear({ kind: 'permit', permit: permit++, lease, domain: 'slow.example' });
       }
     // One may fetch, two wait, and the rest stays in the store.
     expect(bench.keys.length).toBeLessThanOrEqual(4);
@@ -240,7 +237,7 @@ describe('Scheduler', () => {
       await at.bench.answer(at.bench.take('first'), { failure: asked(3_000_000) });
       const again = new SchedulerBench(at.store);
       again.scheduler.resume();
-      again.scheduler.workerReady(0);
+      again.scheduler.workerReady();
       await again.settle();
       expect(again.keys).toEqual(['first']);
     });
@@ -274,8 +271,8 @@ describe('Scheduler', () => {
       const at = await begin();
       const [own, other] = [await add(at, { steps: stepsOf('a') }), await add(at, { steps: stepsOf('b', 'c') })];
       const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];
-      at.bench.hear(0, domain('x.example', 1, a.lease), pause('x.example', 40_000));
-      at.bench.hear(0, domain('x.example', 2, b.lease), domain('y.example', 3, c.lease));
+      at.bench.hear(domain('x.example', 1, a.lease), pause('x.example', 40_000));
+      at.bench.hear(domain('x.example', 2, b.lease), domain('y.example', 3, c.lease));
       expect(at.bench.scheduler.waitingUntilMs(own.id)).toBe(at.bench.nowMs + 40_000);
       // Meanwhile it works at the other domain.
       expect(at.bench.scheduler.waitingUntilMs(other.id)).toBeNull();
@@ -286,14 +283,14 @@ describe('Scheduler', () => {
     });
   });
 
-  test("a crawl fails when a list's workers died, because an unknown remainder is lost with it", async () => {
-    const at = await begin({}, 2);
+  test('a crawl fails when the worker died often at a list, because an unknown remainder is lost with it', async () => {
+    const at = await begin();
     await add(at, { steps: stepsOf('list', 'page'), collect: { mode: 'all' } });
     await at.bench.answer(at.bench.take('page'), { ids: ['1'] });
     for (let i = 0; i < 3; i++) {
-      const { worker } = at.bench.take('list');
-      at.bench.scheduler.workerEnded(worker);
-      at.bench.scheduler.workerReady(worker);
+      at.bench.take('list');
+      at.bench.scheduler.workerEnded();
+      at.bench.scheduler.workerReady();
       await at.bench.settle();
     }
     expect(at.bench.ended[0]?.state).toMatchObject({ status: 'failed', failure: { reason: 'internal_error' } });
@@ -306,7 +303,7 @@ describe('Scheduler', () => {
     await at.bench.answer(at.bench.take('b'), { ids: ['1'], next: ['d'] });
     const again = new SchedulerBench(at.store);
     again.scheduler.resume();
-    again.scheduler.workerReady(0);
+    again.scheduler.workerReady();
     await again.settle();
     expect(again.keys.toSorted()).toEqual(['a', 'c', 'd', 'first']);
     for (const key of ['a', 'c', 'd']) await again.answer(again.take(key), { ids: [key] });
@@ -322,7 +319,7 @@ describe('Scheduler', () => {
     const leased = at.bench.take('first');
     await value(at.store.extractions.end(job, { reason: 'cancelled', retryable: false }, [], 5));
     at.bench.scheduler.drop(job);
-    expect(at.bench.orders.at(-1)?.order).toEqual({ kind: 'forget', job: job.number });
+    expect(at.bench.orders.at(-1)).toEqual({ kind: 'forget', job: job.number });
     await at.bench.answer(leased, { ids: ['1'], next: ['x'] });
     expect(at.store.extractions.stateOf(job.number)).toMatchObject({ status: 'failed', collected: 0, pages: 0 });
     expect([at.bench.leased, at.bench.ended]).toEqual([[], []]);
@@ -373,7 +370,6 @@ describe('Scheduler', () => {
     const other = await add(at, { session: id, steps: stepsOf('b', 'c'), collect: { mode: 'all' } });
     const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];
     at.bench.hear(
-      0,
       resultOf(a.lease, { sessionJson: set(cookie('sid', 'new')) }),
       resultOf(b.lease, { sessionJson: set(cookie('view', 'new')) }),
     );
@@ -383,13 +379,13 @@ describe('Scheduler', () => {
       'view=new',
     ]);
     await at.bench.answer(c, { next: ['d'] });
-    expect(at.bench.orders.findLast(({ order }) => order.kind === 'job')?.order).toMatchObject({
+    expect(at.bench.orders.findLast((order) => order.kind === 'job')).toMatchObject({
       job: { job: other.number },
     });
     expect(toldCookies(at.bench).at(-1)).toEqual(['sid=new', 'view=new']);
   });
 
-  test('the workers of one job get the session as another job changed it', async () => {
+  test('the worker gets the session of a job as another job changed it', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, [cookie('sid', 'old')]);
@@ -412,13 +408,13 @@ describe('Scheduler', () => {
     expect(cookiesOf(held)).toEqual(['sid=new']);
   });
 
-  test('workers get the origins named by a job with a session, and none for a job without', async () => {
+  test('the worker gets the origins named by a job with a session, and none for a job without', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, []);
     await add(at, { session: id, input: { url: 'http://shop.example:8080/a?b' } });
     await add(at, { input: { url: 'http://shop.example/' } });
-    const told = at.bench.orders.flatMap(({ order }) => (order.kind === 'job' ? [order.job.sessionOrigins] : []));
+    const told = at.bench.orders.flatMap((order) => (order.kind === 'job' ? [order.job.sessionOrigins] : []));
     expect(told).toEqual([['http://shop.example:8080'], []]);
   });
 
@@ -443,7 +439,7 @@ describe('Scheduler', () => {
     const at = await begin();
     const job = await add(at, { steps: stepsOf('a', 'b') });
     const [a, b] = [at.bench.take('a'), at.bench.take('b')];
-    at.bench.hear(0, resultOf(a.lease, { ids: ['1'] }));
+    at.bench.hear(resultOf(a.lease, { ids: ['1'] }));
     await at.bench.scheduler.stop();
     await at.bench.answer(b, { failure: { ...failed, detail: 'the client is closed' } });
     expect(at.store.extractions.stateOf(job.number)).toMatchObject({
@@ -456,14 +452,36 @@ describe('Scheduler', () => {
 });
 
 describe('a worker that dies', () => {
-  test('the steps of a worker that dies go to another one', async () => {
-    const at = await begin({}, 2);
-    await add(at, { steps: stepsOf('a', 'b') });
-    expect(at.bench.leased.map(({ worker }) => worker)).toEqual([0, 1]);
-    at.bench.scheduler.workerEnded(0);
+  test('the steps of a worker that dies go to the next one, and none before it is up', async () => {
+    const at = await begin();
+    const job = await add(at, { steps: stepsOf('a', 'b') });
+    at.bench.scheduler.workerEnded();
     await at.bench.settle();
-    expect(at.bench.leased.filter(({ key }) => key === 'a').map(({ worker }) => worker)).toEqual([0, 1]);
-    expect(at.bench.scheduler.stepsInFlight).toBe(2);
+    expect([at.bench.keys, at.bench.scheduler.stepsInFlight]).toEqual([['a', 'b'], 0]);
+    at.bench.scheduler.workerReady();
+    expect([at.bench.keys, at.bench.scheduler.stepsInFlight]).toEqual([['a', 'b', 'a', 'b'], 2]);
+    const jobs = at.bench.orders.flatMap((order) => (order.kind === 'job' ? [order.job.job] : []));
+    expect(jobs).toEqual([job.number, job.number]);
+  });
+
+  test('the worker is not kept for a step that crashes workers once its job has ended', async () => {
+    const at = await begin();
+    await add(at, { customer: customer(2), steps: stepsOf('x') });
+    await at.bench.answer(at.bench.take('x'), { next: ['a', 'b', 'c'], pauseMs: 5_000 });
+    const job = await add(at, { steps: stepsOf('killer') });
+    for (let deaths = 0; deaths < 2; deaths++) {
+      at.bench.take('killer');
+      at.bench.scheduler.workerEnded();
+      if (deaths === 0) at.bench.scheduler.workerReady();
+    }
+    await at.bench.pass(5_000);
+    at.bench.scheduler.workerReady();
+    // From here on the worker is kept for the step that crashed it twice.
+    expect(at.bench.keys).toEqual(['a']);
+    await value(at.store.extractions.end(job, { reason: 'cancelled', retryable: false }, [], 5));
+    at.bench.scheduler.drop(job);
+    for (const key of ['a', 'b', 'c']) await at.bench.answer(at.bench.take(key));
+    expect(at.bench.ended.map(({ state }) => state.status)).toEqual(['succeeded']);
   });
 
   test('a step that crashes three workers fails, and no other step does', async () => {
@@ -471,8 +489,8 @@ describe('a worker that dies', () => {
     const job = await add(at, { steps: stepsOf('killer', 'a', 'b') });
     const die = async (): Promise<string[]> => {
       const had = at.bench.leased.splice(0).map(({ key }) => key);
-      at.bench.scheduler.workerEnded(0);
-      at.bench.scheduler.workerReady(0);
+      at.bench.scheduler.workerEnded();
+      at.bench.scheduler.workerReady();
       await at.bench.settle();
       return had;
     };
@@ -496,13 +514,13 @@ describe('a worker that dies', () => {
   test('a worker that has steps and is silent for a minute is replaced', async () => {
     const at = await begin();
     await at.bench.pass(120_000);
-    expect(at.bench.restarted).toEqual([]);
+    expect(at.bench.restarts).toBe(0);
     await add(at);
-    at.bench.scheduler.workerAlive(0);
+    at.bench.scheduler.workerAlive();
     await at.bench.pass(60_000);
-    expect(at.bench.restarted).toEqual([]);
+    expect(at.bench.restarts).toBe(0);
     await at.bench.pass(1_000);
-    expect(at.bench.restarted).toEqual([0]);
+    expect(at.bench.restarts).toBe(1);
   });
 });
 
@@ -513,7 +531,7 @@ describe('a store that rejects writes', () => {
     const apply = at.store.extractions.apply.bind(at.store.extractions);
     at.store.extractions.apply = () =>
       Promise.resolve({ kind: 'fault', code: 'store_write_failed', detail: 'no space' });
-    at.bench.scheduler.hear(0, [resultOf(at.bench.take('first').lease, { ids: ['1'] })]);
+    at.bench.scheduler.hear([resultOf(at.bench.take('first').lease, { ids: ['1'] })]);
     await new Promise((done) => setTimeout(done, 5));
     expect(at.bench.faults).toHaveLength(1);
     at.store.extractions.apply = apply;
@@ -533,7 +551,7 @@ describe('a shared store that does not answer', () => {
       const fault = { kind: 'fault', code, detail: 'no answer' } as const;
       extractions.apply = () => Promise.resolve(fault);
       extractions.end = () => Promise.resolve(fault);
-      at.bench.scheduler.hear(0, [resultOf(at.bench.take('first').lease, { ids: ['1'] })]);
+      at.bench.scheduler.hear([resultOf(at.bench.take('first').lease, { ids: ['1'] })]);
       for (let i = 0; i < 8; i++) {
         await new Promise((done) => setTimeout(done, 5));
         await at.bench.pass(1_000);
@@ -546,10 +564,10 @@ describe('a shared store that does not answer', () => {
   );
 });
 
-describe('reports of stored results to workers', () => {
-  /** For each lease that a worker got: the stored leases reported with it. */
+describe('reports of stored results to the worker', () => {
+  /** For each lease that the worker got: the stored leases reported with it. */
   const toldOf = ({ bench }: { bench: SchedulerBench }): (readonly (readonly number[])[])[] =>
-    bench.orders.flatMap(({ order }) =>
+    bench.orders.flatMap((order) =>
       order.kind === 'steps' ? [order.steps.map(({ lease, written }) => [lease, ...written])] : [],
     );
   const refuse = (store: ExtractStore): (() => void) => {
@@ -564,15 +582,13 @@ describe('reports of stored results to workers', () => {
     };
   };
 
-  test('a stored result is reported once, with the next step of its job, and only to the worker that sent it', async () => {
-    const at = await begin({ stepsPerJobMax: 2 }, 2);
+  test('a stored result is reported once, with the next step of its job', async () => {
+    const at = await begin({ stepsPerJobMax: 2 });
     await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
     await at.bench.answer(at.bench.take('a'), { next: ['x', 'y'] });
     for (const key of ['b', 'c', 'd', 'e', 'x', 'y']) await at.bench.answer(at.bench.take(key));
     // The next step is sent while the result is written, so the one after it carries the report.
-    expect(toldOf(at).flat()).toEqual([[1], [2], [3], [4], [5, 1], [6, 2], [7, 3]]);
-    const workers = at.bench.orders.flatMap(({ worker, order }) => (order.kind === 'steps' ? [worker] : []));
-    expect(workers).toEqual([0, 1, 0, 1, 0, 1, 0]);
+    expect(toldOf(at).flat()).toEqual([[1], [2], [3], [4, 1], [5, 2], [6, 3], [7, 4]]);
   });
 
   test('a result is not reported before the store has accepted it', async () => {
@@ -607,7 +623,7 @@ describe('reports of stored results to workers', () => {
     const at = await begin();
     const job = await add(at);
     const take = refuse(at.store);
-    at.bench.hear(0, resultOf(at.bench.take('first').lease, { next: ['x'] }));
+    at.bench.hear(resultOf(at.bench.take('first').lease, { next: ['x'] }));
     for (let i = 0; i < 6; i++) {
       await new Promise((done) => setTimeout(done, 5));
       await at.bench.pass(1_000);
@@ -615,7 +631,7 @@ describe('reports of stored results to workers', () => {
     take();
     for (let i = 0; i < 3; i++) await at.bench.pass(1_000);
     // Meanwhile the worker has dropped the job, including everything it knew about its steps.
-    const kinds = at.bench.orders.map(({ order }) => order.kind);
+    const kinds = at.bench.orders.map((order) => order.kind);
     expect(kinds.slice(kinds.indexOf('forget'), kinds.indexOf('forget') + 3)).toEqual(['forget', 'job', 'steps']);
     expect(toldOf(at).flat()).toEqual([[1], [2]]);
     await at.bench.answer(at.bench.take('first'), { next: ['x'] });
@@ -636,9 +652,9 @@ describe('reports of stored results to workers', () => {
     const at = await begin({ stepsPerJobMax: 1 });
     await add(at, { steps: stepsOf('a', 'b') });
     at.bench.leased.splice(0);
-    at.bench.scheduler.workerEnded(0);
-    at.bench.hear(0, resultOf(1, { next: ['x'] }));
-    at.bench.scheduler.workerReady(0);
+    at.bench.scheduler.workerEnded();
+    at.bench.hear(resultOf(1, { next: ['x'] }));
+    at.bench.scheduler.workerReady();
     await at.bench.settle();
     expect(toldOf(at).flat()).toEqual([[1], [2]]);
     await at.bench.answer(at.bench.take('a'), { next: ['x'] });

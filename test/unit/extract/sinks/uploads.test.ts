@@ -54,11 +54,11 @@ function begin(): Bench {
   const client = createGuardedClient({ allow: ['127.0.0.0/8'] });
   const heard: UploadSignal[] = [];
   const uploads = new Uploads({
-    send(_worker, order) {
+    send(order) {
       port1.postMessage(order);
       return true;
     },
-    wakeWorkers() {},
+    wakeWorker() {},
   });
   const runner = new UploadRunner({
     client,
@@ -69,7 +69,7 @@ function begin(): Bench {
   });
   port1.on('message', (signal: UploadSignal) => {
     heard.push(signal);
-    uploads.hear(0, signal);
+    uploads.hear(signal);
   });
   port2.on('message', (order: Extract<ExtractOrder, { kind: 'upload' | 'answer' }>) => runner.order(order));
   onTestFinished(() => {
@@ -85,14 +85,14 @@ function putTask(url: string, records: number): UploadTask {
 
 const KEEP_NOTHING = { saveUpload: () => Promise.resolve() };
 
-test('records are transferred in parts and arrive complete, and an upload waits for a worker', async () => {
+test('records are transferred in parts and arrive complete, and an upload waits for the worker', async () => {
   const { uploads, heard } = begin();
   const place = await startPlace(204);
   const reader = readerOf(chunksOf([700, 700, 3], () => 'x'.repeat(400)));
   const sending = uploads.run(putTask(place.url, 1_403), { ...KEEP_NOTHING, reader });
   await settle();
   expect(heard).toEqual([]);
-  uploads.workerReady(0);
+  uploads.workerReady();
   const sent = await sending;
   expect(sent).toEqual({ kind: 'sent', bytes: place.bodies[0]?.length });
   const lines = place.bodies[0]?.trimEnd().split('\n') ?? [];
@@ -103,7 +103,7 @@ test('records are transferred in parts and arrive complete, and an upload waits 
 
 test('a read failure on the main thread ends the attempt, and missing records end the delivery', async () => {
   const { uploads } = begin();
-  uploads.workerReady(0);
+  uploads.workerReady();
   const { url } = await startPlace(204);
   const broken: RecordReader = {
     read() {
@@ -121,21 +121,22 @@ test('a read failure on the main thread ends the attempt, and missing records en
   });
 });
 
-test('the uploads of a worker that dies fail, and those of other workers continue', async () => {
-  const { uploads } = begin();
-  const orders: number[] = [];
-  const two = new Uploads({ send: (worker) => orders.push(worker) > 0, wakeWorkers() {} });
-  two.workerReady(0);
-  two.workerReady(1);
+test('the uploads of a worker that dies fail, later ones wait for the next worker, and none starts after a stop', async () => {
+  const orders: ExtractOrder['kind'][] = [];
+  const uploads = new Uploads({ send: ({ kind }) => orders.push(kind) > 0, wakeWorker() {} });
+  uploads.workerReady();
   const source = { ...KEEP_NOTHING, reader: readerOf([]) };
-  const first = two.run(putTask('http://127.0.0.1:1/', 1), source);
-  const second = two.run(putTask('http://127.0.0.1:1/', 1), source);
+  const first = uploads.run(putTask('http://127.0.0.1:1/', 1), source);
   await settle();
-  expect(orders).toEqual([0, 1]);
-  two.workerEnded(0);
+  uploads.workerEnded();
   expect(await first).toMatchObject({ kind: 'failed', error: 'internal_error', isFinal: false });
-  two.hear(0, { kind: 'uploaded', upload: 2, sentJson: '{"kind":"sent","bytes":1}' });
-  two.hear(1, { kind: 'uploaded', upload: 2, sentJson: '{"kind":"sent","bytes":2}' });
+  const second = uploads.run(putTask('http://127.0.0.1:1/', 1), source);
+  await settle();
+  expect(orders).toEqual(['upload']);
+  uploads.workerReady();
+  await settle();
+  uploads.hear({ kind: 'uploaded', upload: 1, sentJson: '{"kind":"sent","bytes":1}' });
+  uploads.hear({ kind: 'uploaded', upload: 2, sentJson: '{"kind":"sent","bytes":2}' });
   expect(await second).toEqual({ kind: 'sent', bytes: 2 });
   uploads.stop();
   expect(await uploads.run(putTask('http://127.0.0.1:1/', 1), source)).toMatchObject({ error: 'shutdown' });
@@ -143,7 +144,7 @@ test('the uploads of a worker that dies fail, and those of other workers continu
 
 test('a stop ends running uploads, waiting retries and reads as shutdown', async () => {
   const { uploads, runner, client, time } = begin();
-  uploads.workerReady(0);
+  uploads.workerReady();
   const hanging = await startPlace(null);
   const options = { bucket: 'results', region: 'eu-central-1', accessKeyId: 'id', secretAccessKey: 'secret' };
   const s3 = await startS3Server({ ...options, misbehave: () => ({ kind: 'refuse', status: 503, code: 'SlowDown' }) });
@@ -170,7 +171,7 @@ test('a stop ends running uploads, waiting retries and reads as shutdown', async
 
 test('the id of a multipart upload is stored before its first part is sent', async () => {
   const { uploads } = begin();
-  uploads.workerReady(0);
+  uploads.workerReady();
   const options = { bucket: 'results', region: 'eu-central-1', accessKeyId: 'id', secretAccessKey: 'secret' };
   const saved: (string | null)[] = [];
   const s3 = await startS3Server({

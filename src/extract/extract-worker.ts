@@ -11,25 +11,23 @@ import type {
   UploadSignal,
 } from './extract-messages.ts';
 
-export interface ExtractPoolEvents {
-  /** A worker is up, initially or as a replacement. It does not have the jobs and steps of its predecessor. */
-  onReady(worker: number): void;
-  onEvents(worker: number, events: readonly ExtractEvent[]): void;
-  onUpload(worker: number, signal: UploadSignal): void;
+export interface ExtractWorkerEvents {
+  /** The worker is up, initially or as a replacement. It does not have the jobs and steps of its predecessor. */
+  onReady(): void;
+  onEvents(events: readonly ExtractEvent[]): void;
+  onUpload(signal: UploadSignal): void;
   /** The worker is not stuck. */
-  onAlive(worker: number): void;
+  onAlive(): void;
   /** The worker died, and its jobs and steps with it. Another one is being started; `onReady` follows. */
-  onEnded(worker: number, error: unknown): void;
+  onEnded(error: unknown): void;
 }
 
-export interface ExtractPool {
-  /** Workers are numbered from 0. */
-  readonly workers: number;
+export interface ExtractWorker {
   /** Sends an order; returns false if the worker is not up. */
-  send(worker: number, order: ExtractOrder): boolean;
-  /** Terminates a stuck worker; another one replaces it. */
-  restart(worker: number): void;
-  /** Ends all workers. Steps in progress are abandoned. */
+  send(order: ExtractOrder): boolean;
+  /** Terminates the worker, which is stuck; another one replaces it. */
+  restart(): void;
+  /** Ends the worker. Steps in progress are abandoned. */
   close(): Promise<void>;
 }
 
@@ -42,30 +40,23 @@ const WORKER_HEAP_MIB_MAX = 256;
 /** Measured: a step that finds 100,000 others takes the process to 254 MB with this limit and to 403 MB without, at the same speed. */
 const WORKER_YOUNG_MIB_MAX = 16;
 
-/**
- * The extract workers: Piscina owns their threads, in each of which one endless task processes steps. They use neither the store nor a
- * model, so they may be terminated from outside. A dead one is replaced.
- */
-export async function openExtractPool(
-  workers: number,
+/** Starts the extract worker. Resolves when it is up; rejects when it cannot start. */
+export async function openExtractWorker(
   workerData: ExtractWorkerData,
-  events: ExtractPoolEvents,
-): Promise<ExtractPool> {
-  const places = Array.from({ length: workers }, (_, number) => new WorkerPlace(number, workerData, events));
-  await Promise.all(places.map((place) => place.open()));
-  return {
-    workers,
-    send: (worker, order) => places[worker]?.send(order) ?? false,
-    restart: (worker) => places[worker]?.restart(),
-    async close() {
-      await Promise.all(places.map((place) => place.close()));
-    },
-  };
+  events: ExtractWorkerEvents,
+): Promise<ExtractWorker> {
+  const worker = new WorkerPlace(workerData, events);
+  await worker.open();
+  return worker;
 }
 
-class WorkerPlace {
-  readonly #number: number;
-  readonly #events: ExtractPoolEvents;
+/**
+ * The place of the extract worker: Piscina owns its thread, in which one endless task processes steps. It uses neither the store nor a
+ * model, so it may be terminated from outside. Choice: one, because it parses some 2,000 small pages a second, and the rate limiter of one
+ * domain allows 4.
+ */
+class WorkerPlace implements ExtractWorker {
+  readonly #events: ExtractWorkerEvents;
   readonly #threads: Piscina<ExtractPost, void>;
   #port: MessagePort | null = null;
   #abort = new AbortController();
@@ -73,8 +64,7 @@ class WorkerPlace {
   #closing = false;
   #post: Promise<void> = Promise.resolve();
 
-  constructor(number: number, workerData: ExtractWorkerData, events: ExtractPoolEvents) {
-    this.#number = number;
+  constructor(workerData: ExtractWorkerData, events: ExtractWorkerEvents) {
     this.#events = events;
     this.#threads = new Piscina<ExtractPost, void>({
       filename: programUrl('extract').href,
@@ -130,7 +120,7 @@ class WorkerPlace {
           wasReady = true;
           ready();
         }
-        // Messages that a worker sent before it was abandoned are too late.
+        // Messages that the thread sent before it was abandoned are too late.
         if (this.#port === port1) this.#hear(signal);
       });
       try {
@@ -146,7 +136,7 @@ class WorkerPlace {
         }
         if (this.#closing) return;
         this.#port = null;
-        this.#events.onEnded(this.#number, error);
+        this.#events.onEnded(error);
         if (!wasUp) await new Promise((done) => setTimeout(done, RESTART_PAUSE_MS));
       } finally {
         port1.close();
@@ -158,17 +148,17 @@ class WorkerPlace {
     switch (signal.kind) {
       case 'ready':
         this.#up = true;
-        this.#events.onReady(this.#number);
+        this.#events.onReady();
         break;
       case 'events':
-        this.#events.onEvents(this.#number, signal.events);
+        this.#events.onEvents(signal.events);
         break;
       case 'ask':
       case 'uploaded':
-        this.#events.onUpload(this.#number, signal);
+        this.#events.onUpload(signal);
         break;
       case 'alive':
-        this.#events.onAlive(this.#number);
+        this.#events.onAlive();
         break;
       case 'stopped':
         // The worker's task ends when its port is closed.
