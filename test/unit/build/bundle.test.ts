@@ -46,14 +46,14 @@ test('The server is one file, and only the package that starts its own files sta
   const packages = new Set(required.filter((name) => !name.startsWith('node:')));
   expect([...packages].sort()).toEqual(['module', 'piscina']);
   expect(text.includes('"./redis-package.cjs"')).toBe(true);
-  // Measured: 1 MB costs 50 ms at a start.
-  expect(text.length).toBeLessThan(4_000_000);
+  // Measured: 1 MB costs 50 ms at a start. The language of own rules (its parser and RE2) is 400 KB of it.
+  expect(text.length).toBeLessThan(4_250_000);
 });
 
 test('Unused parts of packages are not in the bundle', () => {
   expect(programText('serve').includes('zod/v4/locales/de')).toBe(false);
   const text = programText('score');
   expect(text.includes('Googlebot')).toBe(true);
-  // The exchange of events with other nodes is 30 KB of it, LMDB and the public suffix list 500 KB.
-  expect(text.length).toBeLessThan(1_950_000);
+  // The exchange of events with other nodes is 30 KB of it, the language of own rules 400 KB, LMDB and the public suffix list 500 KB.
+  expect(text.length).toBeLessThan(2_450_000);
 });
