@@ -447,9 +447,7 @@ async function stop(parts: Parts): Promise<void> {
   await deciding?.pool.close();
   await service.close();
   await velocity?.close();
-  await velocity?.table.stopFollowing();
-  const saved = await velocity?.table.save(clock.nowMs());
-  await velocity?.table.close();
+  const saved = await velocity?.table.finish(clock.nowMs());
   if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
   await deciding?.layers.close();
   await policies?.policyFile.close();

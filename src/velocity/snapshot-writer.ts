@@ -40,6 +40,7 @@ const COPIES_MAX = 3;
  */
 export class SnapshotWriter {
   readonly #folder: string;
+  readonly #unfinished: string;
   readonly #memory: VelocityMemory;
   readonly #words: Uint32Array;
   readonly #shares: Shares;
@@ -48,8 +49,10 @@ export class SnapshotWriter {
   #last: Promise<unknown> = Promise.resolve();
   #waiting: Promise<SnapshotSaved> | null = null;
 
-  constructor(folder: string, memory: VelocityMemory) {
+  /** Two writers of one folder must have different `suffix`es: the ends of the names of their unfinished files. */
+  constructor(folder: string, memory: VelocityMemory, suffix = 'part') {
     this.#folder = folder;
+    this.#unfinished = join(folder, `${SNAPSHOT_NAME}.${suffix}`);
     this.#memory = memory;
     this.#words = new Uint32Array(memory.words);
     this.#shares = new Shares(this.#words, (this.#words[HEAD_GROUPS] ?? 0) * WAYS);
@@ -69,7 +72,7 @@ export class SnapshotWriter {
   }
 
   async #run(nowMs: number): Promise<SnapshotSaved> {
-    const part = join(this.#folder, `${SNAPSHOT_NAME}.part`);
+    const part = this.#unfinished;
     try {
       await mkdir(this.#folder, { recursive: true });
       const file = await open(part, 'w', 0o600);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { programUrl } from '../kernel/programs.ts';
 import { type ExchangeSeed, touchPages, type VelocityMemory } from './memory.ts';
@@ -15,11 +16,13 @@ export interface TableMaintenance {
    * Reads what other nodes have sent so far, and follows them from then on. Never rejects; false if it could not read everything in time.
    */
   catchUp(): Promise<boolean>;
-  /** Ends following, so that nothing changes the table while its last snapshot is saved. */
-  stopFollowing(): Promise<void>;
   /** Never rejects. */
   save(nowMs: number): Promise<SnapshotSaved>;
-  close(): Promise<void>;
+  /**
+   * Ends all of this, then saves the table on the calling thread: the background thread gives way to every other process, so on a busy
+   * machine it would not end before a supervisor kills. Never rejects.
+   */
+  finish(nowMs: number): Promise<SnapshotSaved>;
 }
 
 export interface TableThreadData {
@@ -37,6 +40,11 @@ export type TableReply =
   | { readonly kind: 'caught_up'; readonly isComplete: boolean }
   | { readonly kind: 'snapshot'; readonly saved: SnapshotSaved };
 
+/**
+ * Choice: usually some milliseconds. A thread that gets no processor for so long goes on until the process ends: after a restart some events
+ * of other nodes may then be counted twice.
+ */
+const END_MS = 1_000;
 /** Choice: a thread takes about 40 ms to start, as long as touching 16 MB. */
 const THREAD_BYTES_MIN = 32 * 1_048_576;
 
@@ -57,11 +65,10 @@ function maintenanceInTurns(folder: string, memory: VelocityMemory): TableMainte
   return {
     touch: () => touchPages(memory, () => isOpen),
     catchUp: () => Promise.resolve(true),
-    stopFollowing: () => Promise.resolve(),
     save: (nowMs) => writer.save(nowMs),
-    close() {
+    finish(nowMs) {
       isOpen = false;
-      return Promise.resolve();
+      return writer.save(nowMs);
     },
   };
 }
@@ -70,6 +77,7 @@ class TableThread implements TableMaintenance {
   readonly #data: TableThreadData;
   #running: RunningThread | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  #isFinished = false;
 
   constructor(data: TableThreadData) {
     this.#data = data;
@@ -79,10 +87,6 @@ class TableThread implements TableMaintenance {
     if (this.#data.exchange === null) return true;
     const reply = await this.#run({ kind: 'catch_up' });
     return reply.kind === 'caught_up' && reply.isComplete;
-  }
-
-  async stopFollowing(): Promise<void> {
-    if (this.#data.exchange !== null) await this.#run({ kind: 'stop_following' });
   }
 
   async touch(): Promise<void> {
@@ -95,15 +99,21 @@ class TableThread implements TableMaintenance {
     return { kind: 'failed', detail: reply.kind === 'ended' ? reply.detail : 'the thread sent an unexpected reply' };
   }
 
-  async close(): Promise<void> {
-    await this.#last;
-    await this.#running?.worker.terminate();
-    this.#running = null;
+  async finish(nowMs: number): Promise<SnapshotSaved> {
+    const followed = this.#data.exchange === null ? null : this.#run({ kind: 'stop_following' });
+    const ended = Promise.resolve(followed).then(() => {
+      this.#isFinished = true;
+      return this.#running?.worker.terminate();
+    });
+    await Promise.race([ended, sleep(END_MS)]);
+    this.#isFinished = true;
+    return new SnapshotWriter(this.#data.folder, this.#data.memory, 'last').save(nowMs);
   }
 
   /** Runs one order at a time. If the thread ends, its order fails, and the next order starts another thread. */
   #run(order: TableOrder): Promise<TableReply | ThreadEnded> {
     const reply = this.#last.then(async () => {
+      if (this.#isFinished) return FINISHED;
       const { worker, ended } = (this.#running ??= startThread(this.#data));
       const replied = new Promise<TableReply>((done) => worker.once('message', done));
       worker.postMessage(order);
@@ -120,6 +130,8 @@ interface ThreadEnded {
   readonly kind: 'ended';
   readonly detail: string;
 }
+
+const FINISHED: ThreadEnded = { kind: 'ended', detail: 'the service stops' };
 
 interface RunningThread {
   readonly worker: Worker;
