@@ -41,8 +41,8 @@ export type TableReply =
   | { readonly kind: 'snapshot'; readonly saved: SnapshotSaved };
 
 /**
- * Choice: usually some milliseconds. A thread that gets no processor for so long goes on until the process ends: after a restart some events
- * of other nodes may then be counted twice.
+ * Choice: usually some milliseconds. A thread that gets no processor for so long goes on until the process ends: after a restart some
+ * events of other nodes may then be counted twice.
  */
 const END_MS = 1_000;
 /** Choice: a thread takes about 40 ms to start, as long as touching 16 MB. */
