@@ -39,7 +39,7 @@ export interface SendFault {
   readonly detail: string;
 }
 
-/** Choice: some hundred times the usual round trip, and below what a caller of a decision notices. Source: contract, 20.5. */
+/** Choice: some hundred times the usual round trip, and below what a caller of a decision notices. Source: contract, 19.1. */
 export const LINK_DEADLINE_MS = 25;
 /** Choice: longer than a reader blocks (`XREAD BLOCK` of up to 5 s). */
 export const WAITING_DEADLINE_MS = 10_000;

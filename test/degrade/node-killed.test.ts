@@ -12,7 +12,7 @@ import { eventually, type Receiver, startReceiver, webhookClient } from '../supp
 
 const PAGES = 120;
 const COUNT = 2;
-/** Source: contract, 20.5. */
+/** Source: contract, 19.5. */
 const TAKEN_OVER_MS = 15_000;
 /** Attempts of a delivery. Source: contract, 10.6. */
 const ATTEMPTS = 4;
