@@ -31,15 +31,17 @@ const DAY_MS = 86_400_000;
 
 export function linkHandlers(
   endpoint: EndpointFactory,
-  { decisions, targets, lists, registry, fingerprints }: LinkParts,
+  parts: LinkParts,
 ): SecretHandlers<'findLinks' | 'findFingerprint'> {
+  const { decisions, targets } = parts;
+
   const findLinks: EndpointHandler = async (request) => {
     const read = readQuery(request.query, QUERIES.findLinks);
     if (read.kind === 'problem') return read;
     const { kind, value } = read.value;
     const target = targets.find(request.caller.customer, kind, value);
     if (target === null) return { kind: 'problem', problem: badQuery('value', 'This is not a value of that kind.') };
-    const found = await newest(request, target);
+    const found = await newestOfLink(decisions, request, target);
     if (found.kind === 'busy') return BUSY;
     const counter = new LinkCounter(kind, target.hash.toString('hex'));
     for (const { record } of found.rows) {
@@ -63,9 +65,9 @@ export function linkHandlers(
     const given = hashIn(request.params['fingerprint_hash'] ?? '');
     const target = given === null ? null : targets.find(customer, 'fingerprint', given);
     if (given === null || target === null) return NOT_FOUND;
-    const found = await newest(request, target);
+    const found = await newestOfLink(decisions, request, target);
     if (found.kind === 'busy') return BUSY;
-    const known = otherwiseKnown(given, request);
+    const known = otherwiseKnown(parts, given, request);
     if (found.rows.length === 0 && !known.isKnown) return NOT_FOUND;
     const day = new PeriodCounter();
     const month = new PeriodCounter();
@@ -85,28 +87,34 @@ export function linkHandlers(
     return { kind: 'json', status: 200, body };
   };
 
-  function newest({ caller, nowMs, coverage }: EndpointRequest, target: LinkTarget): Promise<SearchOutcome> {
-    const filter = { links: [target] };
-    const query = { decision: null, text: null, after: null, limit: LINK_ROWS_MAX, nowMs, filter, coverage };
-    return decisions.search(caller.customer, query);
-  }
-
-  /** Returns what the lists, the registry and the velocity store know of a fingerprint. */
-  function otherwiseKnown(
-    fingerprintHash: FingerprintHash,
-    request: EndpointRequest,
-  ): { readonly isKnown: boolean; readonly fields: Readonly<Record<string, unknown>> } {
-    const { customer } = request.caller;
-    const action = lists.find(customer, fingerprintHash, request.nowSeconds);
-    const shared = sharedRegistry({ registry, fingerprints }, fingerprintHash, request);
-    const { isCommon } = fingerprints.find(customer, fingerprintHash, request.nowMs);
-    return {
-      isKnown: action !== null || 'shared_registry' in shared,
-      fields: { common: isCommon, list_action: action, ...shared },
-    };
-  }
-
   return { findLinks: endpoint({}, findLinks), findFingerprint: endpoint({}, findFingerprint) };
+}
+
+/** Returns the newest decisions with a link. */
+function newestOfLink(
+  decisions: LinkParts['decisions'],
+  { caller, nowMs, coverage }: EndpointRequest,
+  target: LinkTarget,
+): Promise<SearchOutcome> {
+  const filter = { links: [target] };
+  const query = { decision: null, text: null, after: null, limit: LINK_ROWS_MAX, nowMs, filter, coverage };
+  return decisions.search(caller.customer, query);
+}
+
+/** Returns what the lists, the registry and the velocity store know of a fingerprint. */
+function otherwiseKnown(
+  { lists, registry, fingerprints }: LinkParts,
+  fingerprintHash: FingerprintHash,
+  request: EndpointRequest,
+): { readonly isKnown: boolean; readonly fields: Readonly<Record<string, unknown>> } {
+  const { customer } = request.caller;
+  const action = lists.find(customer, fingerprintHash, request.nowSeconds);
+  const shared = sharedRegistry({ registry, fingerprints }, fingerprintHash, request);
+  const { isCommon } = fingerprints.find(customer, fingerprintHash, request.nowMs);
+  return {
+    isKnown: action !== null || 'shared_registry' in shared,
+    fields: { common: isCommon, list_action: action, ...shared },
+  };
 }
 
 /** The same response for a fingerprint of another customer and for one that nobody has seen. */

@@ -10,6 +10,7 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import { ChallengerCounter, RuleCounter, type RuleCounts } from '../history/rule-counter.ts';
 import type { Coverage, HistoryStats, HistoryStatsPoint } from '../ports/decision-history.ts';
+import type { RawRecord } from '../history/decision-log/raw-record.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { familyOf } from '../risk/explain.ts';
 import type { Labels } from '../state/tables/label-table.ts';
@@ -36,9 +37,17 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export function ruleCountHandlers(
   endpoint: EndpointFactory,
-  { decisions, stats, labels, reviews, policies }: RuleCountParts,
+  parts: RuleCountParts,
 ): SecretHandlers<'readRuleCounts' | 'readChallenger'> {
-  const readRuleCounts: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices, coverage }) => {
+  return {
+    readRuleCounts: endpoint({}, ruleCountsHandler(parts)),
+    readChallenger: endpoint({}, challengerHandler(parts)),
+  };
+}
+
+/** Counts what each rule did: its hits from the statistics, its part in flagged decisions from their records. */
+function ruleCountsHandler({ decisions, stats, labels, reviews, policies }: RuleCountParts): EndpointHandler {
+  return async ({ query, caller, nowMs, nowSeconds, slices, coverage }) => {
     const read = readQuery(query, QUERIES.readRuleCounts);
     if (read.kind === 'problem') return read;
     const range = readRange(read.value, nowSeconds);
@@ -56,7 +65,7 @@ export function ruleCountHandlers(
       return counter.flagged >= RULE_COUNT_FLAGGED_MAX;
     });
     if (scanned.kind === 'busy') return BUSY;
-    const hits = await hitsOf(customer, from, to, slices, coverage);
+    const hits = await countHits(stats, { customer, from, to, slices, coverage });
     const codes = [...new Set([...hits.keys(), ...counter.counts.keys()])];
     const rules = codes.map((code) => showRule(code, hits.get(code) ?? 0, counter.counts.get(code)));
     rules.sort((a, b) => b.hits - a.hits || a.reason.localeCompare(b.reason));
@@ -65,8 +74,33 @@ export function ruleCountHandlers(
     const examined = { decisions: rows, flagged: counter.flagged, since, is_truncated: isTruncated };
     return { kind: 'json', status: 200, body: { from, to, examined, rules } };
   };
+}
 
-  const readChallenger: EndpointHandler = async ({ caller, nowMs, coverage }) => {
+interface HitsRange {
+  readonly customer: CustomerNumber;
+  /** Unix seconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly slices: Slices;
+  readonly coverage: Coverage;
+}
+
+/** Returns the number of decisions by reason, of the hours that the range touches. */
+async function countHits(
+  stats: RuleCountParts['stats'],
+  { customer, from, to, slices, coverage }: HitsRange,
+): Promise<ReadonlyMap<string, number>> {
+  const hits = new Map<string, number>();
+  const add = ({ counts }: HistoryStatsPoint): void => {
+    for (const [code, count] of counts.reasons) hits.set(code, (hits.get(code) ?? 0) + count);
+  };
+  await stats.read(customer, from, to, HOUR_SECONDS, slices, add, coverage);
+  return hits;
+}
+
+/** Compares the decisions since the policy's last change with those that its challenger would have made. */
+function challengerHandler({ decisions, policies }: RuleCountParts): EndpointHandler {
+  return async ({ caller, nowMs, coverage }) => {
     const { customer } = caller;
     const { atMs, view } = policies.present(customer);
     const challenger = view.challenger();
@@ -75,17 +109,7 @@ export function ruleCountHandlers(
     if (challenger !== null) {
       const wanted = { sinceMs: atMs, untilMs: null, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX, coverage };
       const scanned = await decisions.scan(customer, wanted, (record, _bytes, _at, _end, occurredAtMs) => {
-        counter.add(record, () => {
-          const reasons: string[] = [];
-          record.contributions((code) => reasons.push(code));
-          return {
-            request_id: record.requestId,
-            score: record.score,
-            event_type: record.eventType,
-            occurred_at: Math.floor(occurredAtMs / 1000),
-            reasons,
-          };
-        });
+        counter.add(record, () => showExample(record, occurredAtMs));
         return false;
       });
       if (scanned.kind === 'busy') return BUSY;
@@ -108,24 +132,18 @@ export function ruleCountHandlers(
     };
     return { kind: 'json', status: 200, body };
   };
+}
 
-  /** Returns the number of decisions by reason, of the hours that the range touches. */
-  async function hitsOf(
-    customer: CustomerNumber,
-    from: number,
-    to: number,
-    slices: Slices,
-    coverage: Coverage,
-  ): Promise<ReadonlyMap<string, number>> {
-    const hits = new Map<string, number>();
-    const add = ({ counts }: HistoryStatsPoint): void => {
-      for (const [code, count] of counts.reasons) hits.set(code, (hits.get(code) ?? 0) + count);
-    };
-    await stats.read(customer, from, to, HOUR_SECONDS, slices, add, coverage);
-    return hits;
-  }
-
-  return { readRuleCounts: endpoint({}, readRuleCounts), readChallenger: endpoint({}, readChallenger) };
+function showExample(record: RawRecord, occurredAtMs: number): Fields {
+  const reasons: string[] = [];
+  record.contributions((code) => reasons.push(code));
+  return {
+    request_id: record.requestId,
+    score: record.score,
+    event_type: record.eventType,
+    occurred_at: Math.floor(occurredAtMs / 1000),
+    reasons,
+  };
 }
 
 const NOTHING = {

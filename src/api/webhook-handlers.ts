@@ -40,11 +40,19 @@ export function webhookHandlers(
 ): SecretHandlers<
   'listWebhooks' | 'createWebhook' | 'findWebhook' | 'changeWebhook' | 'deleteWebhook' | 'testWebhook' | 'rotateSecret'
 > {
-  const { webhooks, control, cursors, checkTarget } = parts;
-  const body = newWebhook(checkTarget);
-  const changeBody = webhookChange(checkTarget);
+  return {
+    listWebhooks: endpoint({}, pageHandler(parts)),
+    createWebhook: endpoint({ body: newWebhook(parts.checkTarget) }, additionHandler(parts)),
+    findWebhook: endpoint({}, findHandler(parts)),
+    changeWebhook: endpoint({ body: webhookChange(parts.checkTarget) }, changeHandler(parts)),
+    deleteWebhook: endpoint({}, removalHandler(parts)),
+    testWebhook: withOptionalBody(endpoint, ANY_REQUEST_BODY, testHandler(parts)),
+    rotateSecret: withOptionalBody(endpoint, ROTATION, rotationHandler(parts)),
+  };
+}
 
-  const page: EndpointHandler = (request) => {
+function pageHandler({ webhooks, cursors }: WebhookHandlerParts): EndpointHandler {
+  return (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.listWebhooks);
     if (read.kind === 'problem') return read;
     const { after, limit } = read;
@@ -52,16 +60,23 @@ export function webhookHandlers(
     const { customer } = request.caller;
     const found = webhooks.page(customer, { after, limit });
     const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
-    return pageAnswer(request.slices, found.rows, showMasked, next);
+    return pageAnswer(request.slices, found.rows, (webhook) => showMasked(webhooks, webhook), next);
   };
+}
 
-  const find: EndpointHandler = (request) => {
+function findHandler({ webhooks }: WebhookHandlerParts): EndpointHandler {
+  return (request) => {
     const id = idOf(request);
     const webhook = id === null ? null : webhooks.find(request.caller.customer, id);
-    return webhook === null ? WEBHOOK_NOT_FOUND : { kind: 'json', status: 200, body: showMasked(webhook) };
+    return webhook === null ? WEBHOOK_NOT_FOUND : { kind: 'json', status: 200, body: showMasked(webhooks, webhook) };
   };
+}
 
-  const add: EndpointHandler<BodyOf<typeof body>> = async (request) => {
+function additionHandler({
+  control,
+  checkTarget,
+}: WebhookHandlerParts): EndpointHandler<BodyOf<ReturnType<typeof newWebhook>>> {
+  return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
     const { url, event_types: eventTypes, description = null } = read.value;
@@ -82,8 +97,14 @@ export function webhookHandlers(
         return unreachable(made);
     }
   };
+}
 
-  const change: EndpointHandler<BodyOf<typeof changeBody>> = async (request) => {
+function changeHandler({
+  webhooks,
+  control,
+  checkTarget,
+}: WebhookHandlerParts): EndpointHandler<BodyOf<ReturnType<typeof webhookChange>>> {
+  return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
     const { url, event_types: eventTypes, description, disabled } = read.value;
@@ -100,18 +121,22 @@ export function webhookHandlers(
     const changed = await control.change(request.caller.customer, id, wanted, originOf(request).by);
     if (changed.kind === 'fault') return changed;
     if (changed.kind === 'not_found') return WEBHOOK_NOT_FOUND;
-    return { kind: 'json', status: 200, body: showMasked(changed.webhook) };
+    return { kind: 'json', status: 200, body: showMasked(webhooks, changed.webhook) };
   };
+}
 
-  const remove: EndpointHandler = async (request) => {
+function removalHandler({ control }: WebhookHandlerParts): EndpointHandler {
+  return async (request) => {
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
     const removed = await control.remove(request.caller.customer, id, originOf(request).by);
     if (removed.kind === 'fault') return removed;
     return removed.kind === 'removed' ? { kind: 'empty', status: 204 } : WEBHOOK_NOT_FOUND;
   };
+}
 
-  const rotate: EndpointHandler<BodyOf<typeof ROTATION> | null> = async (request) => {
+function rotationHandler({ control }: WebhookHandlerParts): EndpointHandler<BodyOf<typeof ROTATION> | null> {
+  return async (request) => {
     const read = request.body;
     if (read?.kind === 'problem') return read;
     const id = idOf(request);
@@ -122,8 +147,10 @@ export function webhookHandlers(
     if (rotated.kind === 'not_found') return WEBHOOK_NOT_FOUND;
     return { kind: 'json', status: 200, body: webhookJson(rotated.webhook, rotated.secret) };
   };
+}
 
-  const test: EndpointHandler = async (request) => {
+function testHandler({ control }: WebhookHandlerParts): EndpointHandler<unknown> {
+  return async (request) => {
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
     const tested = await request.waiting.whileOut(() => control.test(request.caller.customer, id));
@@ -142,20 +169,10 @@ export function webhookHandlers(
         return unreachable(tested);
     }
   };
+}
 
-  function showMasked(webhook: Webhook): Record<string, unknown> {
-    return webhookJson(webhook, maskedSecret(webhooks.secretsOf(webhook)?.current ?? null));
-  }
-
-  return {
-    listWebhooks: endpoint({}, page),
-    createWebhook: endpoint({ body }, add),
-    findWebhook: endpoint({}, find),
-    changeWebhook: endpoint({ body: changeBody }, change),
-    deleteWebhook: endpoint({}, remove),
-    testWebhook: withOptionalBody(endpoint, ANY_REQUEST_BODY, test),
-    rotateSecret: withOptionalBody(endpoint, ROTATION, rotate),
-  };
+function showMasked(webhooks: WebhookReader, webhook: Webhook): Record<string, unknown> {
+  return webhookJson(webhook, maskedSecret(webhooks.secretsOf(webhook)?.current ?? null));
 }
 
 /** For endpoints whose body is optional: a body that is sent is read as usual; without one the handler receives null. */

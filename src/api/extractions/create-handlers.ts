@@ -31,29 +31,11 @@ export function createHandler(parts: CreateParts): EndpointHandler<ExtractionBod
       if (earlier.kind !== 'new') return answerEarlier(earlier, request);
     }
     if (checked.kind === 'problem') return checked;
-    const foreign = foreignSession(checked.value, request);
+    const foreign = foreignSession(checked.value, request, parts);
     if (foreign !== null) return foreign;
     const outcome = await control.create(newExtraction(request, checked.value, idempotent));
     return answerOf(outcome, checked.value, request);
   };
-
-  /**
-   * Returns an error if the session does not fit the job. Also null if the session does not exist; the store reports that when the job is
-   * created.
-   */
-  function foreignSession(
-    { session: id, connector: name, input }: ReadExtractionRequest,
-    { caller }: AnyRequest,
-  ): EndpointResponse | null {
-    const session = id === null ? null : control.sessions.find(caller.customer, id);
-    const connector = parts.connectors.find((one) => one.id === name);
-    const fault =
-      session === null || connector === undefined
-        ? null
-        : sessionHostFault(session.host, { connector, input }, parts.bases);
-    if (fault === null) return null;
-    return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors: [fault] }) };
-  }
 
   function answerOf(
     outcome: CreateOutcome,
@@ -90,6 +72,23 @@ export function createHandler(parts: CreateParts): EndpointHandler<ExtractionBod
     const first = decodeFirst(earlier.answer);
     return first.waitSeconds === null ? sendFirst(first) : inlineAnswer(first.id, first.waitSeconds, request, parts);
   }
+}
+
+/**
+ * Returns an error if the session does not fit the job. Also null if the session does not exist; the store reports that when the job is
+ * created.
+ */
+function foreignSession(
+  { session: id, connector: name, input }: ReadExtractionRequest,
+  { caller }: AnyRequest,
+  { control, connectors, bases }: Pick<CreateParts, 'control' | 'connectors' | 'bases'>,
+): EndpointResponse | null {
+  const session = id === null ? null : control.sessions.find(caller.customer, id);
+  const connector = connectors.find((one) => one.id === name);
+  if (session === null || connector === undefined) return null;
+  const fault = sessionHostFault(session.host, { connector, input }, bases);
+  if (fault === null) return null;
+  return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors: [fault] }) };
 }
 
 function newExtraction(
