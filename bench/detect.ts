@@ -28,15 +28,11 @@ async function main(): Promise<void> {
   const startedMs = performance.now();
   for (const seed of options.seed) {
     const engine = openDetectEngine({ geo, policies, velocityBytes: options.velocityMb * 2 ** 20 });
-    try {
-      const { tally, outcomesReported: more } = await play(seed, engine);
-      rowCounters.push(tally);
-      outcomesReported += more;
-      recordsMade += engine.recordsMade();
-      runs.push({ seed, report: computeReport([tally]) });
-    } finally {
-      await engine.close();
-    }
+    const { tally, outcomesReported: more } = await play(seed, engine);
+    rowCounters.push(tally);
+    outcomesReported += more;
+    recordsMade += engine.recordsMade();
+    runs.push({ seed, report: computeReport([tally]) });
   }
   const report = computeReport(rowCounters);
   console.log(reportText(report, runs));

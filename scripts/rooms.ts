@@ -32,6 +32,7 @@ export type RoomName =
   | 'observe'
   | 'score'
   | 'decide'
+  | 'replay'
   | 'webhooks'
   | 'extract'
   | 'api'
@@ -130,6 +131,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     mayImport: ['auth', 'contract', 'frames', 'http', 'kernel', 'ports', 'risk'],
     path: 'hot',
   },
+  replay: {
+    holds: 'Decisions made again, or for the first time, on recorded events: tests of policies, evaluation, backtest',
+    mayImport: ['assets', 'frames', 'kernel', 'risk', 'score', 'velocity'],
+    path: 'cold',
+  },
   webhooks: {
     holds: 'Webhooks: fan-out, queues, attempts, health',
     mayImport: ['assets', 'frames', 'kernel', 'observe', 'ports', 'risk', 'state', 'work'],
@@ -196,6 +202,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'extract',
       'history',
       'kernel',
+      'replay',
       'risk',
       'state',
       'work',
@@ -222,6 +229,7 @@ export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly 
     'local',
     'observe',
     'ports',
+    'replay',
     'risk',
     'score',
     'scripts',

@@ -1,25 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
-import { DECISIONS, type Decision } from '../../src/risk/decision.ts';
-import { decodeRecord, type DecisionRecord, type RecordedContribution } from '../../src/risk/decision-record.ts';
+import type { Decision } from '../../src/risk/decision.ts';
+import type { RecordedContribution } from '../../src/risk/decision-record.ts';
 import type { PolicySet } from '../../src/risk/policy/policy-set.ts';
-import {
-  AnswerReader,
-  AnswerWriter,
-  createBatchBuffer,
-  BatchReader,
-  BatchWriter,
-} from '../../src/frames/batch-buffer.ts';
 import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
-import { Engine } from '../../src/score/engine.ts';
+import { numberedId, ReplayEngine, type Settleable } from '../../src/replay/replay-engine.ts';
 import { createGeoIp, type GeoIp } from '../../src/score/geoip.ts';
-import { createSources } from '../../src/score/sources.ts';
-import { openStore } from '../../src/state/feed/open-store.ts';
-import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
-import { createVelocityMemory } from '../../src/velocity/memory.ts';
-import { readVelocityStats } from '../../src/velocity/stats.ts';
 import type { TrafficEvent } from '../../scripts/traffic/events.ts';
 import type { OutcomeSink } from './outcomes.ts';
 
@@ -39,10 +24,7 @@ export interface Decided {
   readonly contributions: readonly RecordedContribution[];
 }
 
-/**
- * The scoring path of a score worker, in this process: same body validation, hashing, GeoIP, velocity store and rules. It has no model;
- * lists and registry are empty.
- */
+/** The engine of a replay, with empty lists and an empty registry. A fixed key: two runs with the same seed give the same figures. */
 export interface DetectEngine {
   readonly geo: GeoIp;
   /** Decides events in order, each at its own time. Rejects when a response is not a 200. */
@@ -51,48 +33,17 @@ export interface DetectEngine {
   readonly outcomes: OutcomeSink;
   /** Number of records of 137 bytes that the velocity store has created so far. */
   recordsMade(): number;
-  close(): Promise<void>;
 }
 
-const ID_AT = '{"request_id":"'.length;
-const ID_CHARACTERS = 30;
 /** Choice: outcomes arrive 400 ms after their decisions; far fewer decisions than this are made in that time. */
 const OPEN_MAX = 10_000;
 
 export function openDetectEngine({ geo: contents, policies, velocityBytes }: EngineParts): DetectEngine {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-detect-'));
-  const opened = openStore({ dataDir: folder, readOnly: false });
-  if (opened.kind === 'fault') throw new Error(opened.detail);
-  const { store } = opened;
   const geo = createGeoIp(contents);
-  const worker = createSources(store, geo);
-  // A fixed key: two runs with the same seed give the same figures.
-  const memory = createVelocityMemory(velocityBytes, Buffer.alloc(16, 7));
-  const velocity = new LocalVelocity(memory);
-  const engine = createEngine(worker, velocity, policies);
-  const frame = createBatchBuffer();
-  const writer = new BatchWriter(frame);
-  const reader = new BatchReader(frame);
-  const answers = new AnswerWriter(frame);
-  const answered = new AnswerReader(frame);
-
+  const engine = new ReplayEngine({ policies, geo, sources: null, velocityBytes, keys: null });
   /** Decisions whose outcome may still be reported. */
-  const open = new Map<string, Pick<DecisionRecord, 'occurredAtMs' | 'publicKey' | 'outcome' | 'trace'>>();
-
-  const read = (at: number, event: TrafficEvent): Decided => {
-    const status = answered.status(at);
-    if (status !== 200) throw new Error(`a request returned status ${status}: ${answered.text(at)}`);
-    const decision = answered.decision(at);
-    const requestId = answered.text(at).slice(ID_AT, ID_AT + ID_CHARACTERS);
-    if (event.outcome !== null) open.set(requestId, decodeRecord(Buffer.from(answered.record(at))));
-    while (open.size > OPEN_MAX) open.delete(String(open.keys().next().value));
-    return {
-      requestId,
-      decision: DECISIONS[decision] ?? 'ALLOW',
-      score: answered.score(at),
-      contributions: decodeRecord(answered.record(at)).contributions,
-    };
-  };
+  const open = new Map<string, Settleable>();
+  let sent = 0;
 
   return {
     geo,
@@ -101,41 +52,28 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
         const decided = open.get(requestId);
         if (decided === undefined) throw new Error(`no pending decision for ${requestId}`);
         open.delete(requestId);
-        const { occurredAtMs, publicKey, trace, outcome: before } = decided;
-        const customer = customerNumber as CustomerNumber;
-        if (trace !== null) velocity.settle({ customer, publicKey, trace, occurredAtMs, nowMs: atMs, before, outcome });
+        engine.settle(customerNumber as CustomerNumber, decided, outcome, atMs);
       },
     },
     async decide(events) {
-      writer.reset();
-      for (const { body, atMs, session } of events)
-        writer.add(Buffer.from(JSON.stringify(body)), session.customer.number, 0, atMs);
-      worker.begin();
-      await engine.scoreBatch(reader, answers, 0, events.length);
-      return events.map((event, at) => read(at, event));
+      const replayed = await engine.decide(
+        events.map(({ body, atMs, session }) => ({
+          customer: session.customer.number as CustomerNumber,
+          atMs,
+          body: Buffer.from(JSON.stringify(body)),
+          publicKey: false,
+          requestId: numberedId(++sent),
+          originHash: 0,
+        })),
+      );
+      return replayed.map((one, at) => {
+        if (one.kind === 'refused') throw new Error(`a request was refused: ${one.problem}`);
+        const { requestId, decision, score, contributions } = one.record;
+        if (events[at]?.outcome !== null) open.set(requestId, one.record);
+        while (open.size > OPEN_MAX) open.delete(String(open.keys().next().value));
+        return { requestId, decision, score, contributions };
+      });
     },
-    recordsMade: () => readVelocityStats(memory).made,
-    async close() {
-      await store.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    recordsMade: () => engine.recordsMade(),
   };
-}
-
-/** The engine of a score worker, without a model. */
-function createEngine(worker: ReturnType<typeof createSources>, velocity: LocalVelocity, policies: PolicySet): Engine {
-  return new Engine({
-    sources: worker.sources,
-    model: { current: () => null },
-    policies: { current: () => policies },
-    velocity,
-    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
-    warmUpVelocity: velocity,
-    simulatedVelocity: velocity,
-    isDegraded: () => false,
-    takeStoreFailure: () => worker.takeStoreFailure(),
-    onMemoryFailed(error) {
-      throw error;
-    },
-  });
 }

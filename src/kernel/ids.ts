@@ -108,6 +108,12 @@ export class ProvenIds {
 
 export type KeyKind = 'secret' | 'public';
 
+/** Gives decisions their ids. */
+export interface RequestIds {
+  /** `at` is the position of the request in its batch buffer. */
+  create(customer: number, kind: KeyKind, nowMs: number, at: number): string;
+}
+
 function writeProof(low: number): void {
   for (let i = 0; i < PROOF_CHARACTERS; i++) scratch[PROOF_AT + i] = ALPHABET[(low >>> (5 * i)) & 31] ?? 0;
 }

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { ProvenIds } from '../kernel/ids.ts';
+import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
@@ -49,6 +49,8 @@ export interface EngineParts {
   readonly policies: Pick<WorkerPolicies, 'current'>;
   readonly velocity: Velocity;
   readonly keys: RecordKeys;
+  /** Default: new ids that prove themselves. A replay gives those that the decisions had. */
+  readonly ids?: RequestIds;
   /** Counts the synthetic requests of the warm-up, so that the real velocity store never contains them. */
   readonly warmUpVelocity: Velocity;
   /** Returns what `velocity` would, and changes nothing in it. */
@@ -105,13 +107,13 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #gatherer: Gatherer;
   readonly #tails = new DecisionTails();
-  readonly #ids: ProvenIds;
+  readonly #ids: RequestIds;
   readonly #linker: Linker;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#gatherer = new Gatherer(parts.sources, new CollectorGrants(parts.keys.grants));
-    this.#ids = new ProvenIds(parts.keys.requests);
+    this.#ids = parts.ids ?? new ProvenIds(parts.keys.requests);
     this.#linker = new Linker(parts.keys.links);
   }
 
@@ -167,7 +169,7 @@ export class Engine {
     const active = this.#parts.policies.current().of(customer, request.eventType);
     const { facts, session } = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
     const kind = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 ? 'public' : 'secret';
-    const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs);
+    const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs, at);
     const found = { event: null, evaluated: NOT_EVALUATED, challenger: null, probability: null };
     into.push({ at, meta, requestId, facts, session, active, attributes: request.attributes, ...found });
   }

@@ -39,6 +39,19 @@ export function addPolicy(cli: Cli): void {
     .command('check <file>')
     .description('report whether a server would accept a policy file, and what it changes')
     .action((file: string) => cli.run(() => check(file, cli.globals().dataDir)));
+
+  policy
+    .command('test <file>')
+    .description('decide the events of a YAML or JSON file and compare with the decisions and reasons that it expects')
+    .option('--policy <file>', 'the policy file to test, instead of the one that the test file names')
+    .option('--no-geo', 'use no location database, so that the result is the same everywhere')
+    .action((file: string, { policy: tested, geo }: { readonly policy?: string; readonly geo: boolean }) =>
+      cli.run(async () => {
+        const { testPolicy } = await import('../policy-test-command.ts');
+        const { dataDir } = cli.globals();
+        return testPolicy(file, { policy: tested ?? null, geo, dataDir, env: cli.io.env });
+      }),
+    );
 }
 
 async function check(file: string, dataDir: string): Promise<CommandOutcome> {

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Decision } from '../../../src/risk/decision.ts';
 import { DEFAULT_POLICY_SET } from '../../../src/risk/policy/policy-set.ts';
 import type { GeoContent } from '../../../src/assets/asset-messages.ts';
@@ -151,16 +151,11 @@ describe('outcomes', () => {
   });
 });
 
-const opened: DetectEngine[] = [];
-afterAll(() => Promise.all(opened.map((engine) => engine.close())));
-
 /** Runs without location databases, which take a while to load. */
 function openEngine(): DetectEngine {
   const absent: GeoContent = { kind: 'absent', generation: 0, detail: '' };
   const geo = { city: absent, country: absent, asn: absent, anonymiser: absent };
-  const engine = openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 16 * 2 ** 20 });
-  opened.push(engine);
-  return engine;
+  return openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 16 * 2 ** 20 });
 }
 
 describe('runSessions', () => {

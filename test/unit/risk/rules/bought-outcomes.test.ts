@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openDetectEngine, type DetectEngine } from '../../../../bench/detect/engine.ts';
 import { CUSTOMERS } from '../../../../scripts/traffic/customers.ts';
 import type { TrafficEvent } from '../../../../scripts/traffic/events.ts';
@@ -29,7 +29,6 @@ beforeAll(() => {
   const geo = { city: ABSENT, country: ABSENT, asn: ABSENT, anonymiser: ABSENT };
   engine = openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 64 * 2 ** 20 });
 });
-afterAll(() => engine.close());
 
 /** Plays the steps for a customer of their own. Returns whether each was held back. */
 async function play(steps: readonly Step[]): Promise<boolean[]> {
