@@ -48,7 +48,7 @@ const SNAPSHOT_MS_MAX = 60_000;
  * order to its own tables. A commit resolves when this node has applied its entry; the outcome is decided there, equally on all nodes.
  * `open` must have resolved before changes are committed.
  *
- * Measured: see bench/cluster-feed.ts and docs/operating.md.
+ * Measured: see bench/cluster/feed.ts and docs/performance.md.
  */
 export class RedisFeed implements StateFeed {
   readonly lag = new LagMeter();
