@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { ClusterAdmission } from '../src/cluster/cluster-admission.ts';
-import { openLink } from '../src/cluster/redis-link.ts';
+import { ClusterAdmission } from '../src/cluster/admission/cluster-admission.ts';
+import { openLink } from '../src/cluster/store/redis-link.ts';
 import { BATCH_EAGER_REQUESTS, REPLAY_IDS_DEFAULT } from '../src/kernel/limits.ts';
 import { LocalAdmission } from '../src/local/local-admission.ts';
 import { ReplayGuard } from '../src/local/replay-guard.ts';

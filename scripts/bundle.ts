@@ -110,7 +110,7 @@ const commands = await build({
 /** The server, its threads and its child processes: one CommonJS file each. */
 const SOURCES: Readonly<Record<string, string>> = {
   serve: 'src/app/serve',
-  [REDIS]: 'src/cluster/redis-package',
+  [REDIS]: 'src/cluster/store/redis-package',
   ...PROGRAMS,
 };
 const bodies = await build({

@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
-import type { Link } from '../src/cluster/link.ts';
-import { openLink, openWaitingLink } from '../src/cluster/redis-link.ts';
-import { RedisPoliteness } from '../src/cluster/redis-politeness.ts';
-import { openSharedExtraction } from '../src/cluster/shared-extraction.ts';
+import type { Link } from '../src/cluster/store/link.ts';
+import { openLink, openWaitingLink } from '../src/cluster/store/redis-link.ts';
+import { RedisPoliteness } from '../src/cluster/jobs/redis-politeness.ts';
+import { openSharedExtraction } from '../src/cluster/jobs/shared-extraction.ts';
 import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
 import type { EngineCluster, EngineThreadData, EngineThreadTask } from '../src/extract/engine-messages.ts';
 import { openExtractWorker } from '../src/extract/extract-worker.ts';

@@ -1,6 +1,6 @@
 import { threadId, workerData } from 'node:worker_threads';
-import { EncryptedValues } from '../src/cluster/encrypted-values.ts';
-import { openLink } from '../src/cluster/redis-link.ts';
+import { EncryptedValues } from '../src/cluster/store/encrypted-values.ts';
+import { openLink } from '../src/cluster/store/redis-link.ts';
 import { ClusterVelocity } from '../src/cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../src/cluster/velocity/velocity-exchange.ts';
 import { isVelocityDegraded } from '../src/cluster/velocity/velocity-state.ts';

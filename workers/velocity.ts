@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { EncryptedValues } from '../src/cluster/encrypted-values.ts';
-import { openLink } from '../src/cluster/redis-link.ts';
+import { EncryptedValues } from '../src/cluster/store/encrypted-values.ts';
+import { openLink } from '../src/cluster/store/redis-link.ts';
 import { VelocityExchange } from '../src/cluster/velocity/velocity-exchange.ts';
 import { VelocityReader } from '../src/cluster/velocity/velocity-reader.ts';
 import { unreachable } from '../src/kernel/brand.ts';

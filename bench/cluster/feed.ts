@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RedisFeed } from '../../src/cluster/feed/redis-feed.ts';
-import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
+import { openLink, openWaitingLink } from '../../src/cluster/store/redis-link.ts';
 import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
 import type { ChangeOf, StateFeed } from '../../src/state/feed/changes.ts';
 import { openStore, type Store } from '../../src/state/feed/open-store.ts';

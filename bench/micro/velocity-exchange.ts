@@ -1,5 +1,5 @@
-import { EncryptedValues } from '../../src/cluster/encrypted-values.ts';
-import { velocityKey } from '../../src/cluster/store-keys.ts';
+import { EncryptedValues } from '../../src/cluster/store/encrypted-values.ts';
+import { velocityKey } from '../../src/cluster/store/store-keys.ts';
 import { decodeItems, EventEncoder, type SharedItem } from '../../src/cluster/velocity/event-codec.ts';
 import { ForeignEvents } from '../../src/cluster/velocity/foreign-events.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';

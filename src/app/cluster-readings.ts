@@ -1,7 +1,7 @@
-import type { ClusterAdmission } from '../cluster/cluster-admission.ts';
-import { type MeasuredLink, ROUND_TRIP_BOUNDS } from '../cluster/link.ts';
-import type { Membership } from '../cluster/membership.ts';
-import type { Peers } from '../cluster/peers.ts';
+import type { ClusterAdmission } from '../cluster/admission/cluster-admission.ts';
+import { type MeasuredLink, ROUND_TRIP_BOUNDS } from '../cluster/store/link.ts';
+import type { Membership } from '../cluster/nodes/membership.ts';
+import type { Peers } from '../cluster/nodes/peers.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { EncryptedValues } from '../cluster/encrypted-values.ts';
-import type { Link } from '../cluster/link.ts';
+import { EncryptedValues } from '../cluster/store/encrypted-values.ts';
+import type { Link } from '../cluster/store/link.ts';
 import { ClusterVelocity } from '../cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../cluster/velocity/velocity-exchange.ts';
 import { unreachable } from '../kernel/brand.ts';

@@ -61,7 +61,7 @@ import { type Cluster, openCluster } from './wire-cluster.ts';
 import { startWatchdog } from './watchdog.ts';
 import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
 import { SharedWork } from './wire-work.ts';
-import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
+import type { ClusterDeliveries } from '../cluster/reads/cluster-deliveries.ts';
 import { followWebhookChange } from '../webhooks/follow-changes.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */

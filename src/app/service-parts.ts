@@ -18,7 +18,7 @@ import type { Log } from '../observe/log.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
-import type { ClusterDeliveries } from '../cluster/cluster-deliveries.ts';
+import type { ClusterDeliveries } from '../cluster/reads/cluster-deliveries.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';

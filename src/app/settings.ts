@@ -13,7 +13,7 @@ import {
   SOURCE_CONNECTIONS_DEFAULT,
   SOURCE_HANDSHAKES_DEFAULT,
 } from '../kernel/limits.ts';
-import type { ClusterAddress } from '../cluster/link.ts';
+import type { ClusterAddress } from '../cluster/store/link.ts';
 import { readRoles } from './roles.ts';
 
 /** All settings, read once from the environment. Source: contract, 15.1. */

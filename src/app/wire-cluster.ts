@@ -1,10 +1,10 @@
 import type { AssetStatus } from '../assets/asset-messages.ts';
-import { ClusterAdmission, type LocalVerdicts } from '../cluster/cluster-admission.ts';
-import { clusterPurpose } from '../cluster/encrypted-values.ts';
-import type { MeasuredLink } from '../cluster/link.ts';
-import { readNodeId } from '../cluster/node-id.ts';
-import type { NodeFacts } from '../cluster/node-payload.ts';
-import { openLink } from '../cluster/redis-link.ts';
+import { ClusterAdmission, type LocalVerdicts } from '../cluster/admission/cluster-admission.ts';
+import { clusterPurpose } from '../cluster/store/encrypted-values.ts';
+import type { MeasuredLink } from '../cluster/store/link.ts';
+import { readNodeId } from '../cluster/nodes/node-id.ts';
+import type { NodeFacts } from '../cluster/nodes/node-payload.ts';
+import { openLink } from '../cluster/store/redis-link.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import { ClusterNodes } from './cluster-nodes.ts';

@@ -1,10 +1,10 @@
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import { LAG_BOUNDS } from '../cluster/feed/lag-meter.ts';
 import { RedisFeed } from '../cluster/feed/redis-feed.ts';
-import { readNodeId } from '../cluster/node-id.ts';
-import type { MeasuredLink } from '../cluster/link.ts';
-import { openLink, openWaitingLink } from '../cluster/redis-link.ts';
-import { CLUSTER_VALUES_PURPOSE } from '../cluster/encrypted-values.ts';
+import { readNodeId } from '../cluster/nodes/node-id.ts';
+import type { MeasuredLink } from '../cluster/store/link.ts';
+import { openLink, openWaitingLink } from '../cluster/store/redis-link.ts';
+import { CLUSTER_VALUES_PURPOSE } from '../cluster/store/encrypted-values.ts';
 import { endProcess } from '../kernel/end-process.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Log } from '../observe/log.ts';

@@ -1,4 +1,4 @@
-import { countOfRefusedReplies } from '../cluster/link.ts';
+import { countOfRefusedReplies } from '../cluster/store/link.ts';
 import { operationHandlers } from '../api/operation-handlers.ts';
 import { staticFile } from '../http/static-files.ts';
 import { readOpenApi } from '../kernel/programs.ts';

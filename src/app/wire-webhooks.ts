@@ -1,4 +1,4 @@
-import type { ClusterDeliveries, DeliveryLogReads } from '../cluster/cluster-deliveries.ts';
+import type { ClusterDeliveries, DeliveryLogReads } from '../cluster/reads/cluster-deliveries.ts';
 import { createWebhookTable } from '../webhooks/webhook-changes.ts';
 import { Control } from '../webhooks/webhook-control.ts';
 import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';

@@ -1,9 +1,9 @@
-import { ClusterDeliveries, type DeliveryLogReads } from '../cluster/cluster-deliveries.ts';
-import type { MeasuredLink } from '../cluster/link.ts';
-import type { Membership } from '../cluster/membership.ts';
-import type { Peers } from '../cluster/peers.ts';
-import { openLink } from '../cluster/redis-link.ts';
-import { SharedDeliveries } from '../cluster/shared-deliveries.ts';
+import { ClusterDeliveries, type DeliveryLogReads } from '../cluster/reads/cluster-deliveries.ts';
+import type { MeasuredLink } from '../cluster/store/link.ts';
+import type { Membership } from '../cluster/nodes/membership.ts';
+import type { Peers } from '../cluster/nodes/peers.ts';
+import { openLink } from '../cluster/store/redis-link.ts';
+import { SharedDeliveries } from '../cluster/deliveries/shared-deliveries.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
 import type { EngineCluster } from '../extract/engine-messages.ts';
 import type { Log } from '../observe/log.ts';

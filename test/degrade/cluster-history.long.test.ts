@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOfKey } from '../../src/state/tables/key-table.ts';
 import { ChangeDoor } from '../../src/cli/change-door.ts';
-import { CHANGES_KEY, velocityKey } from '../../src/cluster/store-keys.ts';
+import { CHANGES_KEY, velocityKey } from '../../src/cluster/store/store-keys.ts';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { openStore } from '../../src/state/feed/open-store.ts';
 import { startNodes, type Nodes } from '../support/cluster.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { ClusterAdmission } from '../../src/cluster/cluster-admission.ts';
-import { LINK_DEADLINE_MS } from '../../src/cluster/link.ts';
-import { openLink } from '../../src/cluster/redis-link.ts';
+import { ClusterAdmission } from '../../src/cluster/admission/cluster-admission.ts';
+import { LINK_DEADLINE_MS } from '../../src/cluster/store/link.ts';
+import { openLink } from '../../src/cluster/store/redis-link.ts';
 import { LocalAdmission } from '../../src/local/local-admission.ts';
 import { ReplayGuard } from '../../src/local/replay-guard.ts';
 import type { AdmissionRequest } from '../../src/ports/admission.ts';

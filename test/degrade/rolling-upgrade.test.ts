@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { unpack } from '../../src/kernel/pack.ts';
-import { CLUSTER_VALUES_PURPOSE } from '../../src/cluster/encrypted-values.ts';
+import { CLUSTER_VALUES_PURPOSE } from '../../src/cluster/store/encrypted-values.ts';
 import { openEntry } from '../../src/cluster/feed/change-chain.ts';
 import { HEAD_KEY } from '../../src/cluster/feed/feed-keys.ts';
 import { firstFrom, readAfter } from '../../src/cluster/feed/feed-store.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Link } from '../../src/cluster/link.ts';
+import type { Link } from '../../src/cluster/store/link.ts';
 import { type Nodes, startNodes } from '../support/cluster.ts';
 import { command } from '../support/command-line.ts';
 import { askAs, type Person, signIn } from '../support/dashboard.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHANGES_KEY, VELOCITY_SHARDS, velocityKey } from '../../src/cluster/store-keys.ts';
+import { CHANGES_KEY, VELOCITY_SHARDS, velocityKey } from '../../src/cluster/store/store-keys.ts';
 import { bearer, fingerprintOf } from '../support/manage.ts';
 import { HAS_REDIS, startRedis } from '../support/redis.ts';
 import { type Fault, keep, RATE, systemOver, untilState, withinTime } from '../support/store-faults.ts';

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { FeedOptions } from '../../src/cluster/feed/feed-options.ts';
 import { type FeedOpened, RedisFeed } from '../../src/cluster/feed/redis-feed.ts';
-import type { Link } from '../../src/cluster/link.ts';
-import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
+import type { Link } from '../../src/cluster/store/link.ts';
+import { openLink, openWaitingLink } from '../../src/cluster/store/redis-link.ts';
 import { openChangeTables } from '../../src/state/tables/change-tables.ts';
 import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import type { Link } from '../../src/cluster/link.ts';
-import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
-import { RedisPoliteness } from '../../src/cluster/redis-politeness.ts';
-import { openSharedExtraction } from '../../src/cluster/shared-extraction.ts';
+import type { Link } from '../../src/cluster/store/link.ts';
+import { openLink, openWaitingLink } from '../../src/cluster/store/redis-link.ts';
+import { RedisPoliteness } from '../../src/cluster/jobs/redis-politeness.ts';
+import { openSharedExtraction } from '../../src/cluster/jobs/shared-extraction.ts';
 import type { ExtractOrder, ExtractStepMessage } from '../../src/extract/extract-messages.ts';
 import type { ExtractWorkerEvents } from '../../src/extract/extract-worker.ts';
 import { encodeFirst } from '../../src/extract/first-answer.ts';

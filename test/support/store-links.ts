@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, vi } from 'vitest';
-import type { Argument, Link, MeasuredLink, Reply } from '../../src/cluster/link.ts';
-import { openLink, openWaitingLink } from '../../src/cluster/redis-link.ts';
+import type { Argument, Link, MeasuredLink, Reply } from '../../src/cluster/store/link.ts';
+import { openLink, openWaitingLink } from '../../src/cluster/store/redis-link.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 
 /** A Redis server on loopback, and links to it that are closed before it stops. */

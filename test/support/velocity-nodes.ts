@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { EncryptedValues } from '../../src/cluster/encrypted-values.ts';
-import type { Command, Link } from '../../src/cluster/link.ts';
+import { EncryptedValues } from '../../src/cluster/store/encrypted-values.ts';
+import type { Command, Link } from '../../src/cluster/store/link.ts';
 import { ClusterVelocity } from '../../src/cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../../src/cluster/velocity/velocity-exchange.ts';
 import { VelocityReader } from '../../src/cluster/velocity/velocity-reader.ts';

@@ -48,6 +48,16 @@ const WITHIN: Readonly<Record<string, readonly string[]>> = {
  */
 const INNER_ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   state: { tables: [], feed: ['tables'], repair: ['tables', 'feed'] },
+  cluster: {
+    store: [],
+    nodes: ['store'],
+    feed: ['store', 'nodes'],
+    admission: ['store'],
+    velocity: ['store'],
+    deliveries: ['store'],
+    reads: ['nodes', 'deliveries'],
+    jobs: ['store', 'feed'],
+  },
 };
 
 /** Hot rooms never import cold ones, whatever the table allows. */
@@ -63,7 +73,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@marcbachmann/cel-js': ['src/risk/conditions/parse-condition.ts'],
   '@mozilla/readability': ['src/extract/read/article.ts'],
   '@preact/signals': ['src/web/dashboard/'],
-  '@redis/client': ['src/cluster/redis-package.ts', 'src/cluster/reply-bound.ts'],
+  '@redis/client': ['src/cluster/store/redis-package.ts', 'src/cluster/store/reply-bound.ts'],
   aws4: ['src/extract/sinks/'],
   'baseline-browser-mapping': ['scripts/'],
   'cli-progress': ['src/cli/', 'scripts/', 'bench/detect.ts', 'bench/open-loop.ts'],
@@ -497,7 +507,7 @@ const GOES_WITH_THREADS: readonly string[] = [
   'src/api/kit/call-responses.ts createCallResponses',
   'src/api/kit/endpoint-factory.ts',
   'src/api/kit/endpoint-factory.ts createEndpointFactory',
-  'src/cluster/shared-extraction.ts openSharedExtraction',
+  'src/cluster/jobs/shared-extraction.ts openSharedExtraction',
   'src/decide/pipeline.ts createDecidePipeline',
   'src/extract/extraction-thread.ts openExtractions',
   'src/extract/job-engine.ts createJobEngine',

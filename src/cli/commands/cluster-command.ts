@@ -7,9 +7,9 @@ import {
   type NodeStatus,
   prepareJoin,
 } from '../../cluster/feed/membership-commands.ts';
-import type { Link } from '../../cluster/link.ts';
-import { readNodeId } from '../../cluster/node-id.ts';
-import { openLink } from '../../cluster/redis-link.ts';
+import type { Link } from '../../cluster/store/link.ts';
+import { readNodeId } from '../../cluster/nodes/node-id.ts';
+import { openLink } from '../../cluster/store/redis-link.ts';
 import { makeFilesPrivate } from '../../state/repair/private-files.ts';
 import { failureOf, ok, type CommandOutcome, usage } from '../command-outcome.ts';
 import type { Cli } from '../context.ts';

@@ -1,6 +1,6 @@
-import { feedKey } from '../store-keys.ts';
+import { feedKey } from '../store/store-keys.ts';
 
-export { CHANGES_KEY } from '../store-keys.ts';
+export { CHANGES_KEY } from '../store/store-keys.ts';
 
 /**
  * The keys of the feed, all in one slot. The stream's ids are `<number of the change>-<part>`; the numbers have no gap. A client of the

@@ -1,7 +1,7 @@
 import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { StoreFault } from '../../state/tables/durable.ts';
 import type { StateBounds } from '../../state/tables/state-tables.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 
 export interface FeedOptions {
   readonly link: Link;

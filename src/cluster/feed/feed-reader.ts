@@ -3,7 +3,7 @@ import { unreachable } from '../../kernel/brand.ts';
 import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition } from '../../state/feed/feed-position.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 import { ChangeChain, type ChainPosition, type StreamEntry, type VerifiedChange } from './change-chain.ts';
 import type { Arrived, ChangeApplier } from './change-applier.ts';
 import { unpackChange } from './change-codec.ts';

@@ -1,4 +1,4 @@
-import { WANTED_MS } from '../snapshot-chunks.ts';
+import { WANTED_MS } from './snapshot-chunks.ts';
 import type { ChainPosition } from './change-chain.ts';
 import { giveSnapshot, type SnapshotParts, takeSnapshot, type TakenSnapshot } from './data-snapshot.ts';
 import type { WantedSnapshot } from './replicas.ts';

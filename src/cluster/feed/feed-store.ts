@@ -1,4 +1,4 @@
-import type { Argument, Command, Link, Reply, Sent } from '../link.ts';
+import type { Argument, Command, Link, Reply, Sent } from '../store/link.ts';
 import type { ChainPosition, StreamEntry } from './change-chain.ts';
 import { CHANGES_KEY, HEAD_KEY } from './feed-keys.ts';
 import { EXTEND, FOUND, LOOK, TRIM } from './feed-scripts.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fault, type StoreFault } from '../../state/tables/durable.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 import { ChangeChain, type ChainPosition, sealEntry, type StreamEntry } from './change-chain.ts';
 import { type Away, extend, type StoredEntry } from './feed-store.ts';
 

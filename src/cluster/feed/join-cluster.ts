@@ -4,7 +4,7 @@ import type { Environment } from '../../state/tables/environment.ts';
 import { holdsCustomers } from '../../state/tables/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 import { type AskedStore, found, type Head, headProof, type Look, lookAt } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 import { isProved } from './stream-state.ts';

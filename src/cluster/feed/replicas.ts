@@ -1,5 +1,5 @@
 import type { ChangeFormats } from '../../state/feed/change-formats.ts';
-import type { Command, Link, Reply, Sent } from '../link.ts';
+import type { Command, Link, Reply, Sent } from '../store/link.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
 import { askTime, FEED_DEADLINE_MS, replyList, replyText, timeCommand, timeOf } from './feed-store.ts';

@@ -1,4 +1,4 @@
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 import { RESTART_KEY } from './feed-keys.ts';
 import { TAKE } from './feed-scripts.ts';
 import { ask, replyText } from './feed-store.ts';

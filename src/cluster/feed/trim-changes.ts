@@ -1,4 +1,4 @@
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 import { firstFrom, trimFeed } from './feed-store.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { HistoryEvent, HistoryFacts } from '../../risk/history.ts';
 import type { LocalVelocity } from '../../velocity/local-velocity.ts';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { StreamMarks } from '../../velocity/stream-marks.ts';
-import { velocityShard } from '../store-keys.ts';
+import { velocityShard } from '../store/store-keys.ts';
 import type { VelocityExchange } from './velocity-exchange.ts';
 
 type Facts = readonly (HistoryFacts | null)[];

@@ -1,6 +1,6 @@
-import { type FunctionCall, FunctionLibrary } from '../functions.ts';
-import { type Argument, type Link, LINK_DEADLINE_MS, type Reply, type Sent } from '../link.ts';
-import { velocityKey } from '../store-keys.ts';
+import { type FunctionCall, FunctionLibrary } from '../store/functions.ts';
+import { type Argument, type Link, LINK_DEADLINE_MS, type Reply, type Sent } from '../store/link.ts';
+import { velocityKey } from '../store/store-keys.ts';
 
 /**
  * Choice: more than clocks differ by (a node that is 400 s behind still follows), and little enough to wait for. No node

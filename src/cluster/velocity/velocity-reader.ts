@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { VelocityMemory } from '../../velocity/memory.ts';
 import { STREAMS, StreamMarks } from '../../velocity/stream-marks.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../store/link.ts';
 import { trimStreams } from './stream-functions.ts';
 import type { VelocityExchange } from './velocity-exchange.ts';
 

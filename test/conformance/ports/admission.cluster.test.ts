@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
-import { ClusterAdmission } from '../../../src/cluster/cluster-admission.ts';
-import type { MeasuredLink } from '../../../src/cluster/link.ts';
-import { openLink } from '../../../src/cluster/redis-link.ts';
+import { ClusterAdmission } from '../../../src/cluster/admission/cluster-admission.ts';
+import type { MeasuredLink } from '../../../src/cluster/store/link.ts';
+import { openLink } from '../../../src/cluster/store/redis-link.ts';
 import { LocalAdmission } from '../../../src/local/local-admission.ts';
 import { ReplayGuard } from '../../../src/local/replay-guard.ts';
 import type { AdmittedId } from '../../../src/ports/admission.ts';

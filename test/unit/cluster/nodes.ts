@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished, vi } from 'vitest';
-import { ClusterHistory } from '../../../src/cluster/cluster-history.ts';
-import { ClusterStats } from '../../../src/cluster/cluster-stats.ts';
-import type { Link } from '../../../src/cluster/link.ts';
-import { Membership } from '../../../src/cluster/membership.ts';
-import { Peers } from '../../../src/cluster/peers.ts';
+import { ClusterHistory } from '../../../src/cluster/reads/cluster-history.ts';
+import { ClusterStats } from '../../../src/cluster/reads/cluster-stats.ts';
+import type { Link } from '../../../src/cluster/store/link.ts';
+import { Membership } from '../../../src/cluster/nodes/membership.ts';
+import { Peers } from '../../../src/cluster/nodes/peers.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import type { DecisionStats } from '../../../src/history/stats/decision-stats.ts';
 import { openDecisionLog, openDecisionStats } from '../../../src/history/open-decision-log.ts';

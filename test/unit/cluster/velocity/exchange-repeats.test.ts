@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { EncryptedValues } from '../../../../src/cluster/encrypted-values.ts';
-import type { Link } from '../../../../src/cluster/link.ts';
-import { velocityKey, velocityShard } from '../../../../src/cluster/store-keys.ts';
+import { EncryptedValues } from '../../../../src/cluster/store/encrypted-values.ts';
+import type { Link } from '../../../../src/cluster/store/link.ts';
+import { velocityKey, velocityShard } from '../../../../src/cluster/store/store-keys.ts';
 import { EntryNumbers, withHead } from '../../../../src/cluster/velocity/entry-head.ts';
 import { EventEncoder } from '../../../../src/cluster/velocity/event-codec.ts';
 import { trimStreams } from '../../../../src/cluster/velocity/stream-functions.ts';

@@ -1,8 +1,8 @@
 /** One of several threads that exchange events with other nodes at the same time. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { EncryptedValues } from '../../../../src/cluster/encrypted-values.ts';
-import type { Link } from '../../../../src/cluster/link.ts';
-import { openLink } from '../../../../src/cluster/redis-link.ts';
+import { EncryptedValues } from '../../../../src/cluster/store/encrypted-values.ts';
+import type { Link } from '../../../../src/cluster/store/link.ts';
+import { openLink } from '../../../../src/cluster/store/redis-link.ts';
 import { ClusterVelocity } from '../../../../src/cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../../../../src/cluster/velocity/velocity-exchange.ts';
 import { LocalVelocity } from '../../../../src/velocity/local-velocity.ts';

@@ -1,0 +1,46 @@
+import type { CustomerNumber } from '../../kernel/brand.ts';
+import { decodeRow, deliveryRowKey, encodeRow } from '../../state/tables/deliveries/row.ts';
+import type { Delivery, DeliveryId } from '../../work/webhook.ts';
+import type { WorkCodec } from './redis-work-queue.ts';
+
+/**
+ * Version of a delivery between nodes: a byte, then customer number, u32, then the row as in the delivery log. Raise it when the row
+ * changes. Nodes leave rows of another version where they are: a node that reads them continues them.
+ */
+export const DELIVERY_FORMAT = 1;
+const HEAD_BYTES = 5;
+
+/** A delivery in the lane of the node that sends it. */
+export interface DeliveryWork {
+  readonly id: DeliveryId;
+  readonly lane: string;
+  readonly row: Delivery;
+}
+
+export const DELIVERY_CODEC: WorkCodec<Delivery, DeliveryWork> = {
+  idOf: ({ id }) => id,
+  encode: packDelivery,
+  decode(id, lane, bytes) {
+    const row = unpackDelivery(id, bytes);
+    return row && { id: row.id, lane, row };
+  },
+};
+
+export function packDelivery(row: Delivery): Buffer {
+  const key = keyOf(row.customer, row.id);
+  return Buffer.concat([VERSION, key.subarray(0, 4), encodeRow(key, row)]);
+}
+
+const VERSION = Buffer.from([DELIVERY_FORMAT]);
+
+/** Returns null for a row of another version. `bytes` must belong to the caller. */
+export function unpackDelivery(id: string, bytes: Buffer): Delivery | null {
+  if (bytes[0] !== DELIVERY_FORMAT || bytes.length < HEAD_BYTES) return null;
+  return decodeRow(keyOf(bytes.readUInt32BE(1) as CustomerNumber, id), bytes.subarray(HEAD_BYTES));
+}
+
+function keyOf(customer: CustomerNumber, id: string): Buffer {
+  const key = deliveryRowKey(customer, id);
+  if (key === null) throw new Error('a delivery needs an id of its own');
+  return key;
+}

@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import { decrypt, encrypt } from '../../kernel/encryption.ts';
+import type { Argument, Command, Link, Reply, Sent } from '../store/link.ts';
+import { deliveryKey } from '../store/store-keys.ts';
+import { CLAIM, ENDED, RECLAIM, RELEASE, REPLACE, SETTLE, WITHDRAW } from './work-queue-scripts.ts';
+
+export interface QueuedWork {
+  readonly id: string;
+  /** Its order is that of the first `replace` of each piece of work. */
+  readonly lane: string;
+}
+
+export interface ClaimOrder {
+  /** Name of the consumer, unique among all that run. */
+  readonly consumer: string;
+  readonly lane: string;
+  readonly limit: number;
+  readonly nowMs: number;
+}
+
+/** Others may claim the work once the lease has ended, or the claim was released. */
+export interface Claim<Work> {
+  readonly work: Work;
+  /** Distinguishes this claim from earlier and later ones of the same work. */
+  readonly token: string;
+  /** End of the lease, Unix ms. */
+  readonly untilMs: number;
+}
+
+/** `lost`: another consumer has claimed or settled the work meanwhile. */
+export type SettleOutcome = 'stored' | 'lost';
+export type QueueAnswer<T> = { readonly kind: 'ok'; readonly value: T } | WorkFault;
+
+/** How one kind of work is written. Values are encrypted by the queue. */
+export interface WorkCodec<New, Work extends QueuedWork> {
+  idOf(work: New): string;
+  encode(work: New): Buffer;
+  /** Returns null for a value that this build does not read. */
+  decode(id: string, lane: string, bytes: Buffer): Work | null;
+}
+
+export interface RedisWorkParts<New, Work extends QueuedWork> {
+  readonly link: Link;
+  /** Derived from the master key; encrypts what the store holds. */
+  readonly key: Uint8Array;
+  /** Short name of the kind of work; part of every key. */
+  readonly name: string;
+  readonly codec: WorkCodec<New, Work>;
+  readonly leaseMs?: number;
+  readonly deadlineMs?: number;
+  /** Called with the lane and the number of its values that could not be read: of a newer build, or encrypted with another key. */
+  readonly onUnreadable?: (lane: string, count: number) => void;
+}
+
+/** The store did not do it, or it is unknown whether it did. */
+export interface WorkFault {
+  readonly kind: 'fault';
+  readonly detail: string;
+}
+
+/** Choice: a consumer that has been silent for a minute counts as stuck, so its work may go to another. */
+const LEASE_MS = 60_000;
+/** Choice: work scanned by one claim, so that a lane of claimed work holds the store for some milliseconds at most. */
+const ROWS_MAX = 10_000;
+/** Choice: longer than a node that was away takes to ask which of its work others have ended. */
+const ENDED_KEPT_MS = 86_400_000;
+/** Choice: claims may have large values; nobody waits for them. */
+const DEADLINE_MS = 2_000;
+
+/**
+ * A queue of work that all nodes share, in the store. One node keeps a lane as long as it lives; others claim its work afterwards. A lane
+ * is in one slot, so that each operation on it is one script. Settling claims of several lanes is one script for each.
+ */
+export class RedisWorkQueue<New, Work extends QueuedWork> {
+  readonly leaseMs: number;
+  readonly #parts: RedisWorkParts<New, Work>;
+
+  constructor(parts: RedisWorkParts<New, Work>) {
+    this.#parts = parts;
+    this.leaseMs = parts.leaseMs ?? LEASE_MS;
+  }
+
+  /** Returns the lanes with unfinished work, claimed or not. */
+  async lanes(): Promise<readonly string[]> {
+    const [listed] = await this.#send([{ key: this.#listKey, args: ['SMEMBERS', this.#listKey] }]);
+    const lanes = texts(listed);
+    const sizes = await this.#send(
+      lanes.map((lane) => ({ key: this.#key(lane, 'order'), args: ['ZCARD', this.#key(lane, 'order')] })),
+    );
+    return lanes.filter((_lane, n) => replyOf(sizes[n]) !== 0);
+  }
+
+  /** Claims unclaimed work of a lane, oldest first, at most `limit`. */
+  async claim({ consumer, lane, limit, nowMs }: ClaimOrder): Promise<readonly Claim<Work>[]> {
+    const untilMs = nowMs + this.leaseMs;
+    const args = [nowMs, untilMs, limit, consumer, ROWS_MAX].map(String);
+    const [sent] = await this.#send([this.#script(CLAIM, lane, args)]);
+    const found = listOf(replyOf(sent));
+    const claims: Claim<Work>[] = [];
+    const unreadable: string[] = [];
+    for (let at = 0; at + 2 < found.length; at += 3) {
+      const id = String(found[at]);
+      const bytes = this.#opened(lane, id, found[at + 1]);
+      const work = bytes === null ? null : this.#parts.codec.decode(id, lane, bytes);
+      const token = String(found[at + 2]);
+      if (work === null) unreadable.push(id, token);
+      else claims.push({ work, token, untilMs });
+    }
+    if (unreadable.length > 0) {
+      // At once, so that a node that reads it gets it.
+      await this.#send([this.#script(RELEASE, lane, unreadable)]);
+      this.#parts.onUnreadable?.(lane, unreadable.length / 2);
+    }
+    return claims;
+  }
+
+  /** Ends claimed work as done. An expired claim is settled like any other as long as no other consumer has claimed its work. */
+  async settle(claims: readonly Claim<Work>[], nowMs: number): Promise<QueueAnswer<readonly SettleOutcome[]>> {
+    const lanes = groupByLane(claims);
+    const times = [String(nowMs), String(nowMs - ENDED_KEPT_MS)];
+    const sent = await this.#send(
+      Array.from(lanes, ([lane, own]) => this.#script(SETTLE, lane, [...times, ...pairs(own)])),
+    );
+    const fault = faultOf(sent);
+    if (fault !== null) return fault;
+    const stored = new Map<unknown, boolean>();
+    for (const [n, own] of [...lanes.values()].entries())
+      for (const [i, one] of own.entries()) stored.set(one, listOf(replyOf(sent[n]))[i] === 1);
+    return { kind: 'ok', value: claims.map((one) => (stored.get(one) === true ? 'stored' : 'lost')) };
+  }
+
+  /** Releases claims without a result: their work can be claimed at once. */
+  async release(claims: readonly Claim<Work>[]): Promise<void> {
+    await this.#send(Array.from(groupByLane(claims), ([lane, own]) => this.#script(RELEASE, lane, pairs(own))));
+  }
+
+  /**
+   * For a lane that one node keeps alone as long as it lives: writes the latest values of its work, known or not. Work that another node
+   * has ended stays ended.
+   */
+  async replace(lane: string, work: readonly New[]): Promise<QueueAnswer<null>> {
+    const { codec } = this.#parts;
+    const values = work.flatMap((one) => [
+      codec.idOf(one),
+      this.#sealed(lane, codec.idOf(one), 'row', codec.encode(one)),
+    ]);
+    const listed = { key: this.#listKey, args: ['SADD', this.#listKey, lane] };
+    return faultOf(await this.#send([listed, this.#script(REPLACE, lane, values)])) ?? { kind: 'ok', value: null };
+  }
+
+  /** Removes work of such a lane. */
+  async withdraw(lane: string, ids: readonly string[]): Promise<QueueAnswer<null>> {
+    const commands: Command[] = [];
+    for (let at = 0; at < ids.length; at += IDS_MAX)
+      commands.push(this.#script(WITHDRAW, lane, ids.slice(at, at + IDS_MAX)));
+    return faultOf(await this.#send(commands)) ?? { kind: 'ok', value: null };
+  }
+
+  /** Ends the claims of others in such a lane: they can no longer settle, and nothing that they have not settled is theirs. */
+  async reclaim(lane: string): Promise<QueueAnswer<null>> {
+    return faultOf(await this.#send([this.#script(RECLAIM, lane, [])])) ?? { kind: 'ok', value: null };
+  }
+
+  /** Returns which of these have been settled as done or dead. */
+  async endedOf(lane: string, ids: readonly string[]): Promise<QueueAnswer<ReadonlySet<string>>> {
+    const sent = await this.#send([this.#script(ENDED, lane, ids)]);
+    const flags = listOf(replyOf(sent[0]));
+    return faultOf(sent) ?? { kind: 'ok', value: new Set(ids.filter((_id, n) => flags[n] === 1)) };
+  }
+
+  /** Returns the ids of all unfinished work of a lane. */
+  async idsOf(lane: string): Promise<QueueAnswer<readonly string[]>> {
+    const key = this.#key(lane, 'order');
+    const sent = await this.#send([{ key, args: ['ZRANGE', key, '0', '-1'] }]);
+    return faultOf(sent) ?? { kind: 'ok', value: texts(sent[0]) };
+  }
+
+  #send(commands: readonly Command[]): Promise<readonly Sent[]> {
+    return commands.length === 0
+      ? Promise.resolve([])
+      : this.#parts.link.send(commands, this.#parts.deadlineMs ?? DEADLINE_MS);
+  }
+
+  #script(script: string, lane: string, args: readonly Argument[]): Command {
+    const keys = KEY_NAMES.map((name) => this.#key(lane, name));
+    return { key: keys[0] ?? '', args: ['EVAL', script, String(keys.length), ...keys, ...args] };
+  }
+
+  get #listKey(): string {
+    return deliveryKey(`-${this.#parts.name}`, 'lanes');
+  }
+
+  /** Lanes are named in the keys by a hash, because a lane may be the name of something. */
+  #key(lane: string, what: string): string {
+    const hash = createHash('sha256').update(lane).digest('hex').slice(0, 32);
+    return deliveryKey(`-${this.#parts.name}-${hash}`, what);
+  }
+
+  #sealed(lane: string, id: string, what: string, plain: Buffer): Buffer {
+    return encrypt(this.#parts.key, plain, `${this.#key(lane, what)}/${id}`);
+  }
+
+  #opened(lane: string, id: string, value: Reply | undefined): Buffer | null {
+    return Buffer.isBuffer(value) ? decrypt(this.#parts.key, value, `${this.#key(lane, 'row')}/${id}`) : null;
+  }
+}
+
+/** Choice: below what a script may unpack. */
+const IDS_MAX = 1_000;
+const KEY_NAMES = ['order', 'rows', 'claims', 'ended', 'counts'] as const;
+
+function groupByLane<Work extends QueuedWork>(
+  claims: readonly Claim<Work>[],
+): ReadonlyMap<string, readonly Claim<Work>[]> {
+  const groups = new Map<string, Claim<Work>[]>();
+  for (const one of claims) {
+    const group = groups.get(one.work.lane);
+    if (group === undefined) groups.set(one.work.lane, [one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+function pairs(claims: readonly Claim<QueuedWork>[]): readonly string[] {
+  return claims.flatMap(({ work, token }) => [work.id, token]);
+}
+
+function replyOf(sent: Sent | undefined): Reply | undefined {
+  return sent?.kind === 'reply' ? sent.reply : undefined;
+}
+
+function listOf(reply: Reply | undefined): readonly Reply[] {
+  return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
+}
+
+function texts(sent: Sent | undefined): readonly string[] {
+  return listOf(replyOf(sent)).map(String);
+}
+
+function faultOf(sent: readonly Sent[]): WorkFault | null {
+  const fault = sent.find((one) => one.kind === 'fault');
+  return fault === undefined ? null : { kind: 'fault', detail: fault.detail };
+}

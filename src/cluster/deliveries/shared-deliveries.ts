@@ -1,0 +1,331 @@
+import type { Delivery, DeliveryId } from '../../work/webhook.ts';
+import type { StoreWrite } from '../../state/tables/durable.ts';
+import { DELIVERY_CODEC, type DeliveryWork } from './delivery-codec.ts';
+import type { Link } from '../store/link.ts';
+import { type Claim, type QueueAnswer, RedisWorkQueue, type SettleOutcome } from './redis-work-queue.ts';
+import { takenOver } from './taken-delivery.ts';
+
+/** The deliveries of this node. */
+export interface LocalDeliveries {
+  /** Yields all pending rows, a bounded number at a time. */
+  pending(): Iterable<readonly Delivery[]>;
+  /** Returns this delivery as the log has it, pending or ended; null if it does not. */
+  find(row: Delivery): Delivery | null;
+  /** Stores rows of another node, without handing them out. */
+  adopt(rows: readonly Delivery[]): Promise<StoreWrite<null>>;
+  /** Hands out stored rows. */
+  handOut(rows: readonly Delivery[]): void;
+  /** Removes pending rows that another node has. */
+  drop(rows: readonly Delivery[]): Promise<unknown>;
+  /** Attempts may begin until then, Unix ms. */
+  lease(untilMs: number): void;
+}
+
+export interface SharedDeliveriesParts {
+  readonly link: Link;
+  /** Encrypts the rows. */
+  readonly key: Uint8Array;
+  readonly node: string;
+  /** Whether this node sends deliveries. The rows of one that does not are taken over by others at once. */
+  readonly sends: boolean;
+  /** Whether the store took a heartbeat of this node within the time after which others declare it dead. */
+  readonly isJoined: () => boolean;
+  /** Ids of all live nodes that send deliveries. */
+  readonly senders: () => readonly string[];
+  /** The store's clock, Unix ms. */
+  readonly storeNowMs: () => number;
+  readonly nowMs: () => number;
+  /** Called with the number of deliveries that were taken over from a node. */
+  readonly onTakenOver: (node: string, count: number) => void;
+  /** Called once for a node that is gone if this build cannot read its deliveries: they wait for an upgraded node, or for their own. */
+  readonly onUnreadable: (node: string, count: number) => void;
+  readonly tickMs?: number;
+  readonly scanMs?: number;
+}
+
+/** Choice: how often the lease is renewed, and lapses are noticed. */
+const TICK_MS = 300;
+/** Choice: a lease outlasts a few late ticks, and ends before others take over: see `SCAN_MS`. */
+const LEASE_MS = 1_200;
+/**
+ * Choice: a node that is gone is taken over when two looks in a row find it gone, so 2 to 4 s after membership declares it dead; by then
+ * its last lease has ended.
+ */
+const SCAN_MS = 2_000;
+/** Choice: rows of one command, some 200 KB. */
+const ROWS_AT_ONCE = 200;
+const NAME = 'deliveries';
+/**
+ * Choice: longer than the plan of any delivery takes, with an outage in between, and well below the 30 days for which the log knows it. An
+ * older one is a copy, or its own node sends it when it is back.
+ */
+const AGE_MS_MAX = 7 * 86_400_000;
+/** Choice: shorter than any wait between two attempts, so that none begins before the end of the one before it is known to be written. */
+const DEADLINE_MS = 500;
+
+/**
+ * The pending deliveries of all nodes in the store: each node keeps a lane with its own, and those that live claim the work of a node that
+ * is gone. What this node has not been able to write there must not change: without the store no attempt begins.
+ */
+export class SharedDeliveries {
+  readonly #parts: SharedDeliveriesParts;
+  readonly #queue: RedisWorkQueue<Delivery, DeliveryWork>;
+  #local: LocalDeliveries | null = null;
+  /** The store has everything that this node has. */
+  #isCurrent = false;
+  #isTicking = false;
+  #timer: NodeJS.Timeout | null = null;
+  #scannedMs = Number.NEGATIVE_INFINITY;
+  #goneBefore = new Set<string>();
+  /** Nodes that are gone → their deliveries that this build cannot read. */
+  readonly #unreadable = new Map<string, number>();
+  /** Attempts that ended. */
+  #changes = 0;
+  #refused = 0;
+  #writes: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: SharedDeliveriesParts) {
+    this.#parts = parts;
+    const { link, key } = parts;
+    const onUnreadable = (lane: string, count: number): void => this.#onUnreadable(lane, count);
+    this.#queue = new RedisWorkQueue({
+      link,
+      key,
+      name: NAME,
+      codec: DELIVERY_CODEC,
+      deadlineMs: DEADLINE_MS,
+      onUnreadable,
+    });
+  }
+
+  /** Whether attempts wait until the store answers again. */
+  get isHeldUp(): boolean {
+    return !this.#isCurrent;
+  }
+
+  /** Deliveries of nodes that are gone which this build cannot read. */
+  get unreadable(): number {
+    return [...this.#unreadable.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Deliveries in lanes of nodes that are gone which this node knows already, or which are too old: copies of what there was. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  start(local: LocalDeliveries): void {
+    this.#local = local;
+    this.#timer = setInterval(() => void this.tick(), this.#parts.tickMs ?? TICK_MS).unref();
+    void this.tick();
+  }
+
+  async stored(rows: readonly Delivery[]): Promise<void> {
+    if (this.#isCurrent) await this.#write(() => this.#queue.replace(this.#parts.node, rows));
+  }
+
+  attempted(rows: readonly Delivery[]): void {
+    this.#changes++;
+    void this.stored(rows);
+  }
+
+  ended(ids: readonly DeliveryId[]): void {
+    this.#changes++;
+    if (this.#isCurrent && ids.length > 0) void this.#write(() => this.#queue.withdraw(this.#parts.node, ids));
+  }
+
+  /** Renews the lease, writes everything again after a lapse, and takes over what others left. The timer calls it. */
+  async tick(): Promise<void> {
+    if (this.#isTicking) return;
+    this.#isTicking = true;
+    try {
+      if (!this.#parts.isJoined()) this.#lapse();
+      else if (this.#isCurrent || (await this.#reconcile())) {
+        this.#local?.lease(this.#parts.nowMs() + LEASE_MS);
+        await this.#scan();
+      }
+    } finally {
+      this.#isTicking = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#writes;
+  }
+
+  #lapse(): void {
+    this.#isCurrent = false;
+    this.#local?.lease(0);
+  }
+
+  /** Writes in order of the calls. After a fault everything is written again. */
+  async #write(write: () => Promise<{ readonly kind: 'ok' | 'fault' }>): Promise<void> {
+    const writing = write();
+    this.#writes = Promise.all([this.#writes, writing]);
+    if ((await writing).kind === 'fault') this.#lapse();
+  }
+
+  /**
+   * Brings the lane of this node up to date after a start or a lapse: what others have taken over meanwhile is theirs, and everything else
+   * is this node's. Returns false if the store did not answer.
+   */
+  async #reconcile(): Promise<boolean> {
+    const { node } = this.#parts;
+    const local = this.#local;
+    if (local === null || (await this.#queue.reclaim(node)).kind === 'fault') return false;
+    // Rows from here on are written by their own calls as well.
+    this.#isCurrent = true;
+    const changes = this.#changes;
+    const known = new Set<string>();
+    for (const rows of local.pending()) {
+      const ids = rows.map(({ id }) => id);
+      for (const id of ids) known.add(id);
+      const taken = await this.#queue.endedOf(node, ids);
+      if (taken.kind === 'fault') return this.#failed();
+      const gone = rows.filter(({ id }) => taken.value.has(id));
+      const own = rows.filter(({ id }) => !taken.value.has(id));
+      if (gone.length > 0) await local.drop(gone);
+      if (own.length > 0 && (await this.#queue.replace(node, own)).kind === 'fault') return this.#failed();
+    }
+    if (!(await this.#withdrawRest(known))) return false;
+    // What was read before an attempt ended may have replaced what was written after it.
+    return changes === this.#changes || this.#failed();
+  }
+
+  /** Removes what ended while the store did not answer. */
+  async #withdrawRest(known: Set<string>): Promise<boolean> {
+    const listed = await this.#queue.idsOf(this.#parts.node);
+    if (listed.kind === 'fault') return this.#failed();
+    for (const rows of this.#local?.pending() ?? []) for (const { id } of rows) known.add(id);
+    const rest = listed.value.filter((id) => !known.has(id));
+    for (let at = 0; at < rest.length; at += ROWS_AT_ONCE) {
+      const done = await this.#queue.withdraw(this.#parts.node, rest.slice(at, at + ROWS_AT_ONCE));
+      if (done.kind === 'fault') return this.#failed();
+    }
+    return this.#isCurrent;
+  }
+
+  #failed(): false {
+    this.#lapse();
+    return false;
+  }
+
+  async #scan(): Promise<void> {
+    const { sends, senders, scanMs = SCAN_MS } = this.#parts;
+    if (performance.now() - this.#scannedMs < scanMs) return;
+    this.#scannedMs = performance.now();
+    if (!sends) return this.#forgetTaken();
+    const live = new Set([...senders(), this.#parts.node]);
+    const gone = (await this.#queue.lanes()).filter((lane) => !live.has(lane));
+    for (const lane of this.#unreadable.keys()) if (!gone.includes(lane)) this.#unreadable.delete(lane);
+    for (const lane of gone) if (this.#goneBefore.has(lane)) await this.#takeOver(lane);
+    this.#goneBefore = new Set(gone);
+  }
+
+  /** A node that sends nothing removes the rows that others have taken over. */
+  async #forgetTaken(): Promise<void> {
+    for (const rows of this.#local?.pending() ?? []) {
+      const ids = rows.map(({ id }) => id);
+      const taken = await this.#queue.endedOf(this.#parts.node, ids);
+      if (taken.kind === 'fault') return;
+      const gone = rows.filter(({ id }) => taken.value.has(id));
+      if (gone.length > 0) await this.#local?.drop(gone);
+    }
+  }
+
+  #onUnreadable(lane: string, count: number): void {
+    if (!this.#unreadable.has(lane)) this.#parts.onUnreadable(lane, count);
+    this.#unreadable.set(lane, count);
+  }
+
+  async #takeOver(lane: string): Promise<void> {
+    const { node, storeNowMs, onTakenOver } = this.#parts;
+    for (;;) {
+      const claims = await this.#queue.claim({ consumer: node, lane, limit: ROWS_AT_ONCE, nowMs: storeNowMs() });
+      if (claims.length === 0) return;
+      const count = await this.#import(claims);
+      if (count > 0) onTakenOver(lane, count);
+      if (!this.#isCurrent) return;
+      this.#local?.lease(this.#parts.nowMs() + LEASE_MS);
+    }
+  }
+
+  /**
+   * Stores the rows here and in the lane of this node, then ends their claims, and only then hands out what was still claimed: whenever
+   * this node dies in between, somebody has each row and nobody has sent it.
+   */
+  async #import(all: readonly Claim<DeliveryWork>[]): Promise<number> {
+    const { node, nowMs } = this.#parts;
+    const claims = await this.#unknown(all);
+    if (claims.length === 0) return 0;
+    const rows = claims.map(({ work }) => takenOver(work.row, nowMs()));
+    const adopted = await this.#local?.adopt(rows);
+    const pending = rows.filter(({ status }) => status === 'pending');
+    if (adopted?.kind !== 'ok' || (pending.length > 0 && (await this.#queue.replace(node, pending)).kind === 'fault')) {
+      await this.#queue.release(claims);
+      return 0;
+    }
+    const isMine = await this.#ending(claims);
+    const lost = rows.filter(({ status }, n) => status === 'pending' && !isMine(n));
+    if (lost.length > 0) {
+      await this.#queue.withdraw(
+        node,
+        lost.map(({ id }) => id),
+      );
+      await this.#local?.drop(lost);
+    }
+    this.#local?.handOut(rows.filter((_row, n) => isMine(n)));
+    return rows.length - lost.length;
+  }
+
+  /**
+   * Returns the claims of deliveries that this node has never had. What it knows it has taken over before, or made itself. Claims of old
+   * ones are kept until they lapse, so that they are not read at once again.
+   */
+  async #unknown(claims: readonly Claim<DeliveryWork>[]): Promise<readonly Claim<DeliveryWork>[]> {
+    const oldestMs = this.#parts.nowMs() - AGE_MS_MAX;
+    const recent = claims.filter(({ work }) => work.row.createdAtMs >= oldestMs);
+    const known = recent.filter(({ work }) => this.#local?.find(work.row) !== null);
+    const ended = known.filter(({ work }) => this.#pendingHere(work.row) === null);
+    if (ended.length > 0) await this.#settle(ended);
+    await this.#resume(known.filter((claim) => !ended.includes(claim)));
+    this.#refused += claims.length - recent.length + ended.length;
+    return recent.filter((claim) => !known.includes(claim));
+  }
+
+  /**
+   * Continues what was stored here when the store failed before this node's lane had it, or what goes on here anyway. Only this node's own
+   * state of it counts.
+   */
+  async #resume(claims: readonly Claim<DeliveryWork>[]): Promise<void> {
+    // Read and sent without a wait in between: an attempt that ends now is written after it.
+    const rows = claims.flatMap(({ work }) => this.#pendingHere(work.row) ?? []);
+    if (rows.length > 0 && (await this.#queue.replace(this.#parts.node, rows)).kind === 'fault')
+      return this.#queue.release(claims);
+    if (claims.length === 0) return;
+    const isMine = await this.#ending(claims);
+    const mine = claims.filter((_claim, n) => isMine(n));
+    this.#local?.handOut(mine.flatMap(({ work }) => this.#pendingHere(work.row) ?? []));
+  }
+
+  #pendingHere(row: Delivery): Delivery | null {
+    const found = this.#local?.find(row) ?? null;
+    return found?.status === 'pending' ? found : null;
+  }
+
+  /**
+   * Ends claims. Returns which of them, by their position, are this node's own from then on. Without an answer all are: the store may have
+   * ended them, and a delivery that two nodes send is better than one that nobody does.
+   */
+  async #ending(claims: readonly Claim<DeliveryWork>[]): Promise<(at: number) => boolean> {
+    const settled = await this.#settle(claims);
+    if (settled.kind === 'ok') return (at) => settled.value[at] === 'stored';
+    this.#lapse();
+    return () => true;
+  }
+
+  #settle(claims: readonly Claim<DeliveryWork>[]): Promise<QueueAnswer<readonly SettleOutcome[]>> {
+    return this.#queue.settle(claims, this.#parts.storeNowMs());
+  }
+}
