@@ -92,6 +92,7 @@ function openLane(layers: WorkerAssets): Score {
     const frame = frames[task.frame];
     if (frame === undefined) throw new Error(`there is no batch buffer ${task.frame}`);
     worker.begin();
+    policies.refresh();
     await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
   };
 }

@@ -26,7 +26,8 @@ export const poolHop: Stage = {
       layers: layers.initial(),
       policies: {
         channel: 'gatehouse-bench-policy',
-        content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map() },
+        content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules: new Map() },
+        posted: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       },
       exchange: null,
       velocity: createVelocityMemory(1_048_576, Buffer.alloc(16, 7)),

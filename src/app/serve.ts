@@ -1,3 +1,4 @@
+import { followRules, readStoredRules } from './follow-rules.ts';
 import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
@@ -286,10 +287,13 @@ async function openPolicies(settings: Settings, store: Store, clock: Clock, log:
     pollMs: 1_000,
     log,
     customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+    rules: readStoredRules(store, log),
     onLoaded: (text, document) => policyArchive.add({ text, document }, clock.nowMs()),
   });
-  if (policies.kind === 'ok') return { policyFile: policies.policyFile, policyArchive };
-  throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
+  if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
+  const { policyFile } = policies;
+  followRules(store, policyFile, log);
+  return { policyFile, policyArchive };
 }
 
 function openBackups(settings: Settings, { store }: Installation, log: Log): AutomaticBackups {

@@ -1,8 +1,9 @@
 import { BroadcastChannel, threadId } from 'node:worker_threads';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { parsePolicy } from '../risk/policy/policy-check.ts';
+import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument, PolicyNote } from '../risk/policy/policy-document.ts';
-import { DEFAULT_DOCUMENT } from '../risk/policy/policy-set.ts';
+import { DEFAULT_DOCUMENT, type RulesByCustomer } from '../risk/policy/policy-set.ts';
 import type { AssetStatus } from './asset-messages.ts';
 import type { PolicyMessage, PolicySeed } from './policy-messages.ts';
 import { noteText, policySignature, readPolicyText } from './policy-read.ts';
@@ -19,6 +20,8 @@ export interface PolicyFileOptions {
   readonly log: AssetLog;
   /** Returns null for a customer that does not exist. */
   readonly customerNumberOf: (id: string) => CustomerNumber | null;
+  /** Rules that customers wrote over the API before. */
+  readonly rules?: RulesByCustomer;
   /** Called with each policy that becomes active. */
   readonly onLoaded?: (text: string, document: PolicyDocument) => void;
 }
@@ -31,6 +34,8 @@ export interface PolicyFile {
   status(): AssetStatus;
   /** Polls the file now. Never rejects. */
   poll(): Promise<void>;
+  /** Replaces the rules that a customer wrote over the API, for every decision that is scored from now on. */
+  setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void;
   close(): Promise<void>;
 }
 
@@ -86,7 +91,12 @@ class WatchedPolicy implements PolicyFile {
     this.#options = options;
     files += 1;
     const channel = `gatehouse-policy-${process.pid}-${threadId}-${files}`;
-    this.#seed = { channel, content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map() } };
+    const { rules = new Map() } = options;
+    this.#seed = {
+      channel,
+      content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules },
+      posted: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+    };
     this.#channel = new BroadcastChannel(channel);
     this.#channel.addEventListener('message', (event: unknown) => {
       const message = (event as { readonly data: PolicyMessage }).data;
@@ -128,6 +138,16 @@ class WatchedPolicy implements PolicyFile {
     const polled = this.#polling.then(look);
     this.#polling = polled;
     return polled;
+  }
+
+  setRules(customer: CustomerNumber, own: readonly OwnRule[]): void {
+    const { content } = this.#seed;
+    const rules = new Map(content.rules);
+    if (own.length === 0) rules.delete(customer);
+    else rules.set(customer, own);
+    const generation = content.generation + 1;
+    this.#seed.content = { ...content, generation, rules };
+    this.#post({ kind: 'rules', generation, customer, rules: own });
   }
 
   async close(): Promise<void> {
@@ -227,11 +247,19 @@ class WatchedPolicy implements PolicyFile {
   }
 
   #publish(document: PolicyDocument, customerNumbers: ReadonlyMap<string, CustomerNumber>): void {
-    this.#seed.content = { generation: this.#seed.content.generation + 1, document, customerNumbers };
+    const { generation, rules } = this.#seed.content;
+    this.#seed.content = { generation: generation + 1, document, customerNumbers, rules };
     this.#send();
   }
 
   #send(): void {
-    this.#channel.postMessage({ kind: 'policy', content: this.#seed.content } satisfies PolicyMessage);
+    this.#post({ kind: 'policy', content: this.#seed.content });
+  }
+
+  /** Posts before it raises the generation, so that a worker that sees it finds the message. */
+  #post(message: PolicyMessage): void {
+    if (this.#closed) return;
+    this.#channel.postMessage(message);
+    Atomics.store(new Int32Array(this.#seed.posted), 0, this.#seed.content.generation);
   }
 }

@@ -11,6 +11,10 @@ export type Decision = (typeof DECISIONS)[number];
 export const SESSION_MODES = ['full', 'unverified', 'degraded', 'no_session'] as const;
 export type SessionMode = (typeof SESSION_MODES)[number];
 
+/** `observe`: a rule of the customer's own is evaluated and kept, without an effect. Source: contract, 6.7. */
+export const OWN_RULE_MODES = ['observe', 'enforce'] as const;
+export type OwnRuleMode = (typeof OWN_RULE_MODES)[number];
+
 /** Actions of a customer's own list for a fingerprint. Source: contract, 7.2. */
 export const LIST_ACTIONS = ['block', 'allow', 'watch'] as const;
 export type ListAction = (typeof LIST_ACTIONS)[number];
@@ -64,6 +68,8 @@ export const AUDIT_KINDS = [
   'webhook.rotated',
   'webhook.health',
   'review.changed',
+  'rule.put',
+  'rule.removed',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

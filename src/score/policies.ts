@@ -1,11 +1,16 @@
-import { BroadcastChannel } from 'node:worker_threads';
-import { compilePolicies, DEFAULT_DOCUMENT, type PolicySet } from '../risk/policy/policy-set.ts';
+import { BroadcastChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { PolicyContent, PolicyMessage, PolicySeed } from '../assets/policy-messages.ts';
+import { compilePolicies, DEFAULT_DOCUMENT, type PolicySet } from '../risk/policy/policy-set.ts';
 
 /** The policies of one score worker. */
 export interface WorkerPolicies {
-  /** The current policies. They only change in a turn of this thread's event loop: read them once for decisions that must be consistent. */
+  /**
+   * The current policies. They change only in `refresh` and in a turn of this thread's event loop: read them once for decisions that must
+   * be consistent.
+   */
   current(): PolicySet;
+  /** Takes what the main thread has posted, so that a rule counts for the next decision. Call it before each batch: one atomic read. */
+  refresh(): void;
   /** Stops listening. */
   close(): void;
 }
@@ -13,22 +18,41 @@ export interface WorkerPolicies {
 /** Opens the policies in workerData, and installs newer ones from the main thread from then on, between two batches. */
 export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
   const channel = new BroadcastChannel(seed.channel);
+  // Source: the documentation of Node.js; its types do not have it.
+  const port = channel as unknown as MessagePort;
+  const posted = new Int32Array(seed.posted);
   let { generation } = seed.content;
   let current = compile(seed.content);
-  channel.addEventListener('message', (event: unknown) => {
-    const message = (event as { readonly data: PolicyMessage }).data;
-    if (message.kind !== 'policy' || message.content.generation <= generation) return;
-    ({ generation } = message.content);
-    current = compile(message.content);
-  });
+  const take = (message: PolicyMessage): void => {
+    if (message.kind === 'policy' && message.content.generation > generation) {
+      ({ generation } = message.content);
+      current = compile(message.content);
+    } else if (message.kind === 'rules' && message.generation === generation + 1) {
+      // After a missed message the response to `hello` has everything.
+      ({ generation } = message);
+      current.setRules(message.customer, message.rules);
+    }
+  };
+  channel.addEventListener('message', (event: unknown) => take((event as { readonly data: PolicyMessage }).data));
   // The pool's own port keeps the worker alive, not this channel.
   channel.unref();
   // Releases the first document. workerData lives as long as its worker, so it would otherwise stay in memory after a change.
-  seed.content = { generation, document: DEFAULT_DOCUMENT, customerNumbers: new Map() };
+  seed.content = { generation, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules: new Map() };
   channel.postMessage({ kind: 'hello', generation } satisfies PolicyMessage);
-  return { current: () => current, close: () => channel.close() };
+  return {
+    current: () => current,
+    refresh() {
+      if (Atomics.load(posted, 0) <= generation) return;
+      for (;;) {
+        const received = receiveMessageOnPort(port);
+        if (received === undefined) return;
+        take(received.message as PolicyMessage);
+      }
+    },
+    close: () => channel.close(),
+  };
 }
 
-function compile({ document, customerNumbers }: PolicyContent): PolicySet {
-  return compilePolicies(document, (id) => customerNumbers.get(id) ?? null);
+function compile({ document, customerNumbers, rules }: PolicyContent): PolicySet {
+  return compilePolicies(document, (id) => customerNumbers.get(id) ?? null, rules);
 }

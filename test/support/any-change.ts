@@ -2,6 +2,7 @@ import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Origin } from '../../src/ports/change-feed.ts';
 import type { Change, ChangeKind } from '../../src/state/feed/changes.ts';
+import type { OwnRule } from '../../src/risk/policy/own-rule.ts';
 import { newCustomer } from '../../src/state/feed/key-changes.ts';
 import { listKey } from '../../src/state/tables/list-table.ts';
 import { NO_WORK, type ShadowReview } from '../../src/state/tables/review-row.ts';
@@ -172,6 +173,13 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       const status = pick(['healthy', 'unhealthy'] as const);
       return { kind: 'webhook.health', changed: [{ customer: of, id, health: { ...HEALTHY, status } }] };
     },
+    'rule.put': () => ({ kind: 'rule.put', customer: customer(), rule: ownRule(), ifMatch: pick([null, null, ['*']]) }),
+    'rule.removed': () => ({
+      kind: 'rule.removed',
+      customer: customer(),
+      code: `own_${random(6)}`,
+      ifMatch: pick([null, ['*'], ['x']]),
+    }),
     'rows.expired': () => ({
       kind: 'rows.expired',
       ...(random(2) === 0
@@ -179,6 +187,16 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
         : { table: 'sightings', keys: [sightingKey(fingerprint(), customer())] }),
     }),
   };
+  const ownRule = (): OwnRule => ({
+    code: `own_${random(6)}`,
+    when: `score > ${random(100)}`,
+    weight: 0.5,
+    decision: null,
+    mode: pick(['observe', 'enforce'] as const),
+    eventTypes: pick([null, ['login']]),
+    note: '',
+    expiresAtSeconds: null,
+  });
   const kinds = Object.keys(make) as ChangeKind[];
   for (;;) {
     nowMs += 1 + random(20_000);

@@ -215,6 +215,8 @@ function weightOf(change: Change): number {
     case 'webhook.removed':
     case 'webhook.rotated':
     case 'webhook.health':
+    case 'rule.put':
+    case 'rule.removed':
       return 1;
     default:
       return unreachable(change);

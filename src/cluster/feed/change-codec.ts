@@ -1,6 +1,7 @@
 import { unreachable } from '../../kernel/brand.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
+import { OWN_CODE } from '../../risk/policy/own-rule.ts';
 import type { ChangeFormat, ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Change, ChangeKind } from '../../state/feed/changes.ts';
 import { requestKey, rowKey } from '../../state/tables/request-rows.ts';
@@ -109,6 +110,8 @@ export function malformationOf(change: Change): string | null {
       return change.entries.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
     case 'sightings.noted':
       return change.seen.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
+    case 'rule.put':
+      return OWN_CODE.test(change.rule.code) ? null : 'a malformed code of a rule';
     // Keys that no row can have are found to be absent.
     case 'key.revoked':
     case 'keys.revoked_again':
@@ -118,6 +121,7 @@ export function malformationOf(change: Change): string | null {
     case 'webhook.removed':
     case 'webhook.rotated':
     case 'webhook.health':
+    case 'rule.removed':
     case 'rows.expired':
       return null;
     default:

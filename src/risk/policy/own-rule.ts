@@ -1,9 +1,9 @@
+import { OWN_RULE_MODES, type OwnRuleMode } from '../../contract/vocabulary.ts';
 import type { Decision } from '../decision.ts';
 
 /** Rules that a customer or the operator writes. Source: contract, 6.7. */
 
-export const OWN_RULE_MODES = ['observe', 'enforce'] as const;
-export type OwnRuleMode = (typeof OWN_RULE_MODES)[number];
+export { OWN_RULE_MODES, type OwnRuleMode };
 
 /** A rule as it is written. Exactly one of `weight` and `decision` is given. */
 export interface OwnRule {

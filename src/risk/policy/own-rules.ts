@@ -1,12 +1,13 @@
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { type AttributeDeclarations, typesOf } from './attributes.ts';
 import { compileCondition } from '../conditions/compile-condition.ts';
-import type { CompiledCondition, ConditionValue } from '../conditions/condition.ts';
+import type { CompiledCondition, ConditionNames, ConditionOutcome, ConditionValue } from '../conditions/condition.ts';
 import { decisionNames } from '../conditions/decision-facts.ts';
 import type { DecisionInput } from '../conditions/decision-input.ts';
 import { type Decision, DECISIONS } from '../decision.ts';
 import type { Contribution } from '../fuse.ts';
 import type { Rule } from '../rules/rule.ts';
-import type { OwnRule } from './own-rule.ts';
+import { OWN_RULES_COST_MAX, type OwnRule } from './own-rule.ts';
 
 /** Evaluates the rules that a customer or the operator writes. Source: contract, 6.7. */
 
@@ -31,21 +32,50 @@ export interface OwnFindings {
 
 export const NOTHING_FOUND: OwnFindings = { enforced: [], observed: [], floor: null, isExempt: false };
 
-/**
- * Compiles the rules whose conditions can be compiled; a policy file is checked before, so that all can.
- */
-export function compileOwnRules(
-  rules: readonly OwnRule[],
-  attributes: AttributeDeclarations,
-  eventType: string,
-): readonly CompiledOwnRule[] {
-  const names = decisionNames(typesOf(attributes), NO_LISTS);
-  return rules
-    .filter(({ eventTypes }) => eventTypes === null || eventTypes.includes(eventType))
-    .flatMap((own) => {
-      const compiled = compileCondition(own.when, names);
-      return compiled.kind === 'ok' ? [{ own, condition: compiled.condition, rule: ruleOf(own) }] : [];
-    });
+/** Choice: rules of ten customers that have as many as possible; a condition with a pattern takes up to 1 ms to compile. */
+const CONDITIONS_KEPT = 2_048;
+
+/** Compiles own rules, and keeps their conditions for the next event type and for the next change of a rule. */
+export class OwnRuleCompiler {
+  readonly #conditions = new BoundedCache<string, ConditionOutcome<DecisionInput>>(CONDITIONS_KEPT);
+  readonly #attributes = new WeakMap<AttributeDeclarations, string>();
+
+  /**
+   * Skips a rule whose condition cannot be compiled, and rules beyond `OWN_RULES_COST_MAX`. A policy file and a rule of the API are checked
+   * before, but attributes may change afterwards, and a row may be written by hand.
+   */
+  compile(rules: readonly OwnRule[], attributes: AttributeDeclarations, eventType: string): readonly CompiledOwnRule[] {
+    if (rules.length === 0) return [];
+    const names = decisionNames(typesOf(attributes), NO_LISTS);
+    const declared = this.#textOf(attributes);
+    const compiled: CompiledOwnRule[] = [];
+    let cost = 0;
+    for (const own of rules) {
+      if (own.eventTypes !== null && !own.eventTypes.includes(eventType)) continue;
+      const outcome = this.#conditionOf(`${declared}\n${own.when}`, own.when, names);
+      if (outcome.kind !== 'ok' || cost + outcome.condition.cost > OWN_RULES_COST_MAX) continue;
+      cost += outcome.condition.cost;
+      compiled.push({ own, condition: outcome.condition, rule: ruleOf(own) });
+    }
+    return compiled;
+  }
+
+  #conditionOf(key: string, when: string, names: ConditionNames<DecisionInput>): ConditionOutcome<DecisionInput> {
+    const known = this.#conditions.get(key);
+    if (known !== undefined) return known;
+    const made = compileCondition(when, names);
+    this.#conditions.set(key, made);
+    return made;
+  }
+
+  #textOf(attributes: AttributeDeclarations): string {
+    let text = this.#attributes.get(attributes);
+    if (text === undefined) {
+      text = JSON.stringify([...typesOf(attributes)]);
+      this.#attributes.set(attributes, text);
+    }
+    return text;
+  }
 }
 
 /** Customers cannot make named lists yet. */

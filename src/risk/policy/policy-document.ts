@@ -88,6 +88,12 @@ export function eventTypesOf(scopes: readonly PolicyScope[]): ReadonlySet<string
   return names;
 }
 
+/** Returns the codes of all own rules in these scopes, of whatever event type. */
+export function codesIn(scopes: readonly PolicyScope[]): ReadonlySet<string> {
+  const parts = scopes.flatMap((scope) => [scope, ...(scope.eventTypes?.values() ?? [])]);
+  return new Set(parts.flatMap(({ rules = [] }) => rules.map(({ code }) => code)));
+}
+
 /** From the lowest to the highest. */
 export const BAND_NAMES = ['allowWatch', 'softChallenge', 'review', 'block'] as const;
 

@@ -1,8 +1,9 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { tuneRules, type TunedRule } from '../evaluate.ts';
-import { type CompiledOwnRule, compileOwnRules } from './own-rules.ts';
-import { assetsOf, eventTypesOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
+import type { OwnRule } from './own-rule.ts';
+import { type CompiledOwnRule, OwnRuleCompiler } from './own-rules.ts';
+import { assetsOf, codesIn, eventTypesOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
 import { DEFAULT_POLICY, type Bands, type NamedSources, type Policy } from './policy.ts';
 import { RULES } from '../rules/rule-table.ts';
 import { isAskedOfTrusted, TrustedSources } from './trusted-sources.ts';
@@ -44,7 +45,12 @@ export interface PolicySet {
   readonly version: string;
   /** `eventType` in lower case. Two look-ups, three for a customer with its own settings; allocates only for new policies. */
   of(customer: CustomerNumber, eventType: string): ActivePolicy;
+  /** Replaces the rules that a customer wrote over the API. A rule of the file with the same code wins. */
+  setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void;
 }
+
+/** Rules that customers wrote over the API. */
+export type RulesByCustomer = ReadonlyMap<CustomerNumber, readonly OwnRule[]>;
 
 /**
  * Creates a set of policies from a validated document. Each policy is compiled at its first use, so that a file with many customers never
@@ -53,8 +59,11 @@ export interface PolicySet {
 export function compilePolicies(
   document: PolicyDocument,
   customerNumberOf: (id: string) => CustomerNumber | null,
+  rules: RulesByCustomer = new Map(),
 ): PolicySet {
-  return new CompiledSet(document, customerNumberOf);
+  const set = new CompiledSet(document, customerNumberOf);
+  for (const [customer, own] of rules) set.setRules(customer, own);
+  return set;
 }
 
 /**
@@ -70,6 +79,8 @@ class CompiledSet implements PolicySet {
   readonly #common: Family;
   /** The file's settings by customer. */
   readonly #customers = new Map<CustomerNumber, PolicyScope>();
+  /** Scopes of customers for which not only the common policies apply. */
+  readonly #scopes = new Map<CustomerNumber, readonly PolicyScope[]>();
   readonly #families = new BoundedCache<CustomerNumber, Family>(CUSTOMERS_KEPT);
 
   constructor(document: PolicyDocument, customerNumberOf: (id: string) => CustomerNumber | null) {
@@ -78,19 +89,33 @@ class CompiledSet implements PolicySet {
     this.#common = new Family([document], document, this.#compiler);
     for (const [id, scope] of document.customers) {
       const number = customerNumberOf(id);
-      if (number !== null) this.#customers.set(number, scope);
+      if (number === null) continue;
+      this.#customers.set(number, scope);
+      this.#scopes.set(number, [document, scope]);
     }
   }
 
   of(customer: CustomerNumber, eventType: string): ActivePolicy {
-    const scope = this.#customers.get(customer);
-    if (scope === undefined) return this.#common.of(eventType);
+    const scopes = this.#scopes.get(customer);
+    if (scopes === undefined) return this.#common.of(eventType);
     let family = this.#families.get(customer);
     if (family === undefined) {
-      family = new Family([this.#document, scope], this.#document, this.#compiler);
+      family = new Family(scopes, this.#document, this.#compiler);
       this.#families.set(customer, family);
     }
     return family.of(eventType);
+  }
+
+  setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void {
+    const own = this.#customers.get(customer);
+    const file = own === undefined ? [this.#document] : [this.#document, own];
+    const inFile = codesIn(file);
+    const counted = rules.filter(({ code }) => !inFile.has(code));
+    // The least specific scope.
+    if (counted.length > 0) this.#scopes.set(customer, [{ rules: counted }, ...file]);
+    else if (own === undefined) this.#scopes.delete(customer);
+    else this.#scopes.set(customer, file);
+    this.#families.delete(customer);
   }
 }
 
@@ -148,13 +173,14 @@ class Compiler {
   readonly #rules = new BoundedCache<string, TunedRule>(SHARED_KEPT);
   readonly #askedOfTrusted = new WeakMap<readonly TunedRule[], readonly TunedRule[]>();
   readonly #sources = new BoundedCache<string, TrustedSources>(SOURCES_KEPT);
+  readonly #own = new OwnRuleCompiler();
 
   compile(scopes: readonly PolicyScope[], eventType: string, version: string): CompiledPolicy {
     const setOf = this.#setOf.bind(this) as <T>(list: readonly T[]) => ReadonlySet<T>;
     const layers = assetsOf(scopes, eventType);
     const policy = policyOf(layers, eventType, version, setOf);
     const rules = this.#rulesOf(policy);
-    const own = compileOwnRules(policy.ownRules, policy.attributes, eventType);
+    const own = this.#own.compile(policy.ownRules, policy.attributes, eventType);
     return {
       policy,
       bands: policy.bands,

@@ -4,6 +4,7 @@ import { RULES } from '../rules/rule-table.ts';
 import {
   assetsOf,
   BAND_NAMES,
+  codesIn,
   eventTypesOf,
   policyOf,
   type PolicyDocument,
@@ -32,6 +33,21 @@ export class PolicyView {
   /** `''` for event types without settings of their own. */
   policyOf(eventType: string): Policy {
     return policyOf(assetsOf(this.#scopes, eventType), eventType, this.version, (list) => new Set(list));
+  }
+
+  /** Codes of the file's own rules, of whatever event type. */
+  get ruleCodes(): ReadonlySet<string> {
+    return codesIn(this.#scopes);
+  }
+
+  /** Returns the file's own rules, each code once: as it is without event types, else as of the first event type that has it. */
+  ownRules(): readonly OwnRule[] {
+    const byCode = new Map(this.policyOf('').ownRules.map((rule) => [rule.code, rule]));
+    for (const eventType of this.eventTypes) {
+      for (const rule of this.policyOf(eventType).ownRules)
+        if (!byCode.has(rule.code)) byCode.set(rule.code, { ...rule, eventTypes: rule.eventTypes ?? [eventType] });
+    }
+    return [...byCode.values()];
   }
 
   /** Returns the same with the challenger's settings; null without one. */

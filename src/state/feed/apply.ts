@@ -4,6 +4,7 @@ import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
 import { putEntries, putEntry, removeListEntry } from './apply/lists.ts';
+import { putRule, removeRule } from './apply/rules.ts';
 import { forgetFingerprint, importEntries, noteSightings } from './apply/sightings.ts';
 import { changeWebhook, createWebhook, removeWebhook, rotateWebhook, setHealth } from './apply/webhooks.ts';
 import type { Change, ChangeKind, OutcomeOf } from './changes.ts';
@@ -29,6 +30,8 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'webhook.removed': removeWebhook,
   'webhook.rotated': rotateWebhook,
   'webhook.health': setHealth,
+  'rule.put': putRule,
+  'rule.removed': removeRule,
   'rows.expired': removeExpired,
 };
 

@@ -81,5 +81,7 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'webhook.removed': FIRST,
   'webhook.rotated': FIRST,
   'webhook.health': FIRST,
+  'rule.put': FIRST,
+  'rule.removed': FIRST,
   'rows.expired': FIRST,
 };

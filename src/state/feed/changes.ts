@@ -3,6 +3,7 @@ import type { KeyTextKind } from '../../kernel/key-text.ts';
 import type { ChangeFeed, ChangeIn } from '../../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../../risk/judgement.ts';
 import type { Webhook, WebhookChange, WebhookHealth, WebhookId } from '../../work/webhook.ts';
+import type { OwnRule } from '../../risk/policy/own-rule.ts';
 import type { Customer } from '../tables/customer-table.ts';
 import type { StoreFault } from '../tables/durable.ts';
 import type { ApiKey } from '../tables/key-table.ts';
@@ -10,6 +11,7 @@ import type { JudgedDecision, StoredLabel } from '../tables/label-table.ts';
 import type { ListEntryChange, ListPut } from '../tables/list-table.ts';
 import type { RegistryEntry } from '../tables/registry-table.ts';
 import type { ReviewWork, ShadowReview } from '../tables/review-row.ts';
+import type { StoredRule } from '../tables/own-rule-table.ts';
 import type { SightingKind } from '../tables/sighting-row.ts';
 import type { NewSighting } from '../tables/sighting-table.ts';
 
@@ -153,6 +155,25 @@ export type StateChanges = {
     };
     readonly outcome: null;
   };
+  /** Writes a customer's own rule. The audit log has it. */
+  'rule.put': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly rule: OwnRule;
+      /** Entity tags, of which the present rule must have one; `*` for any. Null for no condition. */
+      readonly ifMatch: readonly string[] | null;
+    };
+    readonly outcome: RulePut;
+  };
+  /** `unknown`: there was no such rule. `stale`: it has another tag. */
+  'rule.removed': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly code: string;
+      readonly ifMatch: readonly string[] | null;
+    };
+    readonly outcome: 'removed' | 'unknown' | 'stale';
+  };
   /** Removes those of the rows that are still expired when the change is applied. The outcome is their number. */
   'rows.expired': {
     readonly fields: { readonly table: ExpiringTable; readonly keys: readonly Buffer[] };
@@ -182,6 +203,12 @@ export interface NewApiKey {
   /** Empty for a secret key. */
   readonly origins: readonly string[];
 }
+
+/** `stale`: the present rule has another tag, or there is none. */
+export type RulePut =
+  | { readonly kind: 'created' | 'replaced'; readonly rule: StoredRule }
+  | { readonly kind: 'limit_reached' }
+  | { readonly kind: 'stale' };
 
 export type Revocation = 'revoked' | 'already_revoked' | 'unknown';
 

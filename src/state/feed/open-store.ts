@@ -20,6 +20,7 @@ import { Outcomes } from '../tables/outcome-table.ts';
 import { Registry } from '../tables/registry-table.ts';
 import { RevocationFile } from './revocations.ts';
 import { type SaveReviews, ShadowReviews } from '../tables/review-table.ts';
+import { OwnRules } from '../tables/own-rule-table.ts';
 import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from '../tables/sighting-table.ts';
 import { RowCounters } from '../tables/row-counters.ts';
@@ -157,6 +158,7 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
     labels: new Labels(table(state, 'labels'), rowCounters),
     shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), rowCounters, saveReviews),
     webhooks: new Webhooks(table(state, 'webhooks')),
+    rules: new OwnRules(table(state, 'rules')),
   };
 }
 

@@ -33,6 +33,7 @@ const OWNED: readonly (readonly [TableName, Owns])[] = [
   ['labels', all],
   ['shadow-reviews', all],
   ['webhooks', all],
+  ['rules', all],
   ['audit', all],
 ];
 

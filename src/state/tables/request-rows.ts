@@ -11,7 +11,7 @@ import { u32Key } from './value.ts';
 const KEY_BYTES = 20;
 const ID_AT = 4;
 const TIME_AT = 4;
-const CUSTOMER_MAX = 0xffff_ffff;
+export const CUSTOMER_MAX = 0xffff_ffff;
 
 /** Bytes of an id without its prefix. */
 export const ID_BYTES = 16;

@@ -7,6 +7,7 @@ import {
   SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
   SIGHTINGS_PER_CUSTOMER_MAX,
 } from '../../kernel/limits.ts';
+import { OWN_RULES_MAX } from '../../risk/policy/own-rule.ts';
 import type { Audit } from './audit-table.ts';
 import type { Counters } from './counters.ts';
 import type { Customers } from './customer-table.ts';
@@ -16,6 +17,7 @@ import type { Lists } from './list-table.ts';
 import type { Registry } from './registry-table.ts';
 import type { ShadowReviews } from './review-table.ts';
 import type { RowCounters } from './row-counters.ts';
+import type { OwnRules } from './own-rule-table.ts';
 import type { Sightings } from './sighting-table.ts';
 import type { Webhooks } from './webhook-table.ts';
 
@@ -32,6 +34,7 @@ export interface StateTables {
   readonly labels: Labels;
   readonly shadowReviews: ShadowReviews;
   readonly webhooks: Webhooks;
+  readonly rules: OwnRules;
 }
 
 /** Maximum numbers of rows for each customer. */
@@ -47,6 +50,8 @@ export interface StateBounds {
   readonly auditEntries: number;
   /** Source: contract, 10.1. */
   readonly webhooks: number;
+  /** Source: contract, 6.8. */
+  readonly rules: number;
 }
 
 export const STATE_BOUNDS: StateBounds = {
@@ -58,4 +63,5 @@ export const STATE_BOUNDS: StateBounds = {
   sightingsAutomatic: SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
   auditEntries: AUDIT_ENTRIES_PER_CUSTOMER_MAX,
   webhooks: 20,
+  rules: OWN_RULES_MAX,
 };

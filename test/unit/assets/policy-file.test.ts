@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { openPolicyFile, type PolicyFile, type PolicyFileOptions } from '../../../src/assets/policy-file.ts';
+import type { OwnRule } from '../../../src/risk/policy/own-rule.ts';
 import { policyStartFaults } from '../../../src/assets/policy-read.ts';
 import { openWorkerPolicies, type WorkerPolicies } from '../../../src/score/policies.ts';
 import { until } from '../../support/layer-folders.ts';
@@ -371,5 +372,79 @@ describe('customers', () => {
     fails = false;
     await policyFile.poll();
     expect(policyFile.initial().content.customerNumbers).toEqual(new Map([[CUSTOMER, NUMBER]]));
+  });
+});
+
+describe('rules of the API', () => {
+  const rule = (code: string, when = 'score >= 0'): OwnRule => ({
+    code,
+    when,
+    weight: null,
+    decision: 'REVIEW',
+    mode: 'enforce',
+    eventTypes: null,
+    note: '',
+    expiresAtSeconds: null,
+  });
+  const codesOf = (worker: WorkerPolicies, customer = NUMBER): readonly string[] => {
+    worker.refresh();
+    return (worker.current().of(customer, 'login').own ?? []).map(({ own }) => own.code);
+  };
+
+  test('A rule counts for the batch after it, and a removed one does not, without a turn of the event loop', async () => {
+    const policyFile = await open({ file: null, rules: new Map([[OTHER, [rule('own_before')]]]) });
+    const worker = startWorker(policyFile);
+    expect([codesOf(worker), codesOf(worker, OTHER)]).toEqual([[], ['own_before']]);
+    policyFile.setRules(NUMBER, [rule('own_a')]);
+    policyFile.setRules(NUMBER, [rule('own_a'), rule('own_b')]);
+    expect([codesOf(worker), codesOf(worker, OTHER)]).toEqual([['own_a', 'own_b'], ['own_before']]);
+    expect(codesOf(startWorker(policyFile))).toEqual(['own_a', 'own_b']);
+    policyFile.setRules(NUMBER, []);
+    expect(codesOf(worker)).toEqual([]);
+  });
+
+  test('A worker that missed a change gets all rules', async () => {
+    const policyFile = await open({ file: null });
+    const seed = structuredClone(policyFile.initial());
+    policyFile.setRules(NUMBER, [rule('own_missed')]);
+    const worker = openWorkerPolicies(seed);
+    opened.unshift(worker);
+    policyFile.setRules(OTHER, [rule('own_heard')]);
+    await until(() => codesOf(worker).length === 1 && codesOf(worker, OTHER).length === 1);
+    expect([codesOf(worker), codesOf(worker, OTHER)]).toEqual([['own_missed'], ['own_heard']]);
+  });
+
+  test('A rule of the file wins over one of the API, in whatever part of the file it stands', async () => {
+    const inFile = { code: 'own_a', when: 'score > 99', weight: 0.1 };
+    put({ version: 'v1', event_types: { payment: { rules: [inFile] } } });
+    const policyFile = await open({ rules: new Map([[NUMBER, [rule('own_a'), rule('own_b')]]]) });
+    const worker = startWorker(policyFile);
+    expect(codesOf(worker)).toEqual(['own_b']);
+    put({ version: 'v2' });
+    await settle(policyFile);
+    await until(() => worker.current().version === 'v2');
+    expect(codesOf(worker)).toEqual(['own_a', 'own_b']);
+  });
+
+  test('A rule that cannot be compiled is skipped, and the others run', async () => {
+    const hostile = [
+      rule('own_bad', 'attributes.gone > 1 &&'),
+      rule('own_long', 'x'.repeat(100_000)),
+      rule('own_good'),
+    ];
+    const policyFile = await open({ file: null, rules: new Map([[NUMBER, hostile]]) });
+    expect(codesOf(startWorker(policyFile))).toEqual(['own_good']);
+  });
+
+  test('Rules run only up to the bound of their steps', async () => {
+    const when = Array.from({ length: 40 }, (_none, n) => `score > ${n}`).join(' || ');
+    const many = Array.from({ length: 200 }, (_none, n) => rule(`own_${n}`, `${when} || score > ${n + 100}`));
+    const policyFile = await open({ file: null, rules: new Map([[NUMBER, many]]) });
+    const worker = startWorker(policyFile);
+    const run = worker.current().of(NUMBER, 'login').own ?? [];
+    const cost = run.reduce((sum, { condition }) => sum + condition.cost, 0);
+    expect(cost).toBeLessThanOrEqual(20_000);
+    expect(run.length).toBeLessThan(200);
+    expect(run.length).toBeGreaterThan(50);
   });
 });

@@ -3,7 +3,7 @@ import type { DecisionInput } from '../../../src/risk/conditions/decision-input.
 import { fuse } from '../../../src/risk/fuse.ts';
 import { countedAttributes, DEFAULT_ATTRIBUTES } from '../../../src/risk/policy/attributes.ts';
 import type { OwnRule } from '../../../src/risk/policy/own-rule.ts';
-import { compileOwnRules, evaluateOwnRules, type OwnFindings } from '../../../src/risk/policy/own-rules.ts';
+import { evaluateOwnRules, OwnRuleCompiler, type OwnFindings } from '../../../src/risk/policy/own-rules.ts';
 import { parsePolicy } from '../../../src/risk/policy/policy-check.ts';
 import { compilePolicies } from '../../../src/risk/policy/policy-set.ts';
 import { DEFAULT_POLICY } from '../../../src/risk/policy/policy.ts';
@@ -23,7 +23,7 @@ const own = (fields: Partial<OwnRule>): OwnRule => ({
 });
 
 function find(rules: readonly OwnRule[], overrides: Partial<DecisionInput> = {}): OwnFindings {
-  return evaluateOwnRules(compileOwnRules(rules, DEFAULT_ATTRIBUTES, 'payment'), {
+  return evaluateOwnRules(new OwnRuleCompiler().compile(rules, DEFAULT_ATTRIBUTES, 'payment'), {
     facts: facts({ eventType: 'payment' }),
     publicKey: false,
     attributes: new Map([['amount', 812.5]]),

@@ -22,6 +22,8 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'webhook.removed': 'Webhook deleted',
   'webhook.rotated': 'Secret rotated',
   'webhook.health': 'Webhook health changed',
+  'rule.put': 'Own rule written',
+  'rule.removed': 'Own rule deleted',
 };
 
 /** `key:sk_live_4fQ2/1b2f9c07` → `sk_live_4fQ2… in the dashboard (session 1b2f9c07)`. */

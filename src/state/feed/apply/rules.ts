@@ -1,0 +1,38 @@
+import type { AuditFacts } from '../../../work/audit.ts';
+import type { OwnRule } from '../../../risk/policy/own-rule.ts';
+import { ruleTag, type StoredRule } from '../../tables/own-rule-table.ts';
+import type { Apply } from './applying.ts';
+import { record } from './audit-record.ts';
+
+/** Customers' own rules. */
+
+export const putRule: Apply<'rule.put'> = (at, { customer, rule, ifMatch }) => {
+  const { rules } = at.tables;
+  const before = rules.find(customer, rule.code);
+  if (!isMatch(before, ifMatch)) return { kind: 'stale' };
+  if (before === null && rules.count(customer) >= at.bounds.rules) return { kind: 'limit_reached' };
+  const written = { ...rule, createdAtMs: before?.createdAtMs ?? at.nowMs, updatedAtMs: at.nowMs };
+  rules.put(customer, written);
+  const facts = { before: before && factsOf(before), after: factsOf(written) };
+  record(at, customer, { kind: 'rule.put', target: rule.code, ...facts });
+  return { kind: before === null ? 'created' : 'replaced', rule: written };
+};
+
+export const removeRule: Apply<'rule.removed'> = (at, { customer, code, ifMatch }) => {
+  const { rules } = at.tables;
+  const before = rules.find(customer, code);
+  if (!isMatch(before, ifMatch)) return 'stale';
+  if (!rules.remove(customer, code)) return 'unknown';
+  record(at, customer, { kind: 'rule.removed', target: code, before: before && factsOf(before) });
+  return 'removed';
+};
+
+function isMatch(rule: StoredRule | null, ifMatch: readonly string[] | null): boolean {
+  if (ifMatch === null) return true;
+  return rule !== null && (ifMatch.includes('*') || ifMatch.includes(ruleTag(rule)));
+}
+
+/** The note is free text and is left out. */
+function factsOf({ when, weight, decision, mode, eventTypes, expiresAtSeconds }: OwnRule): AuditFacts {
+  return { when, weight, decision, mode, event_types: eventTypes, expires_at: expiresAtSeconds };
+}
