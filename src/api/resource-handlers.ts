@@ -19,6 +19,7 @@ import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
+import { ownRuleHandlers } from './own-rule-handlers.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { ruleHandlers } from './rule-handlers.ts';
@@ -104,6 +105,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...ruleHandlers(endpoint, { policies }),
+    ...ownRuleHandlers(endpoint, { policies, rules: store.rules, changes }),
     ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats, addressWarning: parts.addressWarning }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),

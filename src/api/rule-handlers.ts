@@ -1,13 +1,12 @@
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { compileCondition } from '../risk/conditions/compile-condition.ts';
 import type { ConditionFact } from '../risk/conditions/condition.ts';
-import { DECISION_FACTS, decisionNames } from '../risk/conditions/decision-facts.ts';
+import { DECISION_FACTS } from '../risk/conditions/decision-facts.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { ENTITY_FACTS } from '../risk/conditions/history-facts.ts';
 import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
-import { NO_LISTS } from '../risk/policy/own-rules.ts';
+import { compileWhen, showFaults } from './condition-errors.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
@@ -37,14 +36,9 @@ export function ruleHandlers(
 
   const check: EndpointHandler<BodyOf<typeof CHECK>> = ({ body, caller }) => {
     if (body.kind === 'problem') return body;
-    const names = decisionNames(typesOf(attributesOf(caller.customer)), NO_LISTS);
-    const compiled = compileCondition(body.value.when, names);
+    const compiled = compileWhen(body.value.when, attributesOf(caller.customer));
     if (compiled.kind === 'faults') {
-      const errors = compiled.faults.map(({ didYouMean, ...fault }) => ({
-        pointer: '/when',
-        ...fault,
-        ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
-      }));
+      const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
       return { kind: 'problem', problem: problem('validation_failed', 'The condition cannot be used.', { errors }) };
     }
     const { facts, cost } = compiled.condition;

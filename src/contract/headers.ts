@@ -30,7 +30,7 @@ export const HEADERS = {
   Link: { description: 'With ndjson and csv: the next page, if there is one', schema: z.string() },
   Location: { description: 'The path of the created resource', schema: z.string() },
   'Content-Encoding': { description: 'br or gzip, if the client accepts it', schema: z.string() },
-  ETag: { description: 'For If-None-Match', schema: z.string() },
+  ETag: { description: 'For If-None-Match and If-Match', schema: z.string() },
   Vary: { id: 'Vary', description: 'The request header that the response depends on', schema: z.string() },
   'Set-Cookie': { description: 'The session cookie, or its removal', schema: z.string() },
   'Retry-After': { description: 'Seconds', schema: z.int().min(1) },

@@ -50,6 +50,14 @@ export const SESSION_ID = z.string().meta({ description: "A session's id" });
 export const COLLECTOR_FILE = z.string().meta({ description: '<version>.js or <version>.mjs' });
 export const CONNECTOR_ID = z.string().meta({ description: "A connector's id" });
 
+export const RULE_CODE = z
+  .string()
+  .meta({ description: 'own_ and 1 to 40 lower-case letters, digits or _', examples: ['own_big_first_order'] });
+
+export const IF_MATCH = z.string().optional().meta({
+  description: 'ETags of which the rule must have one; * for any. Without it the rule is changed whatever it is',
+});
+
 export const IDEMPOTENCY_KEY = z
   .string()
   .min(1)
@@ -72,4 +80,6 @@ export const PARAMETER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType
   [SESSION_ID, 'SessionId'],
   [CONNECTOR_ID, 'ConnectorId'],
   [IDEMPOTENCY_KEY, 'IdempotencyKey'],
+  [RULE_CODE, 'RuleCode'],
+  [IF_MATCH, 'IfMatch'],
 ]);

@@ -7,7 +7,7 @@ import {
   SIGN_IN_BODY_BYTES_MAX,
 } from '../kernel/limits.ts';
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
-import { RULE_CHECK } from './requests/rule-requests.ts';
+import { RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
@@ -36,7 +36,7 @@ export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metric
 
 export interface RouteSpec {
   /** GET serves HEAD too. */
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Exact, or with parameters for whole segments: `/v1/lists/{fingerprint_hash}`. */
   readonly path: string;
   readonly access: Access;
@@ -77,8 +77,13 @@ export const ROUTES = {
   listPolicyHistory: secret('GET', '/v1/policy/history'),
   readRuleCounts: secret('GET', '/v1/policy/rules'),
   readChallenger: secret('GET', '/v1/policy/challenger'),
+  listRules: secret('GET', '/v1/rules'),
   listFacts: secret('GET', '/v1/rules/facts'),
   checkRule: secret('POST', '/v1/rules/check'),
+  findRule: secret('GET', '/v1/rules/{code}'),
+  putRule: secret('PUT', '/v1/rules/{code}'),
+  changeRule: secret('PATCH', '/v1/rules/{code}'),
+  deleteRule: secret('DELETE', '/v1/rules/{code}'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -164,7 +169,7 @@ function secret<Method extends RouteSpec['method'], Path extends string>(
   method: Method,
   path: Path,
 ): SecretRoute<Method, Path> {
-  const takesBody = method === 'POST' || method === 'PATCH';
+  const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH';
   return { method, path, access: 'secret', bodyBytesMax: takesBody ? MANAGED_BODY_BYTES_MAX : 0 };
 }
 
@@ -386,4 +391,6 @@ export const BODIES = {
   judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,
   checkRule: RULE_CHECK,
+  putRule: RULE_PUT,
+  changeRule: RULE_PATCH,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

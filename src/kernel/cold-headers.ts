@@ -8,6 +8,7 @@ const COLD_HEADERS = {
   // Browsers send one. Two of them, joined by a comma, contain no valid session.
   cookie: 'list',
   'idempotency-key': 'once',
+  'if-match': 'list',
   'if-none-match': 'list',
   origin: 'once',
   'sec-fetch-site': 'list',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Nodes, startNodes } from '../support/cluster.ts';
 import { command } from '../support/command-line.ts';
@@ -70,6 +71,19 @@ describe.runIf(HAS_REDIS)('changes on several servers', () => {
     expect(revoked.code).toBe(0);
     expect((await call(1, 'GET', '/v1/me', key)).status).toBe(401);
     expect(await msUntil(async () => (await call(0, 'GET', '/v1/me', key)).status === 401, 1_000)).toBeLessThan(1_000);
+  });
+
+  test('A rule that is written on one server decides on the other before its call is answered, and is deleted as soon', async () => {
+    const decided = async (node: number): Promise<unknown> => {
+      const body = { event_type: 'payment', session_token: randomUUID(), attributes: { amount: 99_999 } };
+      return ((await (await call(node, 'POST', '/v1/decide', nodes.secretKey, body)).json()) as { decision: unknown })
+        .decision;
+    };
+    const rule = { when: 'attributes.amount > 5000', decision: 'BLOCK', mode: 'enforce' };
+    expect((await call(0, 'PUT', '/v1/rules/own_big', nodes.secretKey, rule)).status).toBe(201);
+    expect([await decided(0), await decided(1)]).toEqual(['BLOCK', 'BLOCK']);
+    expect((await call(1, 'DELETE', '/v1/rules/own_big', nodes.secretKey)).status).toBe(204);
+    expect([await decided(0), await decided(1)]).not.toContain('BLOCK');
   });
 
   test('A killed server has everything when it serves again, and status shows both', async () => {

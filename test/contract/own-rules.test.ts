@@ -127,3 +127,69 @@ describe('rules of the own', () => {
     expect(json).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
   });
 });
+
+describe('rules over the API', () => {
+  const ask = (method: string, code: string, body?: unknown) =>
+    bearer(server.url, server.secretKey, method, `/v1/rules/${code}`, body);
+
+  test('A rule decides the next decision, and a deleted one does not, for every worker', async () => {
+    await put([]);
+    const big = { amount: 99_999, currency: 'EUR' };
+    const decisions = async (): Promise<readonly unknown[]> => {
+      const all = await Promise.all(Array.from({ length: 8 }, () => payment(big)));
+      return [...new Set(all.map(({ json }) => json['decision']))];
+    };
+    for (let round = 0; round < 5; round++) {
+      const rule = { when: BIG, decision: 'BLOCK', mode: 'enforce' };
+      expect((await ask('PUT', 'own_api', rule)).status).toBe(201);
+      expect(await decisions()).toEqual(['BLOCK']);
+      expect((await ask('PATCH', 'own_api', { mode: 'observe' })).status).toBe(200);
+      expect(await decisions()).not.toContain('BLOCK');
+      expect((await ask('PATCH', 'own_api', { mode: 'enforce' })).status).toBe(200);
+      expect(await decisions()).toEqual(['BLOCK']);
+      expect((await ask('DELETE', 'own_api')).status).toBe(204);
+      expect(await decisions()).not.toContain('BLOCK');
+    }
+  });
+
+  test('A code of the policy file is 409, and one that the file gets later is shadowed', async () => {
+    await put([]);
+    expect((await ask('PUT', 'own_api', { when: BIG, decision: 'BLOCK', mode: 'enforce' })).status).toBe(201);
+    await put([
+      { code: 'own_api', when: 'attributes.amount > 1000000', weight: 0.1, mode: 'enforce' },
+      { code: 'own_file', when: BIG, weight: 0.1 },
+    ]);
+    await until(async () => (await payment({ amount: 99_999, currency: 'EUR' })).json['decision'] !== 'BLOCK');
+    const { json } = await bearer(server.url, server.secretKey, 'GET', '/v1/rules');
+    expect(json['data']).toMatchObject([
+      { code: 'own_api', source: 'policy', shadowed: false, created_at: null },
+      { code: 'own_file', source: 'policy' },
+      { code: 'own_api', source: 'api', shadowed: true, decision: 'BLOCK' },
+    ]);
+    for (const [method, code, body] of [
+      ['PUT', 'own_file', { when: BIG, weight: 0.1 }],
+      ['PATCH', 'own_file', { mode: 'enforce' }],
+      ['DELETE', 'own_file'],
+      ['PATCH', 'own_api', { mode: 'observe' }],
+    ] as const)
+      expect(await ask(method, code, body)).toMatchObject({ status: 409, json: { code: 'rule_in_policy' } });
+    expect((await ask('GET', 'own_file')).json).toMatchObject({ source: 'policy' });
+    expect((await ask('DELETE', 'own_api')).status).toBe(204);
+  });
+
+  test('A rule whose attribute is not declared any more does not run and tells why', async () => {
+    write({ version: 'declared', attributes: { colour: { type: 'text' } } });
+    await until(
+      async () =>
+        (await ask('PUT', 'own_colour', { when: 'attributes.colour == "red"', decision: 'BLOCK', mode: 'enforce' }))
+          .status === 201,
+    );
+    expect((await payment({ colour: 'red' })).json['decision']).toBe('BLOCK');
+    await put([]);
+    await until(async () => (await payment({ colour: 'red' })).json['decision'] !== 'BLOCK');
+    expect((await ask('GET', 'own_colour')).json).toMatchObject({
+      errors: [{ code: 'unknown_fact', line: 1, column: 1 }],
+    });
+    await ask('DELETE', 'own_colour');
+  });
+});

@@ -336,6 +336,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
         nowMs,
         nowSeconds: Math.floor(nowMs / 1000),
         idempotencyKey: head.cold.get('idempotency-key'),
+        ifMatch: head.cold.get('if-match'),
         waiting: {
           stopping: stop.signal,
           isClientGone: () => exchange.aborted,

@@ -21,6 +21,8 @@ export interface EndpointRequest<Body = null> {
   readonly nowSeconds: number;
   /** The header `Idempotency-Key` as sent; '' without one. */
   readonly idempotencyKey: string;
+  /** The header `If-Match` as sent; '' without one. */
+  readonly ifMatch: string;
   /** For handlers that wait for something before they respond. */
   readonly waiting: Waiting;
   /** For work of more than about 0.1 ms: check `isOver` during the work, and await `begin` when it is true. */

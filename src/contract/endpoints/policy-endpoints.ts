@@ -1,8 +1,9 @@
-import { body, type EndpointTexts, json, reads } from '../endpoint.ts';
+import { body, type EndpointTexts, json, noContent, reads, writes, writesBody } from '../endpoint.ts';
+import { IF_MATCH, RULE_CODE } from '../parameters.ts';
 import { BODY_PROBLEMS } from '../problem-table.ts';
 import { BODIES, QUERIES } from '../routes.ts';
 import { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from '../responses/policy-responses.ts';
-import { CHECKED_RULE, FACT_LIST } from '../responses/rule-responses.ts';
+import { CHECKED_RULE, FACT_LIST, OWN_RULE, OWN_RULE_LIST } from '../responses/rule-responses.ts';
 
 export const POLICY_ENDPOINTS = {
   readPolicy: {
@@ -50,6 +51,61 @@ export const POLICY_ENDPOINTS = {
     guide: '200 with a matrix of decisions and the decisions of the challenger, and up to 20 examples of each pair',
     responses: { 200: json(CHALLENGER_COUNTS, 'The matrix', ['X-SVC-Partial']) },
     problems: reads(),
+  },
+  listRules: {
+    tag: 'policy',
+    summary: "The caller's own rules: those of the policy file and those of the API",
+    description: 'Each code of the policy file once, then the rules of the API by their codes, all at once.',
+    guide: '200 with `{"data": […]}`: all rules of the policy file and of the API',
+    responses: { 200: json(OWN_RULE_LIST, 'The rules') },
+    problems: reads(),
+  },
+  findRule: {
+    tag: 'policy',
+    summary: 'One of your own rules',
+    guide: '200 with the rule and its `ETag`, or 404',
+    params: { code: RULE_CODE },
+    responses: { 200: json(OWN_RULE, 'The rule', ['ETag']) },
+    problems: reads('not_found'),
+  },
+  putRule: {
+    tag: 'policy',
+    summary: 'Write one of your own rules',
+    description:
+      'Replaces the whole rule. It counts for the next decision, on every node. At most 200 rules of the API, and 20,000 steps ' +
+      'of their conditions together.',
+    guide:
+      'Body: `when`, either `weight` or `decision`, and optionally `mode`, `event_types`, `note` and `expires_at`. 201 or 200 with ' +
+      'the rule and its `ETag`; 409 `rule_in_policy` if the policy file has the code; 412 if `If-Match` has another `ETag`; 422 ' +
+      'with line and column of each error of the condition',
+    params: { code: RULE_CODE },
+    headers: { 'If-Match': IF_MATCH },
+    body: body(BODIES.putRule),
+    responses: {
+      200: json(OWN_RULE, 'The rule is replaced', ['ETag']),
+      201: json(OWN_RULE, 'The rule is new', ['ETag']),
+    },
+    problems: writesBody('rule_in_policy', 'limit_reached', 'precondition_failed'),
+  },
+  changeRule: {
+    tag: 'policy',
+    summary: 'Change one of your own rules',
+    description: 'As PUT, for the given fields.',
+    guide: 'Body: any field of `PUT`. 200 with the rule and its `ETag`, 404, 409, 412 or 422',
+    params: { code: RULE_CODE },
+    headers: { 'If-Match': IF_MATCH },
+    body: body(BODIES.changeRule),
+    responses: { 200: json(OWN_RULE, 'The rule is changed', ['ETag']) },
+    problems: writesBody('not_found', 'rule_in_policy', 'precondition_failed'),
+  },
+  deleteRule: {
+    tag: 'policy',
+    summary: 'Delete one of your own rules',
+    guide: '204, 404, 409 `rule_in_policy` for a rule that only the policy file has, or 412',
+    params: { code: RULE_CODE },
+    headers: { 'If-Match': IF_MATCH },
+    responses: { 204: noContent('The rule is deleted') },
+    problems: writes('not_found', 'rule_in_policy', 'precondition_failed'),
   },
   listFacts: {
     tag: 'policy',

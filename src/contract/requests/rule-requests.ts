@@ -1,6 +1,60 @@
 import * as z from 'zod';
+import { POLICY_EVENT_TYPES_MAX } from '../../kernel/limits.ts';
+import { DECISIONS, OWN_RULE_MODES } from '../vocabulary.ts';
+import { text } from './request-text.ts';
 
 /** The body of `POST /v1/rules/check`. Conditions of up to 1,000 characters are compiled; longer ones get their own error. */
+const WHEN = z
+  .string('This must be a text.')
+  .meta({ description: 'A condition' })
+  .transform((value) => Buffer.from(value).toString());
+
 export const RULE_CHECK = z
-  .object({ when: z.string('This must be a text.').meta({ description: 'A condition' }) })
+  .object({ when: WHEN })
   .meta({ id: 'RuleCheck', examples: [{ when: 'event.type == "payment" && attributes.amount > 500' }] });
+
+/** Source: contract, 6.7. */
+const RULE_NOTE_CHARACTERS_MAX = 200;
+const EVENT_TYPE_CHARACTERS_MAX = 64;
+
+const FIELDS = {
+  when: WHEN,
+  weight: z.number().min(0).max(1).nullish().meta({ description: 'Joins the score, in the family own' }),
+  decision: z.enum(DECISIONS).nullish().meta({ description: 'The mildest decision while the rule fires' }),
+  mode: z.enum(OWN_RULE_MODES).optional(),
+  event_types: z
+    .array(
+      text(EVENT_TYPE_CHARACTERS_MAX)
+        .transform((value) => value.trim().toLowerCase())
+        .refine((value) => value !== '', 'This must be an event type.'),
+    )
+    .min(1)
+    .max(POLICY_EVENT_TYPES_MAX)
+    .nullish()
+    .meta({ description: 'Only for these; null for all' }),
+  note: text(RULE_NOTE_CHARACTERS_MAX).nullish(),
+  expires_at: z.int().min(1).max(1e11).nullish().meta({ description: 'Unix seconds; null for ever' }),
+};
+
+const EITHER = 'This must be given without the other one of weight and decision.';
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** The body of `PUT /v1/rules/{code}`. */
+export const RULE_PUT = z
+  .object({ ...FIELDS, mode: FIELDS.mode.meta({ default: 'observe' }) })
+  .refine(({ weight, decision }) => isGiven(weight) !== isGiven(decision), { path: ['weight'], message: EITHER })
+  .meta({
+    id: 'RulePut',
+    description: 'Exactly one of weight and decision is given.',
+    examples: [{ when: 'event.type == "payment" && attributes.amount > 500', decision: 'REVIEW', mode: 'observe' }],
+  });
+
+/** The body of `PATCH /v1/rules/{code}`. */
+export const RULE_PATCH = z
+  .object({ ...FIELDS, when: FIELDS.when.optional() })
+  .refine(({ weight, decision }) => !isGiven(weight) || !isGiven(decision), { path: ['weight'], message: EITHER })
+  .meta({
+    id: 'RulePatch',
+    description: 'Changes the given fields. A weight replaces the decision, and a decision the weight.',
+    examples: [{ mode: 'enforce' }],
+  });

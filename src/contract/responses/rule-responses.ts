@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DECISIONS, OWN_RULE_MODES } from '../vocabulary.ts';
 
 const TYPE = z.enum(['number', 'text', 'boolean', 'list', 'numbers']);
 
@@ -19,4 +20,37 @@ export const CHECKED_RULE = z.object({
   type: z.literal('boolean'),
   facts: z.array(z.string()).meta({ description: 'The facts in the condition, without identities' }),
   cost: z.int().meta({ description: 'Most steps of one evaluation; at most 2,000' }),
+});
+
+const CONDITION_ERROR = z.object({
+  code: z.enum(['unknown_fact', 'type_error', 'syntax_error', 'too_costly']),
+  line: z.int().meta({ description: 'From 1' }),
+  column: z.int().meta({ description: 'From 1, in UTF-16 units' }),
+  message: z.string(),
+  did_you_mean: z.string().optional(),
+});
+
+const FIELDS = {
+  code: z.string(),
+  when: z.string(),
+  weight: z.number().nullable().meta({ description: 'Null if the rule has a decision' }),
+  decision: z.enum(DECISIONS).nullable().meta({ description: 'Null if the rule has a weight' }),
+  mode: z.enum(OWN_RULE_MODES),
+  event_types: z.array(z.string()).nullable().meta({ description: 'Null for all' }),
+  note: z.string(),
+  expires_at: z.int().nullable().meta({ description: 'Unix seconds; null for ever' }),
+  source: z.enum(['policy', 'api']),
+  shadowed: z.boolean().meta({ description: 'The policy file has a rule with this code, which counts instead' }),
+  errors: z
+    .array(CONDITION_ERROR)
+    .meta({ description: 'Why the rule does not run, for example because an attribute is not declared any more' }),
+  created_at: z.int().nullable().meta({ description: 'Unix seconds; null for a rule of the policy file' }),
+  updated_at: z.int().nullable().meta({ description: 'Unix seconds; null for a rule of the policy file' }),
+};
+
+export const OWN_RULE = z.object(FIELDS);
+
+export const OWN_RULE_LIST = z.object({
+  data: z.array(z.object(FIELDS)),
+  unreadable: z.int().meta({ description: 'Stored rules that this version cannot read; they do not run' }),
 });

@@ -37,6 +37,8 @@ describe('a server that was killed and started again', () => {
     await webhookClient(server.url, secretKey).create(receiver.url, 'SOFT_CHALLENGE');
     const idle = await webhookClient(server.url, secretKey).create(receiver.url, 'BLOCK');
     const shownWebhook = (await bearer(server.url, secretKey, 'GET', `/v1/webhooks/${idle.id}`)).json;
+    const rule = { when: 'attributes.amount > 5000', decision: 'BLOCK', mode: 'enforce' };
+    const written = await bearer(server.url, secretKey, 'PUT', '/v1/rules/own_kept', rule);
     const challenged = await decideTo(server.url, secretKey, 'SOFT_CHALLENGE');
     await receiver.arrived(1);
     const [pending] = await webhookClient(server.url, secretKey).deliveries();
@@ -66,6 +68,9 @@ describe('a server that was killed and started again', () => {
     expect((rest.json['data'] as unknown[]).length).toBe(40);
     const { json } = await decide(server.url, secretKey, { ...CALM, session_token: 'kept-session' });
     expect(json['decision']).toBe('BLOCK');
+    expect((await bearer(server.url, secretKey, 'GET', '/v1/rules/own_kept')).json).toEqual(written.json);
+    const big = await decide(server.url, secretKey, { ...CALM, attributes: { amount: 99_999 } });
+    expect(big.json).toMatchObject({ decision: 'BLOCK', reasons: expect.arrayContaining(['own_kept']) });
   });
 
   test('a server ended by SIGTERM answers every request that it has accepted', async () => {

@@ -1,0 +1,256 @@
+import { type Problem, problem } from '../contract/problem.ts';
+import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { OWN_CODE, OWN_RULES_COST_MAX, OWN_RULES_MAX, type OwnRule } from '../risk/policy/own-rule.ts';
+import type { Committer } from '../state/feed/changes.ts';
+import { type OwnRules, ruleTag, type StoredRule } from '../state/tables/own-rule-table.ts';
+import { compileWhen, showFaults } from './condition-errors.ts';
+import { originOf } from './kit/actor.ts';
+import { schemaBody } from './kit/body-readers.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { AnyRequest, EndpointHandler, EndpointResponse } from './kit/endpoint-types.ts';
+import type { BodyOf } from './kit/request-body.ts';
+import type { OwnPolicies, OwnPolicy } from './own-policies.ts';
+
+/** Dependencies of the endpoints for rules of the customer's own. Source: contract, 6.8. */
+export interface OwnRuleParts {
+  readonly policies: Pick<OwnPolicies, 'present'>;
+  readonly rules: Pick<OwnRules, 'find' | 'of'>;
+  readonly changes: Committer;
+}
+
+const PUT = schemaBody('putRule');
+const PATCH = schemaBody('changeRule');
+/** Choice: another change of the same rule comes between reading and writing only when two people work on it. */
+const PATCH_ATTEMPTS = 5;
+
+type View = NonNullable<OwnPolicy['view']>;
+
+/** Returns the handlers for rules of the customer's own. Source: contract, 6.8. */
+export function ownRuleHandlers(
+  endpoint: EndpointFactory,
+  parts: OwnRuleParts,
+): SecretHandlers<'listRules' | 'findRule' | 'putRule' | 'changeRule' | 'deleteRule'> {
+  return { ...readingHandlers(endpoint, parts), ...writingHandlers(endpoint, parts) };
+}
+
+function readingHandlers(
+  endpoint: EndpointFactory,
+  { policies, rules }: OwnRuleParts,
+): SecretHandlers<'listRules' | 'findRule'> {
+  const list: EndpointHandler = ({ caller }) => {
+    const { view } = policies.present(caller.customer);
+    const own = rules.of(caller.customer);
+    const inFile = view.ruleCodes;
+    const data = [
+      ...view.ownRules().map((rule) => showRule(rule, 'policy', view)),
+      ...own.rules.map((rule) => showRule(rule, 'api', view, inFile)),
+    ];
+    return { kind: 'json', status: 200, body: { data, unreadable: own.unreadable } };
+  };
+
+  const find: EndpointHandler = ({ caller, params }) => {
+    const code = params['code'] ?? '';
+    const { view } = policies.present(caller.customer);
+    const stored = rules.find(caller.customer, code);
+    if (stored !== null) return answer(200, stored, view);
+    const ofFile = view.ownRules().find((rule) => rule.code === code);
+    return ofFile === undefined ? RULE_NOT_FOUND : answer(200, ofFile, view, 'policy');
+  };
+
+  return { listRules: endpoint({}, list), findRule: endpoint({}, find) };
+}
+
+function writingHandlers(
+  endpoint: EndpointFactory,
+  parts: OwnRuleParts,
+): SecretHandlers<'putRule' | 'changeRule' | 'deleteRule'> {
+  const { policies, rules, changes } = parts;
+  const isInPolicy = (customer: CustomerNumber, code: string): boolean =>
+    policies.present(customer).view.ruleCodes.has(code);
+
+  const put: EndpointHandler<BodyOf<typeof PUT>> = (request) => {
+    if (request.body.kind === 'problem') return request.body;
+    const code = request.params['code'] ?? '';
+    if (!OWN_CODE.test(code)) return MALFORMED_CODE;
+    const { when, weight = null, decision = null, mode = 'observe', note, ...rest } = request.body.value;
+    const { event_types: eventTypes = null, expires_at: expiresAtSeconds = null } = rest;
+    const rule = { code, when, weight, decision, mode, eventTypes, note: note ?? '', expiresAtSeconds };
+    return writeRule(parts, request, rule, readIfMatch(request.ifMatch));
+  };
+
+  const change: EndpointHandler<BodyOf<typeof PATCH>> = async (request) => {
+    if (request.body.kind === 'problem') return request.body;
+    const { customer } = request.caller;
+    const code = request.params['code'] ?? '';
+    const ifMatch = readIfMatch(request.ifMatch);
+    for (let attempt = 0; attempt < PATCH_ATTEMPTS; attempt++) {
+      const before = rules.find(customer, code);
+      if (before === null) return isInPolicy(customer, code) ? RULE_IN_POLICY : RULE_NOT_FOUND;
+      const tag = ruleTag(before);
+      if (ifMatch !== null && !ifMatch.includes('*') && !ifMatch.includes(tag)) return STALE;
+      const written = await writeRule(parts, request, changed(before, request.body.value), [tag]);
+      if (written !== STALE) return written;
+    }
+    return STALE;
+  };
+
+  const remove: EndpointHandler = async (request) => {
+    const { customer } = request.caller;
+    const code = request.params['code'] ?? '';
+    if (rules.find(customer, code) === null && isInPolicy(customer, code)) return RULE_IN_POLICY;
+    const ifMatch = readIfMatch(request.ifMatch);
+    const removed = await changes.commit({ kind: 'rule.removed', customer, code, ifMatch }, originOf(request));
+    if (removed.kind === 'fault') return removed;
+    if (removed.value === 'stale') return STALE;
+    return removed.value === 'unknown' ? RULE_NOT_FOUND : { kind: 'empty', status: 204 };
+  };
+
+  return {
+    putRule: endpoint({ body: PUT }, put),
+    changeRule: endpoint({ body: PATCH }, change),
+    deleteRule: endpoint({}, remove),
+  };
+}
+
+/** Checks a rule and writes it. */
+async function writeRule(
+  { policies, rules, changes }: OwnRuleParts,
+  request: AnyRequest,
+  rule: OwnRule,
+  ifMatch: readonly string[] | null,
+): Promise<EndpointResponse> {
+  const { customer } = request.caller;
+  const { view } = policies.present(customer);
+  if (view.ruleCodes.has(rule.code)) return RULE_IN_POLICY;
+  const fault = conditionFault(rule, view, rules.of(customer).rules);
+  if (fault !== null) return { kind: 'problem', problem: fault };
+  const written = await changes.commit({ kind: 'rule.put', customer, rule, ifMatch }, originOf(request));
+  if (written.kind === 'fault') return written;
+  const { value } = written;
+  switch (value.kind) {
+    case 'created':
+    case 'replaced':
+      return answer(value.kind === 'created' ? 201 : 200, value.rule, view);
+    case 'stale':
+      return STALE;
+    case 'limit_reached':
+      return LIMIT_REACHED;
+    default:
+      return unreachable(value);
+  }
+}
+
+/** Returns why the condition cannot be used beside those of the other rules; null if it can. */
+function conditionFault(rule: OwnRule, view: View, others: readonly OwnRule[]): Problem | null {
+  const { attributes } = view.policyOf('');
+  const compiled = compileWhen(rule.when, attributes);
+  const detail = 'The condition cannot be used.';
+  if (compiled.kind === 'faults') {
+    const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
+    return problem('validation_failed', detail, { errors });
+  }
+  let { cost } = compiled.condition;
+  for (const { code, when } of others) {
+    const other = code === rule.code ? null : compileWhen(when, attributes);
+    if (other?.kind === 'ok') cost += other.condition.cost;
+  }
+  if (cost <= OWN_RULES_COST_MAX) return null;
+  const message = `Your rules would take ${cost} steps together; ${OWN_RULES_COST_MAX} are the most.`;
+  return problem('validation_failed', detail, { errors: [{ pointer: '/when', code: 'too_costly', message }] });
+}
+
+type Patch = Extract<BodyOf<typeof PATCH>, { readonly kind: 'ok' }>['value'];
+
+function changed(before: StoredRule, patch: Patch): OwnRule {
+  const { createdAtMs: _created, updatedAtMs: _updated, ...rule } = before;
+  const { when, weight, decision, mode, event_types: eventTypes, note, expires_at: expiresAtSeconds } = patch;
+  return {
+    ...rule,
+    ...(when !== undefined && { when }),
+    ...(typeof weight === 'number' && { weight, decision: null }),
+    ...(typeof decision === 'string' && { decision, weight: null }),
+    ...(mode !== undefined && { mode }),
+    ...(eventTypes !== undefined && { eventTypes }),
+    ...(note !== undefined && { note: note ?? '' }),
+    ...(expiresAtSeconds !== undefined && { expiresAtSeconds }),
+  };
+}
+
+/** Returns the tags of the header, without quotation marks; null without the header. Weak tags never match. Source: RFC 9110, 13.1.1. */
+function readIfMatch(text: string): readonly string[] | null {
+  if (text === '') return null;
+  return text.split(',').flatMap((part) => {
+    const tag = part.trim();
+    return tag === '*' ? ['*'] : (/^"([^"*]+)"$/.exec(tag)?.slice(1) ?? []);
+  });
+}
+
+function answer(status: 200 | 201, rule: OwnRule, view: View, source: 'policy' | 'api' = 'api'): EndpointResponse {
+  const inFile = source === 'api' ? view.ruleCodes : undefined;
+  return {
+    kind: 'json',
+    status,
+    body: showRule(rule, source, view, inFile),
+    headers: { ETag: `"${ruleTag(rule)}"` },
+  };
+}
+
+function showRule(
+  rule: OwnRule & Partial<StoredRule>,
+  source: 'policy' | 'api',
+  view: View,
+  inFile?: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
+  const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, createdAtMs, updatedAtMs } = rule;
+  const compiled = compileWhen(when, view.policyOf('').attributes);
+  return {
+    code,
+    when,
+    weight,
+    decision,
+    mode,
+    event_types: eventTypes,
+    note,
+    expires_at: expiresAtSeconds,
+    source,
+    shadowed: inFile?.has(code) ?? false,
+    errors: compiled.kind === 'ok' ? [] : showFaults(compiled.faults),
+    created_at: createdAtMs === undefined ? null : Math.floor(createdAtMs / 1000),
+    updated_at: updatedAtMs === undefined ? null : Math.floor(updatedAtMs / 1000),
+  };
+}
+
+/** The same response for another customer's rule and for one that does not exist. */
+const RULE_NOT_FOUND: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_found', 'There is no such rule.'),
+};
+
+const RULE_IN_POLICY: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('rule_in_policy', 'The policy file has a rule with this code. Change it there.'),
+};
+
+const STALE: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('precondition_failed', 'The rule has changed. Read it again.'),
+};
+
+const LIMIT_REACHED: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('limit_reached', `There are ${OWN_RULES_MAX} rules already. Delete one first.`),
+};
+
+const MALFORMED_CODE: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('validation_failed', 'The code of the rule is not valid.', {
+    errors: [
+      {
+        pointer: '/code',
+        code: 'invalid_value',
+        message: 'This must be own_ and 1 to 40 lower-case letters, digits or _.',
+      },
+    ],
+  }),
+};
