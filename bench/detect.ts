@@ -10,6 +10,9 @@ import { computeReport, type Report } from './detect/report.ts';
 import { runSessions, type RunResult } from './detect/run.ts';
 import type { Tally } from './detect/tally.ts';
 import { loadPackages } from './micro/geo.ts';
+import { exportWeek } from './detect/export-week.ts';
+import { createGeoIp, type GeoIp } from '../src/score/geoip.ts';
+import type { PlannedSession } from '../scripts/traffic/events.ts';
 import { planWeek } from '../scripts/traffic/week.ts';
 
 /** Measures detection: runs the rules over simulated days of people and attackers. `--help` lists the options. */
@@ -21,6 +24,12 @@ async function main(): Promise<void> {
   const policies = await readPolicies();
   const geo = await loadPackages();
   if (geo.city.kind !== 'ready') throw new Error('the location database package is not installed');
+  if (options.export !== undefined) {
+    const [seed = 1] = options.seed;
+    const events = await exportWeek(options.export, planned(seed, createGeoIp(geo)));
+    console.log(`${events} events of seed ${seed} are in ${options.export}`);
+    return;
+  }
   const runs: { seed: number; report: Report }[] = [];
   const rowCounters: Tally[] = [];
   let outcomesReported = 0;
@@ -54,9 +63,7 @@ async function main(): Promise<void> {
 }
 
 async function play(seed: number, engine: ReturnType<typeof openDetectEngine>): Promise<RunResult> {
-  const { scale, days, attacks } = options;
-  const findCountry = (ip: string, version: 4 | 6): string | null => engine.geo.lookup(ip, version)?.country ?? null;
-  const sessions = planWeek({ seed, scale, days, attacks }, findCountry);
+  const sessions = planned(seed, engine.geo);
   const bar = new SingleBar({
     format: `seed ${seed} {bar} {percentage} %, ${sessions.length} sessions, {eta_formatted} left`,
     stream: process.stderr,
@@ -72,6 +79,11 @@ async function play(seed: number, engine: ReturnType<typeof openDetectEngine>): 
   });
   bar.stop();
   return result;
+}
+
+function planned(seed: number, geo: Pick<GeoIp, 'lookup'>): readonly PlannedSession[] {
+  const { scale, days, attacks } = options;
+  return planWeek({ seed, scale, days, attacks }, (ip, version) => geo.lookup(ip, version)?.country ?? null);
 }
 
 async function readPolicies(): Promise<PolicySet> {

@@ -10,6 +10,7 @@ export interface DetectOptions {
   readonly velocityMb: number;
   readonly json?: string;
   readonly picture?: string;
+  readonly export?: string;
 }
 
 /** Choice: three times full size; all sessions stay in memory until the report is computed. */
@@ -40,6 +41,10 @@ export function readOptions(argv: readonly string[]): DetectOptions {
     .option('--velocity-mb <n>', 'size of the velocity table', number('a size', 16, 1_024), 256)
     .option('--json <file>', 'write all figures to a file')
     .option('--picture <file>', 'write the ROC curve and the detection rate of each kind as SVG')
+    .option(
+      '--export <file>',
+      'write the events of the first seed with their labels as NDJSON, for `gatehouse evaluate`, and end',
+    )
     .exitOverride()
     .parse(argv)
     .opts<DetectOptions>();

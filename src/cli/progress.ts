@@ -2,8 +2,8 @@ import { SingleBar } from 'cli-progress';
 import type { Io } from './io.ts';
 
 export interface Progress {
-  /** Processed bytes, and the counts shown beside them. */
-  update(bytes: number, accepted: number, rejected: number): void;
+  /** Processed bytes, and the counts shown beside them, such as `12 accepted, 3 rejected`. */
+  update(bytes: number, counts: string): void;
   stop(): void;
 }
 
@@ -18,15 +18,15 @@ export function createProgress(totalBytes: number, write: Io['write']): Progress
 
 function bar(totalBytes: number): Progress {
   const shown = new SingleBar({
-    format: '{bar} {percentage}% | {accepted} accepted, {rejected} rejected | {eta_formatted} left',
+    format: '{bar} {percentage}% | {counts} | {eta_formatted} left',
     stream: process.stderr,
     hideCursor: true,
     clearOnComplete: true,
     fps: 5,
   });
-  shown.start(totalBytes, 0, { accepted: 0, rejected: 0 });
+  shown.start(totalBytes, 0, { counts: '' });
   return {
-    update: (bytes, accepted, rejected) => shown.update(bytes, { accepted, rejected }),
+    update: (bytes, counts) => shown.update(bytes, { counts }),
     stop: () => shown.stop(),
   };
 }
@@ -35,13 +35,13 @@ function lines(totalBytes: number, write: Io['write']): Progress {
   let share = LINE_EVERY_SHARE;
   let at = performance.now();
   return {
-    update(bytes, accepted, rejected) {
+    update(bytes, counts) {
       const done = totalBytes === 0 ? 1 : bytes / totalBytes;
       const now = performance.now();
       if (done < share && now - at < LINE_EVERY_MS) return;
       at = now;
       while (share <= done) share += LINE_EVERY_SHARE;
-      write(2, `${Math.floor(done * 100)} %: ${accepted} accepted, ${rejected} rejected\n`);
+      write(2, `${Math.floor(done * 100)} %: ${counts}\n`);
     },
     stop: () => {},
   };

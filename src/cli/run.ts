@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   decide: async () => (await import('./commands/decide-command.ts')).addDecide,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
   models: async () => (await import('./commands/models-command.ts')).addModels,
+  evaluate: async () => (await import('./commands/evaluate-command.ts')).addEvaluate,
   policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
   dashboard: async () => (await import('./commands/dashboard-command.ts')).addDashboard,
   cluster: async () => (await import('./commands/cluster-command.ts')).addCluster,

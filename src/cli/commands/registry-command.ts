@@ -136,7 +136,7 @@ async function importFile(door: ChangeDoor, file: string, format: RowFormat, io:
     if (written.kind === 'fault') return failure(written.code, `${written.detail}; ${accepted} rows are stored`);
     accepted += waiting.length;
     waiting = [];
-    progress.update(bytes, accepted, rejected);
+    progress.update(bytes, `${accepted} accepted, ${rejected} rejected`);
     return null;
   };
   try {
