@@ -4,7 +4,7 @@ import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
 import { UploadRunner } from '../src/extract/sinks/upload-runner.ts';
 import { BodyCache } from '../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../src/extract/fetch/robots-cache.ts';
-import { StepRunner } from '../src/extract/step-runner.ts';
+import { StepRunner } from '../src/extract/worker/step-runner.ts';
 import { yieldToDecisions } from '../src/kernel/background.ts';
 import type {
   ExtractEvent,
@@ -12,7 +12,7 @@ import type {
   ExtractPost,
   ExtractSignal,
   ExtractWorkerData,
-} from '../src/extract/extract-messages.ts';
+} from '../src/extract/base/extract-messages.ts';
 
 /** The extract worker: runs the steps that it receives until it is stopped. The work itself is in `src/extract`. */
 

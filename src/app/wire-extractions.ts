@@ -1,10 +1,10 @@
 import type { ListeningAddress } from '../egress/public-address.ts';
 import { CONNECTORS } from '../extract/connectors/connector-table.ts';
-import { type Extractions, openExtractions as openThread } from '../extract/extraction-thread.ts';
+import { type Extractions, openExtractions as openThread } from '../extract/door/extraction-thread.ts';
 import { extractionHandlers } from '../api/extractions/extraction-handlers.ts';
 import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
 import { endpointAfter } from '../api/kit/endpoint-after.ts';
-import type { EngineCluster } from '../extract/engine-messages.ts';
+import type { EngineCluster } from '../extract/engine/engine-messages.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import type { Cursors } from '../api/kit/paging.ts';
 import type { Log } from '../observe/log.ts';

@@ -5,7 +5,7 @@ import type { Peers } from '../cluster/nodes/peers.ts';
 import { openLink } from '../cluster/store/redis-link.ts';
 import { SharedDeliveries } from '../cluster/deliveries/shared-deliveries.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
-import type { EngineCluster } from '../extract/engine-messages.ts';
+import type { EngineCluster } from '../extract/engine/engine-messages.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { LiveNode } from '../state/tables/shared-jobs.ts';

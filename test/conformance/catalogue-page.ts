@@ -1,4 +1,4 @@
-import type { Connector, JsonObject, JsonSchema, JsonValue, Operation } from '../../src/extract/connector.ts';
+import type { Connector, JsonObject, JsonSchema, JsonValue, Operation } from '../../src/extract/base/connector.ts';
 
 /** Renders the catalogue of connectors for docs/connectors.md, in Markdown. */
 export function cataloguePage(connectors: readonly Connector[]): string {

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
   type Operation,
-} from '../../src/extract/connector.ts';
+} from '../../src/extract/base/connector.ts';
 import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../src/extract/connectors/connector-table.ts';
 import { readSettings } from '../../src/app/settings.ts';
 import { SOURCE_CASES } from '../sources/index.ts';

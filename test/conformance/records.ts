@@ -1,6 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 import { expect } from 'vitest';
-import type { FoundRecord, JsonObject, JsonSchema, JsonValue, Operation } from '../../src/extract/connector.ts';
+import type { FoundRecord, JsonObject, JsonSchema, JsonValue, Operation } from '../../src/extract/base/connector.ts';
 
 const VALIDATORS = new WeakMap<JsonSchema, Validator>();
 

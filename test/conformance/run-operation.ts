@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { FoundRecord, JsonObject, Operation, Source, Step } from '../../src/extract/connector.ts';
+import type { FoundRecord, JsonObject, Operation, Source, Step } from '../../src/extract/base/connector.ts';
 
 export interface Run {
   /** The records that a job would store: without duplicate ids, and not more than the limit. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EXTRACTION_STATUSES, type Collect } from '../../src/work/extraction-job.ts';
-import type { NewExtraction } from '../../src/extract/jobs-port.ts';
+import type { NewExtraction } from '../../src/extract/base/jobs-port.ts';
 import type { StoreWrite } from '../../src/state/tables/durable.ts';
 import type { ExtractStore } from '../../src/state/tables/extract-store.ts';
 import type { Job } from '../../src/state/tables/extractions/job-row.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CRAWL_DELAY_MS_MAX, PAUSE_MS_MAX, DomainClock, type Ticket } from '../../src/extract/domain-limits.ts';
+import { CRAWL_DELAY_MS_MAX, PAUSE_MS_MAX, DomainClock, type Ticket } from '../../src/extract/engine/domain-limits.ts';
 import { timesInFull } from '../support/long.ts';
 
 const DOMAINS = ['a.example', 'b.example', 'c.example'] as const;

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OutputFormat } from '../../src/work/extraction-job.ts';
-import type { JsonObject, JsonSchema, JsonValue } from '../../src/extract/connector.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../../src/extract/base/connector.ts';
 import { parseOutput } from '../../src/extract/shape/output-options.ts';
 import { createShaper, type FullRecord, type Shaper } from '../../src/extract/shape/shaper.ts';
 import { createWriter, encodeRecords, sliceRecords } from '../../src/extract/shape/writers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonValue } from '../../src/extract/connector.ts';
+import type { JsonValue } from '../../src/extract/base/connector.ts';
 import { mediawikiWorld } from '../sources/mediawiki.ts';
 import type { World } from '../sources/source-case.ts';
 import { wordpressWorld } from '../sources/wordpress.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
 import { createGuardedClient } from '../../src/egress/guarded-client.ts';
-import type { JsonObject, JsonValue } from '../../src/extract/connector.ts';
+import type { JsonObject, JsonValue } from '../../src/extract/base/connector.ts';
 import { CONNECTORS } from '../../src/extract/connectors/connector-table.ts';
 import { BodyCache } from '../../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../../src/extract/fetch/robots-cache.ts';

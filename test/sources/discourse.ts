@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/extract/connector.ts';
+import type { JsonObject } from '../../src/extract/base/connector.ts';
 import { json, many, numberIn, type SourceCase, type World } from './source-case.ts';
 
 /** A forum. Shapes: docs.discourse.org, "Get the latest topics", "Get a single topic", "Search for a term", "Get a specific tag". */

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../src/extract/connector.ts';
+import type { JsonValue } from '../../src/extract/base/connector.ts';
 import { pageText } from '../support/pages.ts';
 import { many, type SourceCase, type World } from './source-case.ts';
 

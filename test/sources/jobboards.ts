@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/extract/connector.ts';
+import type { JsonObject } from '../../src/extract/base/connector.ts';
 import { json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/extract/connector.ts';
+import type { JsonObject } from '../../src/extract/base/connector.ts';
 import { LARGE_PAGES, json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/extract/connector.ts';
+import type { JsonObject, JsonValue } from '../../src/extract/base/connector.ts';
 import type { FakeReply, FakeRequest } from '../support/fake-source.ts';
 
 /** One operation with a fake source whose responses have the format of the real one, for the conformance tests of all connectors. */

@@ -1,8 +1,8 @@
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ExtractionDelivery, ExtractionId, OutputOptions } from '../../src/work/extraction-job.ts';
-import type { NewExtraction } from '../../src/extract/jobs-port.ts';
-import { hashesOf, packSteps } from '../../src/extract/pack-steps.ts';
+import type { NewExtraction } from '../../src/extract/base/jobs-port.ts';
+import { hashesOf, packSteps } from '../../src/extract/base/pack-steps.ts';
 import type { FoundRecords } from '../../src/state/tables/extractions/record-table.ts';
 import type { FoundSteps } from '../../src/state/tables/extractions/step-table.ts';
 import type { JobFacts, StepOutcome } from '../../src/state/tables/extractions/apply-results.ts';

@@ -1,11 +1,11 @@
 import type { ExtractionState } from '../../src/work/extraction-state.ts';
-import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from '../../src/extract/scheduler.ts';
+import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from '../../src/extract/engine/scheduler.ts';
 import type {
   ExtractEvent,
   ExtractOrder,
   ExtractResult,
   ExtractStepMessage,
-} from '../../src/extract/extract-messages.ts';
+} from '../../src/extract/base/extract-messages.ts';
 import { committed, type StoreFault } from '../../src/state/tables/durable.ts';
 import type { ExtractStore } from '../../src/state/tables/extract-store.ts';
 import type { Job } from '../../src/state/tables/extractions/job-row.ts';

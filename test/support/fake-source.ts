@@ -6,7 +6,7 @@ import {
   type Page,
   type Source,
   type TextRequest,
-} from '../../src/extract/connector.ts';
+} from '../../src/extract/base/connector.ts';
 import { parseJsonBody } from '../../src/extract/fetch/content.ts';
 
 /**

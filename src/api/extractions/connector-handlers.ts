@@ -5,8 +5,8 @@ import { AnswerPieces } from '../kit/response-pieces.ts';
 import type { EndpointFactory } from '../kit/endpoint-factory.ts';
 import type { EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import { type Cursors, readPage } from '../kit/paging.ts';
-import type { Connector } from '../../extract/connector.ts';
-import { connectorJson } from '../../extract/job-wire.ts';
+import type { Connector } from '../../extract/base/connector.ts';
+import { connectorJson } from '../../extract/base/job-wire.ts';
 
 /** Endpoints that list what can be extracted, and with which input. Source: contract, 14.2. */
 export interface CatalogueParts {

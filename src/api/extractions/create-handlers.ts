@@ -2,11 +2,11 @@ import { unreachable } from '../../kernel/brand.ts';
 import { problem } from '../../contract/problem.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import type { ExtractionBody, ReadExtractionRequest } from './extraction-bodies.ts';
-import type { CreateOutcome, ExtractionControl, NewExtraction } from '../../extract/jobs-port.ts';
+import type { CreateOutcome, ExtractionControl, NewExtraction } from '../../extract/base/jobs-port.ts';
 import type { IdempotentRequest } from '../../work/extraction-job.ts';
 import { NO_SUCH_SESSION, type RequestParts } from '../../extract/request/read-request.ts';
 import { sessionHostFault } from '../../extract/request/session-host.ts';
-import { decodeFirst, type FirstAnswer, firstAnswer } from '../../extract/first-answer.ts';
+import { decodeFirst, type FirstAnswer, firstAnswer } from '../../extract/base/first-answer.ts';
 import { type InlineParts, inlineAnswer } from './sync-handlers.ts';
 
 /** Creates a job. Source: contract, 11.1. */

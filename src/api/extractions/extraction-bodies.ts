@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { BodyReader } from '../kit/request-body.ts';
 import type { Validated } from '../../contract/validate.ts';
-import type { NewSession } from '../../extract/jobs-port.ts';
+import type { NewSession } from '../../extract/base/jobs-port.ts';
 import { checkRequest, type CheckedRequest, type RequestParts } from '../../extract/request/read-request.ts';
 import { readSession } from '../../extract/request/session-request.ts';
 import type { CheckTarget } from '../../extract/request/request-target.ts';

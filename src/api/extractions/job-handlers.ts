@@ -6,8 +6,8 @@ import { pageAnswer } from '../kit/response-pieces.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from '../kit/paging.ts';
 import { readQuery } from '../query.ts';
-import type { ExtractionControl } from '../../extract/jobs-port.ts';
-import { extractionJson, isExtractionId } from '../../extract/job-wire.ts';
+import type { ExtractionControl } from '../../extract/base/jobs-port.ts';
+import { extractionJson, isExtractionId } from '../../extract/base/job-wire.ts';
 import type { Waits } from './waits.ts';
 
 /** Endpoints for the state of one job or of all jobs of a customer, and for cancellation. Source: contract, 12.1 and 12.3. */

@@ -7,10 +7,10 @@ import type { BodyOf } from '../kit/request-body.ts';
 import type { EndpointFactory } from '../kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from '../kit/paging.ts';
-import type { ExtractionControl } from '../../extract/jobs-port.ts';
+import type { ExtractionControl } from '../../extract/base/jobs-port.ts';
 import { sessionBody } from './extraction-bodies.ts';
 import type { CheckTarget } from '../../extract/request/request-target.ts';
-import { isSessionId, sessionJson } from '../../extract/job-wire.ts';
+import { isSessionId, sessionJson } from '../../extract/base/job-wire.ts';
 
 /**
  * Endpoints for logged-in sessions that a customer supplies. Their content is never returned. Source: contract, 14.1.

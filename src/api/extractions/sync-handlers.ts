@@ -3,17 +3,17 @@ import { givePiece, joinShort } from '../kit/response-pieces.ts';
 import type { AnyRequest, EndpointResponse } from '../kit/endpoint-types.ts';
 import type { Cursors } from '../kit/paging.ts';
 import type { Slices } from '../../state/tables/turns.ts';
-import type { ExtractionControl, RecordExtent } from '../../extract/jobs-port.ts';
+import type { ExtractionControl, RecordExtent } from '../../extract/base/jobs-port.ts';
 import {
   heldBytesOf,
   PAGE_RECORD_BYTES_MAX,
   RECORDS_MAX,
   recordsRoute,
   writeRecords,
-} from '../../extract/record-page.ts';
+} from '../../extract/door/record-page.ts';
 import { SYNC_RECORDS_MAX, syncLimitExceeded } from '../../extract/request/read-request.ts';
 import { createWriter } from '../../extract/shape/writers.ts';
-import { createdJson, extractionJson } from '../../extract/job-wire.ts';
+import { createdJson, extractionJson } from '../../extract/base/job-wire.ts';
 import { JOB_NOT_FOUND } from './job-handlers.ts';
 import type { Waits } from './waits.ts';
 import { hasEnded } from '../../work/extraction-state.ts';

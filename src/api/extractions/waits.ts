@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
 import { hasEnded } from '../../work/extraction-state.ts';
 import type { AnyRequest, Waiting } from '../kit/endpoint-types.ts';
-import type { ExtractionControl } from '../../extract/jobs-port.ts';
+import type { ExtractionControl } from '../../extract/base/jobs-port.ts';
 
 /**
  * Choice: maximum number of waiting calls, in total and per customer. Beyond it, a call returns the job's current state without waiting.

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { FieldError } from '../../contract/problem.ts';
 import { egressPolicy } from '../../egress/public-address.ts';
 import { checkTarget } from '../../egress/egress-target.ts';
-import type { Connector, JsonObject, Operation } from '../../extract/connector.ts';
+import type { Connector, JsonObject, Operation } from '../../extract/base/connector.ts';
 import { checkRequest, type CheckedRequest } from '../../extract/request/read-request.ts';
 import type { Settings } from '../../app/settings.ts';
 import { usage, type CommandOutcome } from '../command-outcome.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonSchema, JsonValue, Operation } from '../../extract/connector.ts';
+import type { JsonObject, JsonSchema, JsonValue, Operation } from '../../extract/base/connector.ts';
 import { CONNECTORS } from '../../extract/connectors/connector-table.ts';
-import { connectorJson } from '../../extract/job-wire.ts';
+import { connectorJson } from '../../extract/base/job-wire.ts';
 import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { tableText } from '../text-table.ts';
 

@@ -1,8 +1,8 @@
 import type { FailureReason } from '../../work/extraction-job.ts';
 import { countsOf } from '../../work/extraction-state.ts';
-import { NOTE_MESSAGES, notesJson } from '../../extract/job-wire.ts';
+import { NOTE_MESSAGES, notesJson } from '../../extract/base/job-wire.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
-import type { LocalEnd } from '../../extract/run-local.ts';
+import type { LocalEnd } from '../../extract/local/run-local.ts';
 import { ok, type CommandOutcome } from '../command-outcome.ts';
 
 export interface ExtractReport {

@@ -1,6 +1,6 @@
 import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../extract/connectors/connector-table.ts';
-import { runLocal, type LocalEnd } from '../../extract/run-local.ts';
-import { SCHEDULER_BOUNDS } from '../../extract/scheduler.ts';
+import { runLocal, type LocalEnd } from '../../extract/local/run-local.ts';
+import { SCHEDULER_BOUNDS } from '../../extract/engine/scheduler.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
 import { createShaper } from '../../extract/shape/shaper.ts';
 import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';

@@ -1,4 +1,4 @@
-import type { Connector } from '../connector.ts';
+import type { Connector } from '../base/connector.ts';
 import { crossref } from './crossref.ts';
 import { discourse } from './discourse.ts';
 import { feed } from './feed-connector.ts';

@@ -9,7 +9,7 @@ import {
   type Source,
   type Step,
   type StepResult,
-} from '../connector.ts';
+} from '../base/connector.ts';
 import { readFeedLinks } from '../read/feed-links.ts';
 import { FEED_ITEMS_MAX, looksLikeFeed } from '../read/feed-parse.ts';
 import { readFeed, type Feed, type FeedItem } from '../read/feed.ts';

@@ -1,4 +1,4 @@
-import type { Connector } from '../connector.ts';
+import type { Connector } from '../base/connector.ts';
 import { pageArticle, pageLinks, pageStructured, pageTables } from './generic/page-operations.ts';
 import { placeReviews } from './generic/place-reviews.ts';
 import { sitePagesOperation, siteProducts, siteUrls } from './generic/site-operations.ts';

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
   type Source,
-} from '../connector.ts';
+} from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { address, type AddressQuery } from './kit/api-address.ts';
 import { chained, type ChainStart, type PageResult, type ChainTurn } from './kit/chain.ts';

@@ -1,4 +1,4 @@
-import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Source } from '../connector.ts';
+import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Source } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { textOfHtml } from '../read/html.ts';
 import { address, type AddressQuery } from './kit/api-address.ts';

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   type Operation,
   type Source,
-} from '../connector.ts';
+} from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address, withQuery, type AddressQuery } from './kit/api-address.ts';

@@ -1,4 +1,4 @@
-import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../base/connector.ts';
 import { address } from './kit/api-address.ts';
 import { chained, type PageResult, type ChainTurn } from './kit/chain.ts';
 import {

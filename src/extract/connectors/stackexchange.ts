@@ -5,7 +5,7 @@ import {
   type JsonObject,
   type JsonValue,
   type Source,
-} from '../connector.ts';
+} from '../base/connector.ts';
 import { isoFromSeconds } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address, type AddressQuery } from './kit/api-address.ts';

@@ -1,4 +1,4 @@
-import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../connector.ts';
+import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
 import { address, parseSite, withQuery, type AddressQuery } from './kit/api-address.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../connector.ts';
+import type { JsonValue } from '../base/connector.ts';
 import { findNoisyJson } from './noisy-json.ts';
 import { FetchFailure } from './source-failure.ts';
 

@@ -3,7 +3,7 @@ import { Cookie, CookieJar } from 'tough-cookie';
 import { registrableDomain } from '../../kernel/registrable-domain.ts';
 import { hostOf, isAddress } from '../read/urls.ts';
 import { cookieKey, type CookieChange, type CookiePlace, COOKIES_MAX } from './session-cookies.ts';
-import type { SourceCookie, SourceSession } from './source-session.ts';
+import type { SourceCookie, SourceSession } from '../base/source-session.ts';
 
 /** A session as one job uses it. */
 export interface JobSession extends SourceSession {

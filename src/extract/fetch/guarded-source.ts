@@ -1,4 +1,4 @@
-import type { JsonAnswer, JsonRequest, JsonValue, LongText, Page, Source, TextRequest } from '../connector.ts';
+import type { JsonAnswer, JsonRequest, JsonValue, LongText, Page, Source, TextRequest } from '../base/connector.ts';
 import { decodeText, textDecoder } from '../read/charset.ts';
 import { refreshTarget } from '../read/refresh.ts';
 import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';

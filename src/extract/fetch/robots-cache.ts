@@ -1,4 +1,4 @@
-import type { SourceFailure } from '../connector.ts';
+import type { SourceFailure } from '../base/connector.ts';
 import type { RobotsRules } from './robots-rules.ts';
 
 /** The result of fetching a robots.txt. */

@@ -1,6 +1,6 @@
 import { parseUrl } from '../../kernel/parse-url.ts';
 import robots from 'robots-parser';
-import { ROBOTS_SITEMAPS_MAX } from '../connector.ts';
+import { ROBOTS_SITEMAPS_MAX } from '../base/connector.ts';
 
 /** The package declares the types of an ES module but is CommonJS, so the import is the function itself. */
 const robotsParser = robots as unknown as typeof robots.default;

@@ -1,4 +1,4 @@
-import type { SourceCookie, SourceSession } from './source-session.ts';
+import type { SourceCookie, SourceSession } from '../base/source-session.ts';
 
 /** Choice: the number that browsers keep for one site. */
 export const COOKIES_MAX = 180;

@@ -1,7 +1,7 @@
 import { unreachable } from '../../kernel/brand.ts';
 import type { FailureReason } from '../../work/extraction-job.ts';
 import type { EgressError } from '../../egress/faults.ts';
-import { SourceFailure } from '../connector.ts';
+import { SourceFailure } from '../base/connector.ts';
 
 /** How to react to a failed attempt: how often it is retried here, and whether the job may succeed later. */
 interface FaultPolicy {

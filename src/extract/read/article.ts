@@ -3,7 +3,7 @@ import { isTag, isText, type ChildNode, type Element, type ParentNode } from 'do
 import { getOuterHTML } from 'domutils';
 import type { parseHTML } from 'linkedom';
 import { loadCommonJs } from '../../kernel/load-package.ts';
-import type { JsonObject } from '../connector.ts';
+import type { JsonObject } from '../base/connector.ts';
 import { readByline } from './byline.ts';
 import { isoDate } from './dates.ts';
 import { headlineLines } from './headline-lines.ts';

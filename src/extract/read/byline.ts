@@ -1,5 +1,5 @@
 import type { Element } from 'domhandler';
-import type { JsonValue } from '../connector.ts';
+import type { JsonValue } from '../base/connector.ts';
 import { isWithinAside } from './headline-lines.ts';
 import { attribute, elementsNamed, findElements, plainText, textBeginning, words, type HtmlPage } from './html.ts';
 import { isNodeList, isNode } from './jsonld.ts';

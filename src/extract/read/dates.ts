@@ -1,4 +1,4 @@
-import type { JsonValue } from '../connector.ts';
+import type { JsonValue } from '../base/connector.ts';
 import { monthNamed, monthNamedAnywhere } from './month-names.ts';
 import { zoneMinutes } from './zones.ts';
 

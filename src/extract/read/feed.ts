@@ -1,5 +1,5 @@
 import { unreachable } from '../../kernel/brand.ts';
-import { SourceFailure } from '../connector.ts';
+import { SourceFailure } from '../base/connector.ts';
 import { isoDate } from './dates.ts';
 import {
   parseAnyFeed,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../connector.ts';
+import type { JsonValue } from '../base/connector.ts';
 
 /**
  * Parses the JSON in pages, which is often invalid: wrapped in comments or CDATA, with trailing commas, with raw line breaks in strings, or

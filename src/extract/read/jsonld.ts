@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { attribute, elementsNamed, scriptText, type HtmlPage } from './html.ts';
 import { parseLooseJson } from './json-repair.ts';
 

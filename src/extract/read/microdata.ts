@@ -1,5 +1,5 @@
 import type { Element } from 'domhandler';
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { attribute, findElements, linesOf, walk, type HtmlPage } from './html.ts';
 import { absoluteUrl } from './urls.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { attribute, elementsNamed, type HtmlPage } from './html.ts';
 
 /** Choice: maximum number of properties of one page. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { plainText } from './html.ts';
 import { isNodeList, isNode } from './jsonld.ts';
 import { addressOfValue, textOfValue, thingsOfType, type StructuredData } from './structured.ts';

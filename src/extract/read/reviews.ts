@@ -1,4 +1,4 @@
-import type { JsonObject } from '../connector.ts';
+import type { JsonObject } from '../base/connector.ts';
 import { isoDate } from './dates.ts';
 import { plainText } from './html.ts';
 import { statedNumber, objectsIn } from './products.ts';

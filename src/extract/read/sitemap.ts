@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { SourceFailure } from '../connector.ts';
+import { SourceFailure } from '../base/connector.ts';
 import { isoDate } from './dates.ts';
 import { PartTaker, type ListPart } from './list-part.ts';
 import { absoluteUrl } from './urls.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import type { HtmlPage } from './html.ts';
 import { isNodeList, isNode, readJsonLd } from './jsonld.ts';
 import { readMicrodata } from './microdata.ts';

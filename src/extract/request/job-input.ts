@@ -1,7 +1,7 @@
 import { parseUrl } from '../../kernel/parse-url.ts';
 import { type OutputUnit, Validator } from '@cfworker/json-schema';
 import { type FieldError, pointerPart } from '../../contract/problem.ts';
-import type { JsonObject, JsonValue, Operation, Step } from '../connector.ts';
+import type { JsonObject, JsonValue, Operation, Step } from '../base/connector.ts';
 import type { CheckTarget } from './request-target.ts';
 
 export type ReadInput =

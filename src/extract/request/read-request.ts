@@ -7,7 +7,7 @@ import {
 } from '../../contract/requests/extraction-requests.ts';
 import type { Collect, ExtractionDelivery, OutputOptions } from '../../work/extraction-job.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
-import type { Connector, JsonObject, Operation, Step } from '../connector.ts';
+import type { Connector, JsonObject, Operation, Step } from '../base/connector.ts';
 import { type Destination, readDelivery } from './delivery-request.ts';
 import { blockedInputs, readInput } from './job-input.ts';
 import type { CheckTarget } from './request-target.ts';

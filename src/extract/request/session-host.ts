@@ -1,6 +1,6 @@
 import type { FieldError } from '../../contract/problem.ts';
 import { registrableDomain } from '../../kernel/registrable-domain.ts';
-import type { Connector, JsonObject } from '../connector.ts';
+import type { Connector, JsonObject } from '../base/connector.ts';
 import { hostOf, isAddress } from '../read/urls.ts';
 import { addressesOf } from './job-input.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../connector.ts';
+import type { JsonObject } from '../base/connector.ts';
 import { addressesOf } from './job-input.ts';
 
 /**

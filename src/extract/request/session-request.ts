@@ -11,8 +11,8 @@ import {
 } from '../../contract/requests/session-requests.ts';
 import { registrableDomain } from '../../kernel/registrable-domain.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
-import type { SourceCookie, SourceSession } from '../fetch/source-session.ts';
-import type { NewSession } from '../jobs-port.ts';
+import type { SourceCookie, SourceSession } from '../base/source-session.ts';
+import type { NewSession } from '../base/jobs-port.ts';
 import { type CheckTarget, readRequestTarget } from './request-target.ts';
 
 /** Choice: 16 KiB, more than servers accept as the header of one request. */

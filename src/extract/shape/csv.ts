@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { guardedCell } from '../../contract/csv-guard.ts';
 import type { OutputOptions } from '../../work/extraction-job.ts';
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { valueAt, type Leaf } from './flatten.ts';
 import { META, META_NAMES } from './record-meta.ts';
 import { asObject } from './record-paths.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../base/connector.ts';
 import { asObject, memberOf } from './record-paths.ts';
 
 /** A member of a record, and the schema that its value must satisfy before and after truncation. */

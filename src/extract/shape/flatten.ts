@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../base/connector.ts';
 import { asObject, closedMembers, isArraySchema, memberOf } from './record-paths.ts';
 import { own, type Selection } from './selection.ts';
 

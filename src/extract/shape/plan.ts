@@ -1,7 +1,7 @@
 import type { FieldError } from '../../contract/problem.ts';
 import type { OutputOptions } from '../../work/extraction-job.ts';
 import { childPointer } from '../../kernel/json-pointer.ts';
-import type { JsonSchema } from '../connector.ts';
+import type { JsonSchema } from '../base/connector.ts';
 import { META } from './record-meta.ts';
 import { isArraySchema, memberOf } from './record-paths.ts';
 import { canHave, select, selectAll, takeOut, type Selection } from './selection.ts';

@@ -1,5 +1,5 @@
 import { format, Validator } from '@cfworker/json-schema';
-import type { JsonObject, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { PATTERNS_MAX, patternFormat, type CompiledSchema } from './schema-compile.ts';
 import { StepBudget, type SafePattern } from './patterns.ts';
 

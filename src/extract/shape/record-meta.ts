@@ -1,4 +1,4 @@
-import type { JsonObject } from '../connector.ts';
+import type { JsonObject } from '../base/connector.ts';
 
 export { META } from '../../contract/vocabulary.ts';
 

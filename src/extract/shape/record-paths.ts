@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../base/connector.ts';
 
 /** What a record schema states about a member: that it does not exist, its schema, or nothing at all. */
 export type Member =

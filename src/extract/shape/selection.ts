@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../base/connector.ts';
 import { asObject, closedMembers, memberOf } from './record-paths.ts';
 
 /** What is taken of a value: the whole value, or the named members. The order of the members is that of the output. */

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../contract/problem.ts';
 import { unreachable } from '../../kernel/brand.ts';
 import type { OutputOptions } from '../../work/extraction-job.ts';
-import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../base/connector.ts';
 import { fitRecord, jsonBytes, type FitBounds } from './fit-record.ts';
 import { flattened, leavesOf, type Leaf } from './flatten.ts';
 import { planOutput, type OutputMember } from './plan.ts';

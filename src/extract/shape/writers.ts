@@ -1,6 +1,6 @@
 import { unreachable } from '../../kernel/brand.ts';
 import type { OutputFormat } from '../../work/extraction-job.ts';
-import type { JsonObject } from '../connector.ts';
+import type { JsonObject } from '../base/connector.ts';
 import { csvHeader, csvRows, type CsvOptions } from './csv.ts';
 import type { Leaf } from './flatten.ts';
 

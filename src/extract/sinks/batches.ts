@@ -1,7 +1,7 @@
 import type { Extraction } from '../../work/extraction-job.ts';
 import type { EXTRACTION_EVENTS } from '../../work/webhook.ts';
 import { createWriter } from '../shape/writers.ts';
-import type { RecordChunk, RecordPage, RecordQuery } from '../jobs-port.ts';
+import type { RecordChunk, RecordPage, RecordQuery } from '../base/jobs-port.ts';
 import { RecordsMissing } from './sink-outcome.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { unreachable } from '../../kernel/brand.ts';
-import type { ExtractOrder, UploadAnswer, UploadSignal } from '../extract-messages.ts';
-import type { RecordPage } from '../jobs-port.ts';
+import type { ExtractOrder, UploadAnswer, UploadSignal } from '../base/extract-messages.ts';
+import type { RecordPage } from '../base/jobs-port.ts';
 import type { SentPart } from './s3.ts';
 import type { SendParts } from './sending.ts';
 import { upload, type UploadTask } from './upload.ts';

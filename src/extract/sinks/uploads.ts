@@ -1,5 +1,5 @@
 import { unreachable } from '../../kernel/brand.ts';
-import type { ExtractOrder, UploadAnswer, UploadSignal } from '../extract-messages.ts';
+import type { ExtractOrder, UploadAnswer, UploadSignal } from '../base/extract-messages.ts';
 import type { RecordReader } from './batches.ts';
 import type { ResultFault } from './sink-outcome.ts';
 import type { SentPart } from './s3.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ExtractionCounts } from '../../../src/extract/counts.ts';
-import { extractionReadings, NO_FIGURES } from '../../../src/extract/job-metrics.ts';
+import { ExtractionCounts } from '../../../src/extract/engine/counts.ts';
+import { extractionReadings, NO_FIGURES } from '../../../src/extract/engine/job-metrics.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import { createMetrics, DecisionCounts, type MetricSources, type Reading } from '../../../src/observe/metrics.ts';
 

@@ -8,7 +8,7 @@ import {
   type StepResult,
   type UnreadableList,
   type Wanted,
-} from '../../connector.ts';
+} from '../../base/connector.ts';
 import { looksLikeFeed } from '../../read/feed-parse.ts';
 import { readHtml, type HtmlPage } from '../../read/html.ts';
 import { PAGE_LINKS_MAX, readAddresses, type PageAddress } from '../../read/links.ts';

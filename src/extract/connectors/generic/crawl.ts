@@ -1,5 +1,5 @@
 import { unreachable } from '../../../kernel/brand.ts';
-import type { FoundRecord, JsonObject, Page, Source, Step, StepResult, Wanted } from '../../connector.ts';
+import type { FoundRecord, JsonObject, Page, Source, Step, StepResult, Wanted } from '../../base/connector.ts';
 import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import type { Platform } from '../../read/platform.ts';

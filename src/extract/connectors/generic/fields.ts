@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../connector.ts';
+import type { JsonSchema } from '../../base/connector.ts';
 import * as schema from '../kit/schema.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 

@@ -1,4 +1,4 @@
-import { SourceFailure, type FoundRecord, type JsonObject, type JsonValue } from '../../connector.ts';
+import { SourceFailure, type FoundRecord, type JsonObject, type JsonValue } from '../../base/connector.ts';
 import { isoDate } from '../../read/dates.ts';
 import { plainText, textOfHtml } from '../../read/html.ts';
 import { decimalOf } from '../../read/products.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../connector.ts';
+import type { JsonObject } from '../../base/connector.ts';
 import { absoluteUrl, isSchemeAndNumber } from '../../read/urls.ts';
 
 /** Choice: longer URLs are traps or contain data. With this limit, the steps of a job also stay under 4 KiB. */

@@ -1,4 +1,4 @@
-import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../connector.ts';
+import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../base/connector.ts';
 import { registrableDomain } from '../../../kernel/registrable-domain.ts';
 import { readArticle } from '../../read/article.ts';
 import { PAGE_LINKS_MAX, readLinks } from '../../read/links.ts';

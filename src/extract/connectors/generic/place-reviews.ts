@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Operation } from '../../connector.ts';
+import type { Operation } from '../../base/connector.ts';
 import { readReviews, type Review } from '../../read/reviews.ts';
 import { readStructured } from '../../read/structured.ts';
 import { normalisedUrl } from '../../read/urls.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../connector.ts';
+import type { JsonObject } from '../../base/connector.ts';
 import { registrableDomain } from '../../../kernel/registrable-domain.ts';
 import { linkAddressOf, type WebAddress } from '../../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, Operation, Page, StepResult } from '../../connector.ts';
+import type { JsonObject, JsonSchema, Operation, Page, StepResult } from '../../base/connector.ts';
 import { readHtml, type HtmlPage } from '../../read/html.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import { parseAddress } from './page-address.ts';

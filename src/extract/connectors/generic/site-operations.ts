@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, Operation } from '../../connector.ts';
+import type { JsonObject, JsonSchema, Operation } from '../../base/connector.ts';
 import { parseAddress } from './page-address.ts';
 import { SITE_INPUT } from './fields.ts';
 import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordpressPages } from './interfaces.ts';

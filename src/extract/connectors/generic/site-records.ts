@@ -1,4 +1,4 @@
-import type { FoundRecord, JsonObject, Page } from '../../connector.ts';
+import type { FoundRecord, JsonObject, Page } from '../../base/connector.ts';
 import { readArticle, wholeText } from '../../read/article.ts';
 import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';

@@ -7,7 +7,7 @@ import {
   type StepResult,
   type UnreadableList,
   type Wanted,
-} from '../../connector.ts';
+} from '../../base/connector.ts';
 import { absoluteUrl } from '../../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 import { leftOutOf } from './truncated.ts';

@@ -1,4 +1,4 @@
-import { SourceFailure, type StepNote } from '../../connector.ts';
+import { SourceFailure, type StepNote } from '../../base/connector.ts';
 import { FEED_ITEMS_MAX } from '../../read/feed-parse.ts';
 import { readFeed } from '../../read/feed.ts';
 import { PartTaker, type ListPart } from '../../read/list-part.ts';

@@ -1,4 +1,4 @@
-import { SourceFailure, type StepResult } from '../../connector.ts';
+import { SourceFailure, type StepResult } from '../../base/connector.ts';
 
 export const NOTHING: StepResult = { records: [], next: [], total: null };
 

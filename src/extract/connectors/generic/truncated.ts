@@ -1,4 +1,4 @@
-import type { StepResult } from '../../connector.ts';
+import type { StepResult } from '../../base/connector.ts';
 import type { HtmlPage } from '../../read/html.ts';
 
 /** Describes for the operator what is not read of a page; null if nothing is missing. */

@@ -1,5 +1,5 @@
 import { parseUrl } from '../../../kernel/parse-url.ts';
-import { SourceFailure } from '../../connector.ts';
+import { SourceFailure } from '../../base/connector.ts';
 import { isSchemeAndNumber } from '../../read/urls.ts';
 
 /** Choice: far above real addresses of sites. With this limit, the steps of a job stay under 4 KiB. */

@@ -9,7 +9,7 @@ import {
   type Step,
   type StepResult,
   type Wanted,
-} from '../../connector.ts';
+} from '../../base/connector.ts';
 import { unreadable } from './json.ts';
 import { onward, TRAIL_START, type Trail } from './trail.ts';
 

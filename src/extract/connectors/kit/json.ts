@@ -1,5 +1,5 @@
 import { parseUrl } from '../../../kernel/parse-url.ts';
-import { SourceFailure, type JsonObject, type JsonValue } from '../../connector.ts';
+import { SourceFailure, type JsonObject, type JsonValue } from '../../base/connector.ts';
 
 /** Readers for JSON from other parties. Each accepts any value and returns null, or an empty result, if it is not what was expected. */
 type Unknown = JsonValue | undefined;

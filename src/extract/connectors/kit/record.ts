@@ -1,4 +1,4 @@
-import type { FoundRecord, JsonObject, JsonValue } from '../../connector.ts';
+import type { FoundRecord, JsonObject, JsonValue } from '../../base/connector.ts';
 import { withoutControls } from '../../read/page-text.ts';
 
 /**

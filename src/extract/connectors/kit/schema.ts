@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema } from '../../connector.ts';
+import type { JsonObject, JsonSchema } from '../../base/connector.ts';
 
 /** Builders for the connectors' small JSON Schemas, so that all of them describe the same things in the same way. */
 type Properties = Readonly<Record<string, JsonSchema>>;

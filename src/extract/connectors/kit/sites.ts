@@ -1,4 +1,4 @@
-import { SourceFailure, type JsonObject } from '../../connector.ts';
+import { SourceFailure, type JsonObject } from '../../base/connector.ts';
 import type { FailureReason } from '../../../work/extraction-job.ts';
 import { parseSite } from './api-address.ts';
 import type { ChainStart } from './chain.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../connector.ts';
+import type { JsonObject } from '../../base/connector.ts';
 
 /** Choice: a job's 1,000,000 records in the smallest pages of these interfaces. A longer chain means that the source is broken. */
 const PAGES_MAX = 100_000;

@@ -1,4 +1,4 @@
-import type { JsonAnswer, Source } from '../../connector.ts';
+import type { JsonAnswer, Source } from '../../base/connector.ts';
 import { at } from './json.ts';
 
 /** Choice: sites that lower the maximum of 100 records a page use round numbers. */

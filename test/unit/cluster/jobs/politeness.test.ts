@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { RedisPoliteness } from '../../../../src/cluster/jobs/redis-politeness.ts';
-import { DomainLimiter } from '../../../../src/extract/domain-limiter.ts';
+import { DomainLimiter } from '../../../../src/extract/engine/domain-limiter.ts';
 import { linkTo } from '../../../support/links.ts';
 import { type RedisServer, startRedis } from '../../../support/redis.ts';
 

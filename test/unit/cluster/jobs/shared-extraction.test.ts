@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { JobLog } from '../../../../src/cluster/jobs/job-log.ts';
 import { encodeOp } from '../../../../src/cluster/jobs/job-ops.ts';
-import { decodeFirst } from '../../../../src/extract/first-answer.ts';
-import type { NewExtraction } from '../../../../src/extract/jobs-port.ts';
+import { decodeFirst } from '../../../../src/extract/base/first-answer.ts';
+import type { NewExtraction } from '../../../../src/extract/base/jobs-port.ts';
 import { encrypt } from '../../../../src/kernel/encryption.ts';
 import type { Extraction } from '../../../../src/work/extraction-job.ts';
 import { newExtraction } from '../../../support/extraction-jobs.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { feed } from '../../../../src/extract/connectors/feed-connector.ts';
 import { fakeSource, type FakeReply } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';

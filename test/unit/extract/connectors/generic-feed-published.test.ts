@@ -1,6 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../../src/extract/connector.ts';
+import type { JsonObject } from '../../../../src/extract/base/connector.ts';
 import { feed } from '../../../../src/extract/connectors/feed-connector.ts';
 import { generic } from '../../../../src/extract/connectors/generic.ts';
 

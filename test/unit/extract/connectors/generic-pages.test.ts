@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { generic } from '../../../../src/extract/connectors/generic.ts';
-import type { Operation, StepResult } from '../../../../src/extract/connector.ts';
+import type { Operation, StepResult } from '../../../../src/extract/base/connector.ts';
 import { fakeSource } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';
 import { ran } from './operation-runs.ts';

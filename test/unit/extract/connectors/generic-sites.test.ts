@@ -5,7 +5,7 @@ import {
   type JsonValue,
   type Operation,
   type StepResult,
-} from '../../../../src/extract/connector.ts';
+} from '../../../../src/extract/base/connector.ts';
 import { pageArticle } from '../../../../src/extract/connectors/generic/page-operations.ts';
 import {
   siteProducts,

@@ -1,4 +1,4 @@
-import type { FoundRecord, JsonObject, Operation } from '../../../../src/extract/connector.ts';
+import type { FoundRecord, JsonObject, Operation } from '../../../../src/extract/base/connector.ts';
 import { fakeSource, type FakeAnswers, type FakeSource, type FakeSourceOptions } from '../../../support/fake-source.ts';
 import { heldToSchema } from '../../../conformance/records.ts';
 import { runOperation } from '../../../conformance/run-operation.ts';

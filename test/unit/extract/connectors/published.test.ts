@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue, Operation } from '../../../../src/extract/connector.ts';
+import type { JsonObject, JsonValue, Operation } from '../../../../src/extract/base/connector.ts';
 import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
 import { recordOf as newRecord } from '../../../../src/extract/connectors/kit/record.ts';
 import { runOperation } from '../../../conformance/run-operation.ts';

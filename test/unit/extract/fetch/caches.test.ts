@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { BodyCache, type CachedBody } from '../../../../src/extract/fetch/body-cache.ts';
 import { RobotsCache, type RobotsAnswer } from '../../../../src/extract/fetch/robots-cache.ts';
 import { NO_RULES } from '../../../../src/extract/fetch/robots-rules.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { isLoginPage, keepsTrust } from '../../../../src/extract/fetch/redirects.ts';
 import { type JobSession, SessionJar } from '../../../../src/extract/fetch/fetch-session.ts';
-import type { SourceCookie } from '../../../../src/extract/fetch/source-session.ts';
+import type { SourceCookie } from '../../../../src/extract/base/source-session.ts';
 import { COOKIES_MAX, withCookieChanges } from '../../../../src/extract/fetch/session-cookies.ts';
 import { failureOf, loopbackClient, startSite, testSource, type Site, type SiteTable } from './site.ts';
 

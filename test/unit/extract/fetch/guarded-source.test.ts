@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import type { LongText } from '../../../../src/extract/connector.ts';
+import type { LongText } from '../../../../src/extract/base/connector.ts';
 import type { GuardedClient } from '../../../../src/egress/guarded-client.ts';
 import type { EgressError } from '../../../../src/egress/faults.ts';
 import type { EgressRequest } from '../../../../src/egress/egress-outcome.ts';

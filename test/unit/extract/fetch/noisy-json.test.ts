@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { parseJsonBody } from '../../../../src/extract/fetch/content.ts';
 
 /** Returns the value, or the reason of the failure. */

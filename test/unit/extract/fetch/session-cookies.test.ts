@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SourceCookie, SourceSession } from '../../../../src/extract/fetch/source-session.ts';
+import type { SourceCookie, SourceSession } from '../../../../src/extract/base/source-session.ts';
 import { type CookieChange, COOKIES_MAX, withCookieChanges } from '../../../../src/extract/fetch/session-cookies.ts';
 
 const cookie = (name: string, value: string, more: Partial<SourceCookie> = {}): SourceCookie => ({

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGuardedClient, type GuardedClient } from '../../../../src/egress/guarded-client.ts';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { BodyCache } from '../../../../src/extract/fetch/body-cache.ts';
 import type { DomainRequest } from '../../../../src/extract/fetch/fetch-parts.ts';
 import { RobotsCache } from '../../../../src/extract/fetch/robots-cache.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readByline } from '../../../../src/extract/read/byline.ts';
 import { createSiteNames } from '../../../../src/extract/read/site-names.ts';
-import type { JsonValue } from '../../../../src/extract/connector.ts';
+import type { JsonValue } from '../../../../src/extract/base/connector.ts';
 import { markup } from '../../../support/pages.ts';
 
 interface Given {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { readFeedLinks } from '../../../../src/extract/read/feed-links.ts';
 import { looksLikeFeed } from '../../../../src/extract/read/feed-parse.ts';
 import { readFeed } from '../../../../src/extract/read/feed.ts';

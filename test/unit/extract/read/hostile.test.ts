@@ -1,7 +1,7 @@
 import { getOuterHTML } from 'domutils';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { readArticle } from '../../../../src/extract/read/article.ts';
 import { decodeText } from '../../../../src/extract/read/charset.ts';
 import { readFeedLinks } from '../../../../src/extract/read/feed-links.ts';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Page } from '../../../../src/extract/connector.ts';
+import type { Page } from '../../../../src/extract/base/connector.ts';
 import { pageRecord } from '../../../../src/extract/connectors/generic/site-records.ts';
 import { readArticle } from '../../../../src/extract/read/article.ts';
 import { readMeta } from '../../../../src/extract/read/meta.ts';

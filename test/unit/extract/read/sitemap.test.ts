@@ -1,6 +1,6 @@
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { SourceFailure } from '../../../../src/extract/base/connector.ts';
 import { SitemapReader, type Sitemap, type SitemapKind } from '../../../../src/extract/read/sitemap.ts';
 import { pageText } from '../../../support/pages.ts';
 import { readSitemap as readPart } from '../../../support/sitemap.ts';

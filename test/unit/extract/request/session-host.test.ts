@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { generic } from '../../../../src/extract/connectors/generic.ts';
 import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
-import type { JsonObject } from '../../../../src/extract/connector.ts';
+import type { JsonObject } from '../../../../src/extract/base/connector.ts';
 import { SessionJar } from '../../../../src/extract/fetch/fetch-session.ts';
 import { sessionHostFault } from '../../../../src/extract/request/session-host.ts';
 

@@ -1,7 +1,7 @@
 import { array, assert, integer, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fitRecord, jsonBytes } from '../../../../src/extract/shape/fit-record.ts';
-import type { JsonObject, JsonSchema } from '../../../../src/extract/connector.ts';
+import type { JsonObject, JsonSchema } from '../../../../src/extract/base/connector.ts';
 import { ANY_CHARACTER } from '../../../support/any-text.ts';
 
 const TEXT: JsonSchema = { type: ['string', 'null'] };

@@ -1,5 +1,5 @@
 import type { OutputOptions } from '../../../../src/work/extraction-job.ts';
-import type { JsonObject, JsonSchema } from '../../../../src/extract/connector.ts';
+import type { JsonObject, JsonSchema } from '../../../../src/extract/base/connector.ts';
 import { parseOutput } from '../../../../src/extract/shape/output-options.ts';
 import { createShaper, type FullRecord, type Shaper } from '../../../../src/extract/shape/shaper.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../../src/extract/connector.ts';
+import type { JsonObject, JsonValue } from '../../../../src/extract/base/connector.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 import { faultsOf, RECORD, shaperOf } from './records.ts';
 

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { OutputFormat } from '../../../../src/work/extraction-job.ts';
-import type { JsonObject } from '../../../../src/extract/connector.ts';
+import type { JsonObject } from '../../../../src/extract/base/connector.ts';
 import {
   createWriter,
   encodeRecords,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Batch, makeBatch } from '../../../../src/extract/sinks/batches.ts';
 import type { Extraction } from '../../../../src/work/extraction-job.ts';
-import type { RecordChunk } from '../../../../src/extract/jobs-port.ts';
+import type { RecordChunk } from '../../../../src/extract/base/jobs-port.ts';
 import { chunksOf, deliveryOf, ENDED_MS, jobOf, JOB_ID, readerOf } from './support.ts';
 
 interface Payload {

@@ -1,11 +1,11 @@
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 import type { Extraction, ExtractionDelivery, ExtractionId } from '../../../../src/work/extraction-job.ts';
 import { createGuardedClient, type GuardedClient } from '../../../../src/egress/guarded-client.ts';
-import type { JsonObject } from '../../../../src/extract/connector.ts';
+import type { JsonObject } from '../../../../src/extract/base/connector.ts';
 import type { RecordReader } from '../../../../src/extract/sinks/batches.ts';
 import type { ResultFile } from '../../../../src/extract/sinks/result-file.ts';
 import type { S3Parts } from '../../../../src/extract/sinks/s3.ts';
-import type { RecordChunk } from '../../../../src/extract/jobs-port.ts';
+import type { RecordChunk } from '../../../../src/extract/base/jobs-port.ts';
 import { encodeRecords, sliceRecords } from '../../../../src/extract/shape/writers.ts';
 
 export const JOB_ID = 'ext_01J0000000000000000000DEL0' as ExtractionId;

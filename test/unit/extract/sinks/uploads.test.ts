@@ -8,7 +8,7 @@ import type { UploadTask } from '../../../../src/extract/sinks/upload.ts';
 import { UploadRunner } from '../../../../src/extract/sinks/upload-runner.ts';
 import { Uploads } from '../../../../src/extract/sinks/uploads.ts';
 import { createGuardedClient } from '../../../../src/egress/guarded-client.ts';
-import type { ExtractOrder, UploadSignal } from '../../../../src/extract/extract-messages.ts';
+import type { ExtractOrder, UploadSignal } from '../../../../src/extract/base/extract-messages.ts';
 import { startS3Server } from '../../../support/s3-server.ts';
 import { settle, VirtualTime } from '../../webhooks/virtual-time.ts';
 import { chunksOf, fileOf, readerOf } from './support.ts';

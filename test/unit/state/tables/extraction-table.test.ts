@@ -5,7 +5,7 @@ import type { ExtractionId } from '../../../../src/work/extraction-job.ts';
 import { createExtractStore, type ExtractStore } from '../../../../src/state/tables/extract-store.ts';
 import type { StoredJob } from '../../../../src/state/tables/extractions/job-rows.ts';
 import { newStoredJob, result, STORED, SYNC } from '../../../support/extraction-jobs.ts';
-import type { NewExtraction } from '../../../../src/extract/jobs-port.ts';
+import type { NewExtraction } from '../../../../src/extract/base/jobs-port.ts';
 import { customer, open, tempFolder, tempStore, value } from '../support.ts';
 import { freeSlices } from '../../../support/slices.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FoundRecord, JsonObject, Operation } from '../../../../../src/extract/connector.ts';
+import type { FoundRecord, JsonObject, Operation } from '../../../../../src/extract/base/connector.ts';
 import {
   chained,
   type Cursor,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../../src/extract/connector.ts';
+import type { JsonObject } from '../../../../../src/extract/base/connector.ts';
 import {
   at,
   idOf,

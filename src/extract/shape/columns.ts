@@ -1,0 +1,20 @@
+import type { Extraction } from '../../work/extraction-job.ts';
+import type { Connector } from '../base/connector.ts';
+import { columnsOfOutput } from './shaper.ts';
+import type { WriterOptions } from './writers.ts';
+
+/**
+ * Returns the columns that a writer needs for a job. Only CSV has columns. If the job's connector no longer exists, its columns are
+ * unknown, and only those common to all records remain.
+ */
+export function columnsOf(
+  { connector: id, operation: name, output }: Pick<Extraction, 'connector' | 'operation' | 'output'>,
+  format: WriterOptions['format'],
+  connectors: readonly Connector[],
+): WriterOptions['columns'] {
+  if (format !== 'csv') return [];
+  const operation = connectors
+    .find((connector) => connector.id === id)
+    ?.operations.find((operation) => operation.name === name);
+  return columnsOfOutput(output, operation?.record ?? {});
+}
