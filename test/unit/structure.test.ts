@@ -552,16 +552,6 @@ const STILL_LARGE: readonly string[] = [
   'src/kernel/limits.ts',
   'src/observe/metrics.ts createMetrics',
   'src/risk/data/time-zones.ts',
-  'src/web/collector/gatehouse-api.ts createGatehouse',
-  'src/web/dashboard/components/chart.tsx Chart',
-  'src/web/dashboard/components/plot-canvas.tsx optionsOf',
-  'src/web/dashboard/decision-search.ts readSearch',
-  'src/web/dashboard/pages/review-page.tsx Stack',
-  'src/web/dashboard/pages/rules-page.tsx RuleTable',
-  'src/web/dashboard/pages/try-page.tsx TryPage',
-  'src/web/dashboard/use-live.ts useLive',
-  'src/web/dashboard/use-pages.ts',
-  'src/web/dashboard/use-pages.ts usePages',
   'src/webhooks/delivery-metrics.ts deliveryReadings',
 ];
 

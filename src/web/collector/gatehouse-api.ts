@@ -1,16 +1,10 @@
-import { compareWithWorker } from './automation-codes.ts';
-import { completeOptions, type CollectorSettings, type StartOptions } from './collector-options.ts';
-import { readMakeup, type DeviceMakeup } from './device-makeup.ts';
-import { helpForms } from './form-helper.ts';
-import { holdGrant } from './grant-holder.ts';
-import { followInput } from './input-cadence.ts';
-import { forgetIds, keepIds } from './kept-ids.ts';
-import { followPage } from './page-life.ts';
-import { attempt, readProperty } from './page-proof.ts';
+import { completeOptions, type StartOptions } from './collector-options.ts';
+import { type CollectorRun, newToken, startRun } from './collector-run.ts';
+import { forgetIds } from './kept-ids.ts';
+import { readProperty } from './page-proof.ts';
 import { postSigned } from './request-signature.ts';
-import { writeToken, type TokenParts } from './token-writer.ts';
 
-/** What pages call. In the classic form it is the global `gatehouse`. */
+/** The interface for pages. In the classic form it is the global `gatehouse`. */
 export interface Gatehouse {
   /** Starts reading signals. Returns false, and changes nothing, if a collector already runs on this page. */
   readonly start: (options?: StartOptions) => boolean;
@@ -41,116 +35,24 @@ export class CollectorError extends Error {
   }
 }
 
-interface Run extends TokenParts {
-  makeup: DeviceMakeup | null;
-  readonly codes: string[];
-  readonly settings: CollectorSettings;
-  readonly controller: AbortController;
-  /** The device was read, or is not to be read. */
-  isRead: boolean;
-  readonly whenRead: Promise<void>;
-}
-
-/** Choice: later than any device was read in the tests; a token that is asked for earlier waits for at most this time. */
-const TOKEN_WAIT_MS_MAX = 450;
 const DECIDE_TIMEOUT_MS = 5_000;
 /** Marks the page across copies of this script, of which there may be several. */
 const RUNS = Symbol.for('gatehouse.collector');
 
 /** `servedFrom` is the origin of the script; null in the module form, where the page's own origin is meant. */
 export function createGatehouse(servedFrom: string | null): Gatehouse {
-  let run: Run | null = null;
-
-  const begin = (settings: CollectorSettings): Run => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const grants = holdGrant(settings);
-    const ids = keepIds(settings);
-    // A grant is asked for when somebody uses the page, not for every page that is looked at.
-    const cadence = followInput(signal, () => void grants.renew());
-    const life = { onReturn: () => (ids.renewPage(), cadence.reset()), onRoute: () => cadence.reset() };
-    const hiddenMs = attempt(() => followPage(life, signal)) ?? (() => 0);
-    const codes: string[] = [];
-    const started: Run = {
-      settings,
-      controller,
-      grants,
-      ids,
-      cadence,
-      hiddenMs,
-      codes,
-      makeup: null,
-      isRead: settings.mode === 'minimal',
-      whenRead: settings.mode === 'minimal' ? Promise.resolve() : read(),
-    };
-    if (settings.worker) void compareWithWorker().then((code) => code !== null && codes.push(code));
-    async function read(): Promise<void> {
-      try {
-        // In two steps: the left side of an assignment is evaluated before the wait.
-        const makeup = await readMakeup();
-        started.makeup = makeup;
-      } catch {
-        // A token without a fingerprint is better than none.
-      }
-      started.isRead = true;
-    }
-    helpForms(
-      {
-        get ready() {
-          return started.isRead && (settings.publicKey === null || grants.current !== null);
-        },
-        whenReady: async () => void (await Promise.all([started.whenRead, grants.renew()])),
-        write: () => writeToken(started),
-      },
-      signal,
-    );
-    return started;
-  };
-
-  const token = async (): Promise<string> => {
-    if (run === null) return '';
-    const asked = run;
-    const granted = asked.grants.renew();
-    if (!asked.isRead || asked.grants.current === null)
-      await atMost(TOKEN_WAIT_MS_MAX, Promise.all([asked.whenRead, granted]));
-    return asked.controller.signal.aborted ? '' : writeToken(asked);
-  };
-
+  let run: CollectorRun | null = null;
   return {
     start(options = {}) {
       if (RUNS in document) return false;
       Object.defineProperty(document, RUNS, { value: true, configurable: true });
-      run = begin(completeOptions(options, servedFrom));
+      run = startRun(completeOptions(options, servedFrom));
       return true;
     },
-    token,
+    token: async () => (run === null ? '' : newToken(run)),
     async decide(body) {
       if (run === null) throw new CollectorError('not_started');
-      const { publicKey, server } = run.settings;
-      if (publicKey === null) throw new CollectorError('no_public_key');
-      if (crypto.subtle === undefined) throw new CollectorError('insecure_context');
-      const referrer = readProperty(Document, 'referrer', document);
-      const filled = {
-        session_token: body['session_token'] ?? (await token()),
-        // Queries hold what people searched for, and sometimes secrets.
-        url: location.origin + location.pathname,
-        ...(referrer === '' ? {} : { referrer }),
-        user_agent: navigator.userAgent,
-        ...body,
-      };
-      let status = 0;
-      let answer: unknown = null;
-      try {
-        const response = await postSigned({ publicKey, server }, '/v1/decide', filled, DECIDE_TIMEOUT_MS);
-        ({ status } = response);
-        answer = await response.json();
-      } catch {
-        throw new CollectorError('unreachable', status);
-      }
-      const fields = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>;
-      if (status !== 200)
-        throw new CollectorError(typeof fields['code'] === 'string' ? fields['code'] : 'refused', status);
-      return fields;
+      return requestDecision(run, body);
     },
     stop({ forget = false } = {}) {
       if (run !== null) {
@@ -163,9 +65,32 @@ export function createGatehouse(servedFrom: string | null): Gatehouse {
   };
 }
 
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const end = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([work, end]);
-  clearTimeout(timer);
+async function requestDecision(
+  run: CollectorRun,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const { publicKey, server } = run.settings;
+  if (publicKey === null) throw new CollectorError('no_public_key');
+  if (crypto.subtle === undefined) throw new CollectorError('insecure_context');
+  const referrer = readProperty(Document, 'referrer', document);
+  const filled = {
+    session_token: body['session_token'] ?? (await newToken(run)),
+    // Queries hold what people searched for, and sometimes secrets.
+    url: location.origin + location.pathname,
+    ...(referrer === '' ? {} : { referrer }),
+    user_agent: navigator.userAgent,
+    ...body,
+  };
+  let status = 0;
+  let answer: unknown = null;
+  try {
+    const response = await postSigned({ publicKey, server }, '/v1/decide', filled, DECIDE_TIMEOUT_MS);
+    ({ status } = response);
+    answer = await response.json();
+  } catch {
+    throw new CollectorError('unreachable', status);
+  }
+  const fields = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>;
+  if (status !== 200) throw new CollectorError(typeof fields['code'] === 'string' ? fields['code'] : 'refused', status);
+  return fields;
 }

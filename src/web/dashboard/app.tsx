@@ -9,6 +9,7 @@ import { isAnyDialogOpen, keysOn, useKeys } from './keyboard.ts';
 import { PAGES, type PageSpec } from './page-table.ts';
 import { withStyle } from './page-style.ts';
 import { pageTitle } from './page-title.ts';
+import { live } from './poller.ts';
 import { Rail } from './rail.tsx';
 import { session } from './session.ts';
 import { loadSession, SignIn, takeCode } from './sign-in.tsx';
@@ -16,7 +17,6 @@ import { endSession, TopBar } from './top-bar.tsx';
 import { setTheme } from './theme.ts';
 import { useLink } from './url-state.ts';
 import paletteStyle from './styles/command-palette.lazy.css';
-import { live } from './use-live.ts';
 import { useModule } from './use-module.ts';
 import { visibleText } from './visible-text.ts';
 

@@ -1,17 +1,9 @@
-import { effect, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { type ApiFault, readJson, request, toFault } from './api.ts';
+import { type ApiFault, readJson, request } from './api.ts';
+import { Poller } from './poller.ts';
 
-/** The live switch of the top bar. Off: nothing is requested unless somebody asks. */
-export const live = signal(true);
-
-/** Choice: waits after consecutive failures, ms; a Retry-After that is longer counts instead. */
-const BACK_OFF_MS = [2_000, 4_000, 8_000, 15_000, 30_000];
-
-/** Choice: consecutive 429 responses that are retried without a message. */
-export const BRIEF_FAILURES = 2;
-
-/** What a page shows of a URL. Old data stay while new ones are requested, and after a failure. */
+/** The state of a URL on a page. Old data stay while new ones are requested, and after a failure. */
 export interface Live<T> {
   readonly data: T | undefined;
   /** The last attempt's; null after a success. With `data` it is a stale view, without an error. */
@@ -46,7 +38,7 @@ const EMPTY = { data: undefined, fault: null, asOfMs: null, retryAtMs: null } as
  */
 export function useLive<T>(url: string | null, { everyMs = 0, accept = [] }: LiveOptions = {}): Live<T> {
   const state = useMemo(() => signal<LiveState<T>>(EMPTY), []);
-  const poke = useMemo(() => signal(0), []);
+  const poller = useRef<Poller | null>(null);
   const path = useRef<string | null>(null);
 
   useEffect(() => {
@@ -55,68 +47,24 @@ export function useLive<T>(url: string | null, { everyMs = 0, accept = [] }: Liv
     path.current = newPath;
     if (url === null) return undefined;
     let etag: string | null = null;
-    let failures = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let current: AbortController | null = null;
-    let dueMs = 0;
-
-    const plan = (waitMs: number): void => {
-      dueMs = Date.now() + waitMs;
-      clearTimeout(timer);
-      timer = setTimeout(attempt, waitMs);
+    const poll = async (end: AbortSignal): Promise<void> => {
+      const headers = etag === null ? {} : { 'If-None-Match': etag };
+      const response = await request(url, { headers, signal: end, accept: [304, ...accept] });
+      const data = response.status === 304 ? state.peek().data : await readJson<T>(response);
+      if (end.aborted) return;
+      etag = response.headers.get('etag');
+      state.value = { data, fault: null, asOfMs: Date.now(), retryAtMs: null };
     };
-    const attempt = async (): Promise<void> => {
-      if (document.hidden) return;
-      current?.abort();
-      const own = new AbortController();
-      current = own;
-      try {
-        const headers = etag === null ? {} : { 'If-None-Match': etag };
-        const response = await request(url, { headers, signal: own.signal, accept: [304, ...accept] });
-        const data = response.status === 304 ? state.peek().data : await readJson<T>(response);
-        if (own.signal.aborted) return;
-        etag = response.headers.get('etag');
-        failures = 0;
-        state.value = { data, fault: null, asOfMs: Date.now(), retryAtMs: null };
-        if (everyMs > 0 && live.peek()) plan(everyMs);
-      } catch (error) {
-        if (own.signal.aborted) return;
-        const fault = toFault(error);
-        const retries = fault.status === 0 || fault.status === 429 || fault.status >= 500;
-        const waitMs = Math.max(BACK_OFF_MS[failures] ?? 30_000, (fault.retryAfterSeconds ?? 0) * 1_000);
-        failures++;
-        // A 429 passes quickly: it is shown only if it persists.
-        const isBrief = fault.status === 429 && failures <= BRIEF_FAILURES;
-        if (!isBrief) state.value = { ...state.peek(), fault, retryAtMs: retries ? Date.now() + waitMs : null };
-        if (retries) plan(waitMs);
-      } finally {
-        if (current === own) current = null;
-      }
-    };
-    const onVisible = (): void => {
-      if (!document.hidden && dueMs <= Date.now() && (dueMs > 0 || state.peek().asOfMs === null)) void attempt();
-    };
-    document.addEventListener('visibilitychange', onVisible);
-    // Runs at once, at every refresh, and when the live switch is turned on again.
-    let isFirst = true;
-    let pokes = poke.peek();
-    const stop = effect(() => {
-      const isLive = live.value;
-      const wasPoked = poke.value !== pokes;
-      pokes = poke.value;
-      if (!isLive && everyMs > 0) clearTimeout(timer);
-      if (isFirst || wasPoked || (isLive && everyMs > 0)) void attempt();
-      isFirst = false;
+    poller.current = new Poller({
+      everyMs,
+      poll,
+      isLoaded: () => state.peek().asOfMs !== null,
+      onFault: (fault, retryAtMs) => void (state.value = { ...state.peek(), fault, retryAtMs }),
     });
-    return () => {
-      stop();
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', onVisible);
-      current?.abort();
-    };
+    return poller.current.start();
   }, [url, everyMs]);
 
   const { data, fault, asOfMs, retryAtMs } = state.value;
   const loading = url !== null && data === undefined && fault === null;
-  return { data, fault, loading, asOfMs, retryAtMs, refresh: () => void poke.value++ };
+  return { data, fault, loading, asOfMs, retryAtMs, refresh: () => poller.current?.poll() };
 }

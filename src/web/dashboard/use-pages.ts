@@ -1,12 +1,11 @@
-import { effect, signal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { type Signal, signal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { WirePage } from '../../contract/wire-types.ts';
-import { type ApiFault, getJson, readJson, request, toFault } from './api.ts';
-import { BRIEF_FAILURES, live } from './use-live.ts';
+import { type ApiFault, getJson, readJson, request } from './api.ts';
+import { Poller } from './poller.ts';
 
 /** Choice: rows of one list on the page; older ones are dropped while new ones arrive. */
 const ROWS_MAX = 5_000;
-const RETRY_MS = [2_000, 4_000, 8_000, 15_000, 30_000];
 
 /** Rows of a list of the API, newest first, page after page. */
 export interface Pages<Row> {
@@ -38,7 +37,7 @@ interface PagesState<Row> {
 }
 
 export interface PagesOptions<Row> {
-  /** Tells rows apart: a row that comes again replaces the one that is there. */
+  /** Identifies a row: one that comes again replaces the one that is there. */
   readonly idOf: (row: Row) => string;
   /** Milliseconds between polls for newer rows, while the tab is visible and the live switch is on; by default none. */
   readonly everyMs?: number;
@@ -57,100 +56,21 @@ const EMPTY = {
 } as const;
 
 /** Reads a paged endpoint. `url` has all parameters but `cursor`; null: nothing yet. Another URL starts again. */
-export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = false }: PagesOptions<Row>): Pages<Row> {
+export function usePages<Row>(url: string | null, options: PagesOptions<Row>): Pages<Row> {
+  const { idOf, everyMs = 0, after = false } = options;
   const state = useMemo(() => signal<PagesState<Row>>(EMPTY), []);
-  const poke = useMemo(() => signal(0), []);
-  const older = useMemo(() => signal(0), []);
+  const poller = useRef<Poller | null>(null);
 
   useEffect(() => {
     state.value = EMPTY;
     if (url === null) return undefined;
-    const end = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let failures = 0;
-    let isBusy = false;
-    let dueMs = 0;
-
-    const plan = (waitMs: number, attempt = newest): void => {
-      dueMs = Date.now() + waitMs;
-      clearTimeout(timer);
-      timer = setTimeout(() => void attempt(), waitMs);
-    };
-    const fail = (error: unknown, attempt: () => Promise<void>): void => {
-      const fault = toFault(error);
-      const retries = fault.status === 0 || fault.status === 429 || fault.status >= 500;
-      const waitMs = Math.max(RETRY_MS[failures] ?? 30_000, (fault.retryAfterSeconds ?? 0) * 1_000);
-      failures++;
-      // A 429 passes quickly: it is shown only if it persists.
-      const isBrief = fault.status === 429 && failures <= BRIEF_FAILURES;
-      if (!isBrief)
-        state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs: retries ? Date.now() + waitMs : null };
-      if (retries) plan(waitMs, attempt);
-    };
-    const newest = async (): Promise<void> => {
-      if (document.hidden || isBusy) return;
-      isBusy = true;
-      try {
-        const [newestRow] = state.peek().rows;
-        const added = !after || newestRow === undefined ? null : await readAfter<Row>(url, idOf(newestRow), end.signal);
-        const page = added === null ? await getJson<WirePage<Row>>(url, { signal: end.signal }) : null;
-        if (end.signal.aborted) return;
-        failures = 0;
-        state.value = page === null ? putAbove(state.peek(), added ?? [], idOf) : mergeNewest(state.peek(), page, idOf);
-        if (everyMs > 0 && live.peek()) plan(everyMs);
-      } catch (error) {
-        if (!end.signal.aborted) fail(error, newest);
-      } finally {
-        isBusy = false;
-      }
-    };
-    const loadOlder = async (): Promise<void> => {
-      const { cursor, loadingMore } = state.peek();
-      if (cursor === null || loadingMore) return;
-      state.value = { ...state.peek(), loadingMore: true };
-      try {
-        const separator = url.includes('?') ? '&' : '?';
-        const page = await getJson<WirePage<Row>>(`${url}${separator}cursor=${encodeURIComponent(cursor)}`, {
-          signal: end.signal,
-        });
-        if (end.signal.aborted) return;
-        const now = state.peek();
-        const known = new Set(now.rows.map(idOf));
-        const rows = [...now.rows, ...page.data.filter((row) => !known.has(idOf(row)))].slice(0, ROWS_MAX);
-        const next = rows.length === ROWS_MAX ? null : nextOf(page);
-        state.value = { ...now, rows, cursor: next, fault: null, loadingMore: false, pagesRead: now.pagesRead + 1 };
-        failures = 0;
-        // A retry of this one took the place of the next poll.
-        if (everyMs > 0 && live.peek()) plan(everyMs);
-      } catch (error) {
-        if (!end.signal.aborted) fail(error, loadOlder);
-      }
-    };
-
-    const onVisible = (): void => {
-      if (!document.hidden && dueMs <= Date.now() && (dueMs > 0 || state.peek().asOfMs === null)) void newest();
-    };
-    document.addEventListener('visibilitychange', onVisible);
-    let isFirst = true;
-    let pokes = poke.peek();
-    let olders = older.peek();
-    const stop = effect(() => {
-      const isLive = live.value;
-      const wasPoked = poke.value !== pokes;
-      const wantsOlder = older.value !== olders;
-      pokes = poke.value;
-      olders = older.value;
-      if (!isLive && everyMs > 0) clearTimeout(timer);
-      if (wantsOlder) void loadOlder();
-      else if (isFirst || wasPoked || (isLive && everyMs > 0)) void newest();
-      isFirst = false;
+    poller.current = new Poller({
+      everyMs,
+      poll: (end) => readNewest(url, state, { idOf, after }, end),
+      isLoaded: () => state.peek().asOfMs !== null,
+      onFault: (fault, retryAtMs) => void (state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs }),
     });
-    return () => {
-      stop();
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', onVisible);
-      end.abort();
-    };
+    return poller.current.start();
   }, [url, everyMs]);
 
   const { rows, cursor, fault, loadingMore, pagesRead, asOfMs, retryAtMs } = state.value;
@@ -163,8 +83,11 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
     pagesRead,
     asOfMs,
     retryAtMs,
-    loadMore: () => void older.value++,
-    refresh: () => void poke.value++,
+    loadMore: () => {
+      if (url === null || state.peek().loadingMore) return;
+      poller.current?.read((end) => readOlder(url, state, idOf, end));
+    },
+    refresh: () => poller.current?.poll(),
     replace: (id, change) => {
       const rows = state.peek().rows.flatMap((row) => {
         const changed = idOf(row) === id ? change(row) : row;
@@ -172,6 +95,46 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
       });
       state.value = { ...state.peek(), rows };
     },
+  };
+}
+
+async function readNewest<Row>(
+  url: string,
+  state: Signal<PagesState<Row>>,
+  { idOf, after }: Required<Pick<PagesOptions<Row>, 'idOf' | 'after'>>,
+  end: AbortSignal,
+): Promise<void> {
+  const [newestRow] = state.peek().rows;
+  const added = !after || newestRow === undefined ? null : await readAfter<Row>(url, idOf(newestRow), end);
+  const page = added === null ? await getJson<WirePage<Row>>(url, { signal: end }) : null;
+  if (end.aborted) return;
+  state.value = page === null ? putAbove(state.peek(), added ?? [], idOf) : mergeNewest(state.peek(), page, idOf);
+}
+
+async function readOlder<Row>(
+  url: string,
+  state: Signal<PagesState<Row>>,
+  idOf: (row: Row) => string,
+  end: AbortSignal,
+): Promise<void> {
+  const { cursor } = state.peek();
+  if (cursor === null) return;
+  state.value = { ...state.peek(), loadingMore: true };
+  const separator = url.includes('?') ? '&' : '?';
+  const next = `${url}${separator}cursor=${encodeURIComponent(cursor)}`;
+  const page = await getJson<WirePage<Row>>(next, { signal: end });
+  if (end.aborted) return;
+  const now = state.peek();
+  const known = new Set(now.rows.map(idOf));
+  const rows = [...now.rows, ...page.data.filter((row) => !known.has(idOf(row)))].slice(0, ROWS_MAX);
+  const isFull = rows.length === ROWS_MAX;
+  state.value = {
+    ...now,
+    rows,
+    cursor: isFull ? null : nextOf(page),
+    fault: null,
+    loadingMore: false,
+    pagesRead: now.pagesRead + 1,
   };
 }
 

@@ -5,3 +5,11 @@ export interface ChartSeries {
   /** One for each time; null: nothing was measured. */
   readonly values: readonly (number | null)[];
 }
+
+export interface ChartData {
+  /** Unix seconds, ascending, at equal distances. */
+  readonly times: readonly number[];
+  /** Length of a period: the last one ends this long after its time. */
+  readonly seconds: number;
+  readonly series: readonly ChartSeries[];
+}

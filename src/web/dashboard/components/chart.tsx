@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { formatCount, formatTime } from '../format.ts';
 import { now } from '../now.ts';
-import type { ChartSeries } from './chart-series.ts';
+import type { ChartData } from './chart-series.ts';
 import { Button } from './fields.tsx';
 import { PlotCanvas } from './plot-canvas.tsx';
 
@@ -21,38 +21,30 @@ export function Chart({
   series,
   height = 200,
   onZoom,
-  hideTitle = false,
-}: {
+}: ChartData & {
   readonly title: string;
-  /** What the chart shows, in a sentence: "12,400 decisions, 1.8 % blocked, up 0.3". */
+  /** A sentence about the values: "12,400 decisions, 1.8 % blocked, up 0.3". */
   readonly summary: string;
-  /** Unix seconds, ascending, at equal distances. */
-  readonly times: readonly number[];
-  /** Length of a period. */
-  readonly seconds: number;
-  readonly series: readonly ChartSeries[];
   readonly height?: number;
   readonly onZoom?: (from: number, to: number) => void;
-  readonly hideTitle?: boolean;
 }): JSX.Element {
   const [cursor, setCursor] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
   const id = useId();
   const at = cursor ?? times.length - 1;
   const time = times[at];
-  const read = series.map(({ name, values }) => `${name} ${valueText(values[at])}`).join(', ');
+  const values = series.map(({ name, values }) => `${name} ${valueText(values[at])}`).join(', ');
   const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? times.length - 1 : by === undefined ? null : at + by;
+    const to = indexByKey(event.key, at, times.length - 1);
     if (to === null) return;
     event.preventDefault();
     event.stopPropagation();
-    setCursor(Math.min(times.length - 1, Math.max(0, to)));
+    setCursor(to);
   };
   return (
     <figure class="chart" aria-labelledby={`${id}-title`} aria-describedby={`${id}-summary`}>
       <figcaption class="chart-head">
-        <span id={`${id}-title`} class={hideTitle ? 'hidden-text' : 'chart-title'}>
+        <span id={`${id}-title`} class="chart-title">
           {title}
         </span>
         <span id={`${id}-summary`} class="chart-summary">
@@ -77,7 +69,7 @@ export function Chart({
         aria-valuemin={0}
         aria-valuemax={Math.max(0, times.length - 1)}
         aria-valuenow={Math.max(0, at)}
-        aria-valuetext={time === undefined ? 'No data' : `${formatTime(time, now.peek())}: ${read}`}
+        aria-valuetext={time === undefined ? 'No data' : `${formatTime(time, now.peek())}: ${values}`}
         onKeyDown={onKeyDown}
         onBlur={() => setCursor(null)}
       >
@@ -91,16 +83,7 @@ export function Chart({
           onZoom={onZoom}
         />
       </div>
-      <ul class="legend" aria-hidden="true">
-        {series.map(({ name, class: className, values }) => (
-          <li key={name} class={className}>
-            <span class="legend-mark" />
-            {name}
-            {cursor !== null && <span class="legend-value num">{valueText(values[cursor])}</span>}
-          </li>
-        ))}
-        <li class="legend-time num">{cursor === null || time === undefined ? '' : formatTime(time, now.peek())}</li>
-      </ul>
+      <Legend times={times} series={series} cursor={cursor} />
       <div
         id={`${id}-table`}
         class="chart-table"
@@ -109,40 +92,76 @@ export function Chart({
         tabIndex={0}
         aria-label={`Numbers of ${title}`}
       >
-        {isTable && (
-          <table class="table table-plain">
-            <caption class="hidden-text">{title}</caption>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" class="right">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {times
-                .map((time, n) => (
-                  <tr key={time}>
-                    <th scope="row" class="num">
-                      {formatTime(time, now.peek())}
-                    </th>
-                    {series.map(({ name, values }) => (
-                      <td key={name} class="right num">
-                        {valueText(values[n])}
-                      </td>
-                    ))}
-                  </tr>
-                ))
-                .slice(-TABLE_ROWS_MAX)
-                .reverse()}
-            </tbody>
-          </table>
-        )}
+        {isTable && <NumberTable title={title} times={times} series={series} />}
       </div>
     </figure>
+  );
+}
+
+/** Returns the index to which a key moves the cursor, from 0 to `last`; null for other keys. */
+function indexByKey(key: string, at: number, last: number): number | null {
+  const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[key];
+  const to = key === 'Home' ? 0 : key === 'End' ? last : by === undefined ? null : at + by;
+  return to === null ? null : Math.min(last, Math.max(0, to));
+}
+
+/** Names of the series, with their values at the cursor. */
+function Legend({
+  times,
+  series,
+  cursor,
+}: Pick<ChartData, 'times' | 'series'> & { readonly cursor: number | null }): JSX.Element {
+  const time = cursor === null ? undefined : times[cursor];
+  return (
+    <ul class="legend" aria-hidden="true">
+      {series.map(({ name, class: className, values }) => (
+        <li key={name} class={className}>
+          <span class="legend-mark" />
+          {name}
+          {cursor !== null && <span class="legend-value num">{valueText(values[cursor])}</span>}
+        </li>
+      ))}
+      <li class="legend-time num">{time === undefined ? '' : formatTime(time, now.peek())}</li>
+    </ul>
+  );
+}
+
+function NumberTable({
+  title,
+  times,
+  series,
+}: Pick<ChartData, 'times' | 'series'> & { readonly title: string }): JSX.Element {
+  return (
+    <table class="table table-plain">
+      <caption class="hidden-text">{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          {series.map(({ name }) => (
+            <th key={name} scope="col" class="right">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {times
+          .map((time, n) => (
+            <tr key={time}>
+              <th scope="row" class="num">
+                {formatTime(time, now.peek())}
+              </th>
+              {series.map(({ name, values }) => (
+                <td key={name} class="right num">
+                  {valueText(values[n])}
+                </td>
+              ))}
+            </tr>
+          ))
+          .slice(-TABLE_ROWS_MAX)
+          .reverse()}
+      </tbody>
+    </table>
   );
 }
 

@@ -3,16 +3,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatClock, formatCompact } from '../format.ts';
 import { theme } from '../theme.ts';
-import type { ChartSeries } from './chart-series.ts';
+import type { ChartData, ChartSeries } from './chart-series.ts';
 
-/** The only file that knows uPlot: it draws on a canvas what `Chart` describes in words. */
+/** The only file that knows uPlot: it draws the values of a `Chart` on a canvas. */
 
-export interface PlotProps {
-  /** Unix seconds, ascending, at equal distances. */
-  readonly times: readonly number[];
-  /** Length of a period: the last one ends this long after its time. */
-  readonly seconds: number;
-  readonly series: readonly ChartSeries[];
+export interface PlotProps extends ChartData {
   readonly height: number;
   /** Index of the period under the cursor; null: none. */
   readonly cursor: number | null;
@@ -21,6 +16,8 @@ export interface PlotProps {
 }
 
 const MINIMUM_DRAG_PX = 8;
+/** Choice: longer ranges of time have dates below them instead of the clock. */
+const CLOCK_SECONDS_MAX = 2 * 86_400;
 
 /** Returns the series as uPlot draws them: sums from the bottom, the highest first, so that lower ones cover it. */
 function toData(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
@@ -49,18 +46,14 @@ export function PlotCanvas(props: PlotProps): JSX.Element {
   const themeNow = theme.value;
 
   useEffect(() => {
-    const place = host.current;
-    if (place === null) return undefined;
+    const element = host.current;
+    if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      const { width } = place.getBoundingClientRect();
+      const { width } = element.getBoundingClientRect();
       if (width === 0) return;
-      const { times, series, height } = latest.current;
-      plot.current = new uPlot(
-        optionsOf(place, latest, { width: Math.floor(width), height, series }),
-        toData(times, series),
-        place,
-      );
+      const { times, series } = latest.current;
+      plot.current = new uPlot(optionsOf(element, latest, Math.floor(width)), toData(times, series), element);
     };
     draw();
     const observer = new ResizeObserver(([entry]) => {
@@ -69,7 +62,7 @@ export function PlotCanvas(props: PlotProps): JSX.Element {
       if (plot.current === null) draw();
       else if (plot.current.width !== width) plot.current.setSize({ width, height: latest.current.height });
     });
-    observer.observe(place);
+    observer.observe(element);
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     scheme.addEventListener('change', draw);
     return () => {
@@ -103,18 +96,16 @@ function periodAtCursor(plot: uPlot, { times, seconds }: PlotProps): number | nu
   return Math.min(times.length - 1, Math.max(0, at));
 }
 
-function optionsOf(
-  place: Element,
-  latest: { readonly current: PlotProps },
-  look: Pick<PlotProps, 'series' | 'height'> & { readonly width: number },
-): uPlot.Options {
-  const { width, height } = look;
-  const muted = colourOf(place, 'c-muted');
-  const line = colourOf(place, 'c-line');
+/** Props of the newest rendering: uPlot's callbacks outlive one. */
+interface LatestProps {
+  readonly current: PlotProps;
+}
+
+function optionsOf(host: Element, latest: LatestProps, width: number): uPlot.Options {
+  const { times, series, height, onZoom } = latest.current;
   const bars = uPlot.paths.bars?.({ size: [0.82, 28], align: 1 });
-  const ordered = [...look.series].reverse();
-  const font = `11px ${getComputedStyle(place).fontFamily}`;
-  const days = (latest.current.times.at(-1) ?? 0) - (latest.current.times[0] ?? 0) > 2 * 86_400;
+  const ordered = [...series].reverse();
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > CLOCK_SECONDS_MAX;
   return {
     width,
     height,
@@ -123,7 +114,7 @@ function optionsOf(
     cursor: {
       y: false,
       points: { show: false },
-      drag: { x: latest.current.onZoom !== undefined, y: false, dist: MINIMUM_DRAG_PX, setScale: false },
+      drag: { x: onZoom !== undefined, y: false, dist: MINIMUM_DRAG_PX, setScale: false },
     },
     scales: {
       // The columns of a period begin at its time: without the period's length the newest one would lie outside.
@@ -138,52 +129,61 @@ function optionsOf(
     series: [
       {},
       ...ordered.map(({ class: className }): uPlot.Series => {
-        const colour = colourOf(place, className);
+        const colour = colourOf(host, className);
         return { points: { show: false }, fill: colour, width: 0, ...(bars !== undefined && { paths: bars }) };
       }),
     ],
-    axes: [
-      {
-        stroke: muted,
-        font,
-        grid: { show: false },
-        ticks: { stroke: line, width: 1, size: 4 },
-        space: 72,
-        size: 30,
-        values: (_plot, splits) =>
-          splits.map((at) =>
-            days
-              ? new Date(at * 1_000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
-              : formatClock(at, true),
-          ),
-      },
-      {
-        stroke: muted,
-        font,
-        size: 46,
-        grid: { stroke: line, width: 1 },
-        ticks: { show: false },
-        // Counts have no parts of one.
-        values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? formatCompact(value) : '')),
+    axes: axesOf(host, isLong),
+    hooks: hooksOf(latest),
+  };
+}
+
+/** Returns the axes of time and counts. `isLong`: time is shown as dates, without the clock. */
+function axesOf(host: Element, isLong: boolean): uPlot.Axis[] {
+  const line = colourOf(host, 'c-line');
+  const text = { stroke: colourOf(host, 'c-muted'), font: `11px ${getComputedStyle(host).fontFamily}` };
+  const timeText = (at: number): string =>
+    isLong
+      ? new Date(at * 1_000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+      : formatClock(at, true);
+  return [
+    {
+      ...text,
+      grid: { show: false },
+      ticks: { stroke: line, width: 1, size: 4 },
+      space: 72,
+      size: 30,
+      values: (_plot, splits) => splits.map(timeText),
+    },
+    {
+      ...text,
+      size: 46,
+      grid: { stroke: line, width: 1 },
+      ticks: { show: false },
+      // Counts are whole numbers.
+      values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? formatCompact(value) : '')),
+    },
+  ];
+}
+
+/** Reports the period under the cursor, and the range that was dragged. */
+function hooksOf(latest: LatestProps): uPlot.Hooks.Arrays {
+  return {
+    setCursor: [
+      (plot) => {
+        const index = periodAtCursor(plot, latest.current);
+        if (index !== latest.current.cursor) latest.current.onCursor(index);
       },
     ],
-    hooks: {
-      setCursor: [
-        (plot) => {
-          const index = periodAtCursor(plot, latest.current);
-          if (index !== latest.current.cursor) latest.current.onCursor(index);
-        },
-      ],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width < MINIMUM_DRAG_PX) return;
-          const from = plot.posToVal(left, 'x');
-          const to = plot.posToVal(left + width, 'x');
-          plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-          latest.current.onZoom?.(from, to);
-        },
-      ],
-    },
+    setSelect: [
+      (plot) => {
+        const { left, width } = plot.select;
+        if (width < MINIMUM_DRAG_PX) return;
+        const from = plot.posToVal(left, 'x');
+        const to = plot.posToVal(left + width, 'x');
+        plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+        latest.current.onZoom?.(from, to);
+      },
+    ],
   };
 }

@@ -1,21 +1,16 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ExplainedDecisionBody, SimulationBody } from '../../../contract/wire-types.ts';
-import { ApiFault, getJson, send, toFault, v1 } from '../api.ts';
 import { Button, Field } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { useUrlState } from '../url-state.ts';
-import { AnswerView, type AnswerOutcome, type TriedRun } from './try/answer-view.tsx';
+import { AnswerView } from './try/answer-view.tsx';
 import { CodeTabs } from './try/code-tabs.tsx';
 import { type Preset, PRESETS, readPresetBody, writeBody } from './try/presets.ts';
 import { RebuiltSection } from './try/rebuilt-section.tsx';
 import { RequestForm } from './try/request-form.tsx';
-import { METHOD, PATH, signTriedRequest } from './try/request-signing.ts';
 import { SigningView } from './try/signing-view.tsx';
-
-/** Choice: a decision takes milliseconds; the rest is the network. */
-const TIMEOUT_MS = 10_000;
+import { useTriedRequests } from './try/use-tried-requests.ts';
 
 /** A console for decide requests: by default it simulates; with a typed key it makes real decisions. */
 export default function TryPage(): JSX.Element {
@@ -24,45 +19,29 @@ export default function TryPage(): JSX.Element {
   const from = url.get('from');
   const [text, setText] = useState(() => writeBody(from === '' ? preset.body : {}));
   const [apiKey, setApiKey] = useState('');
-  const [run, setRun] = useState<TriedRun | null>(null);
-  const current = useRef<AbortController | null>(null);
+  const requests = useTriedRequests();
   const shown = useRef(`${from}/${preset.id}`);
-  useEffect(() => () => current.current?.abort(), []);
   useEffect(() => {
     // A rebuilt request sets the text when it has come.
     const now = `${from}/${preset.id}`;
     if (shown.current === now || from !== '') return void (shown.current = now);
     shown.current = now;
-    current.current?.abort();
     setText(writeBody(preset.body));
-    setRun(null);
+    requests.clear();
     return undefined;
   }, [preset.id, from]);
   const body = useMemo(() => readPresetBody(text), [text]);
   const count = from === '' ? preset.count : 1;
+  const { run } = requests;
 
-  const start = async (isReal: boolean): Promise<void> => {
+  const simulate = (): void => {
+    if (body !== null) requests.simulate(text);
+  };
+  const sendReal = (): void => {
     if (body === null) return;
-    current.current?.abort();
-    const own = new AbortController();
-    current.current = own;
-    const total = isReal ? count : 1;
-    const outcomes: AnswerOutcome[] = [];
-    const show = (isBusy: boolean, fault: ApiFault | null = null): void => {
-      if (!own.signal.aborted) setRun({ total, outcomes: [...outcomes], fault, isBusy });
-    };
-    show(true);
-    try {
-      for (let n = 0; n < total && !own.signal.aborted; n++) {
-        // The first request is the text as it stands, so that what was signed above is what is sent.
-        const sent = n === 0 ? text : writeBody(preset.bodyOf(body, n));
-        outcomes.push(isReal ? await decide(apiKey.trim(), sent, n, own.signal) : await simulate(sent, own.signal));
-        show(true);
-      }
-      show(false);
-    } catch (error) {
-      show(false, toFault(error));
-    }
+    // The first request is the text as it stands, so that what was signed above is what is sent.
+    const later = Array.from({ length: count - 1 }, (_, n) => writeBody(preset.bodyOf(body, n + 1)));
+    requests.decideAll(apiKey.trim(), [text, ...later]);
   };
 
   const isMany = count > 1;
@@ -72,7 +51,7 @@ export default function TryPage(): JSX.Element {
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        void start(false);
+        simulate();
       }}
     >
       {from !== '' && (
@@ -82,7 +61,7 @@ export default function TryPage(): JSX.Element {
           closeHref={url.href({ from: null })}
           onBody={(rebuilt) => {
             setText(writeBody(rebuilt));
-            setRun(null);
+            requests.clear();
           }}
         />
       )}
@@ -90,12 +69,7 @@ export default function TryPage(): JSX.Element {
         title="Request"
         note={from === '' ? preset.about : 'Rebuilt from a decision.'}
         actions={
-          <Button
-            kind="primary"
-            icon="play"
-            disabled={body === null || run?.isBusy === true}
-            onClick={() => void start(false)}
-          >
+          <Button kind="primary" icon="play" disabled={body === null || run?.isBusy === true} onClick={simulate}>
             Simulate
           </Button>
         }
@@ -120,7 +94,7 @@ export default function TryPage(): JSX.Element {
             <Button
               icon="right"
               disabled={body === null || apiKey.trim() === '' || run?.isBusy === true}
-              onClick={() => void start(true)}
+              onClick={sendReal}
             >
               {isMany ? `Send ${count} real requests` : 'Send as a real decision'}
             </Button>
@@ -154,67 +128,4 @@ function PresetLinks({
       options={PRESETS.map(({ id, title }) => ({ title, href: href(id), isOn: id === preset?.id }))}
     />
   );
-}
-
-async function simulate(text: string, signal: AbortSignal): Promise<AnswerOutcome> {
-  const answer = await send<SimulationBody>('POST', v1('/simulate'), JSON.parse(text), { signal });
-  return { n: 0, isReal: false, answer, summary: answer, raw: JSON.stringify(answer, null, 2) };
-}
-
-/** Sends a signed request to the API beside this page, as any client would: without the cookie. */
-async function decide(key: string, text: string, n: number, signal: AbortSignal): Promise<AnswerOutcome> {
-  const timestamp = String(Math.floor(Date.now() / 1_000));
-  const requestId = crypto.randomUUID();
-  const { signature } = await signTriedRequest(key, text, timestamp, requestId);
-  const timeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-  const response = await fetch(PATH, {
-    method: METHOD,
-    body: text,
-    credentials: 'omit',
-    cache: 'no-store',
-    signal: timeout,
-    headers: {
-      'Content-Type': 'application/json',
-      'X-SVC-Key': key,
-      'X-SVC-Ts': timestamp,
-      'X-SVC-Rid': requestId,
-      'X-SVC-Sig': signature,
-    },
-  });
-  const raw = await response.text();
-  const parsed = readPresetBody(raw);
-  if (!response.ok || parsed === null) throw faultOf(response.status, parsed);
-  const summary = parsed as unknown as AnswerOutcome['summary'];
-  return {
-    n,
-    isReal: true,
-    summary,
-    answer: await explain(summary.request_id, signal),
-    raw: JSON.stringify(parsed, null, 2),
-  };
-}
-
-function faultOf(status: number, parsed: Readonly<Record<string, unknown>> | null): ApiFault {
-  const { code, title, detail, request_id: requestId } = parsed ?? {};
-  if (typeof code === 'string' && typeof title === 'string')
-    return new ApiFault(status, {
-      code,
-      title,
-      ...(typeof detail === 'string' ? { detail } : {}),
-      ...(typeof requestId === 'string' ? { request_id: requestId } : {}),
-    });
-  return new ApiFault(status, {
-    code: 'unexpected_response',
-    title: status === 404 ? 'The API is not on this address: the dashboard has a port of its own' : `Status ${status}`,
-  });
-}
-
-/** null: it is a decision of another customer, or already gone. */
-async function explain(requestId: string, signal: AbortSignal): Promise<ExplainedDecisionBody | null> {
-  try {
-    return await getJson<ExplainedDecisionBody>(v1(`/decisions/${encodeURIComponent(requestId)}`), { signal });
-  } catch (error) {
-    if (toFault(error).status === 404) return null;
-    throw error;
-  }
 }

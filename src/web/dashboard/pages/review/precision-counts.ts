@@ -1,6 +1,6 @@
 import type { ReviewVerdict } from '../../../../contract/vocabulary.ts';
 import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
-import type { GivenVerdict } from './verdict-queue.ts';
+import type { EnteredVerdict } from './verdict-queue.ts';
 
 export interface ReasonPrecision extends Readonly<Record<ReviewVerdict, number>> {
   readonly reason: string;
@@ -9,7 +9,7 @@ export interface ReasonPrecision extends Readonly<Record<ReviewVerdict, number>>
 /** Counts verdicts by reason, the most judged first. A verdict of this sitting counts instead of the one that was read. */
 export function toPrecision(
   rows: readonly ShadowReviewRow[],
-  given: ReadonlyMap<string, Pick<GivenVerdict, 'row' | 'verdict'>>,
+  entered: ReadonlyMap<string, Pick<EnteredVerdict, 'row' | 'verdict'>>,
 ): ReasonPrecision[] {
   const counts = new Map<string, Record<ReviewVerdict, number>>();
   const add = (reasons: readonly string[], verdict: ReviewVerdict): void => {
@@ -20,8 +20,8 @@ export function toPrecision(
     }
   };
   for (const { request_id: id, reasons, verdict } of rows)
-    if (verdict !== null && !given.has(id)) add(reasons, verdict);
-  for (const { row, verdict } of given.values()) if (verdict !== 'closed') add(row.reasons, verdict);
+    if (verdict !== null && !entered.has(id)) add(reasons, verdict);
+  for (const { row, verdict } of entered.values()) if (verdict !== 'closed') add(row.reasons, verdict);
   const judged = ({ fraud, legitimate, unsure }: ReasonPrecision): number => fraud + legitimate + unsure;
   return [...counts]
     .map(([reason, one]) => ({ reason, ...one }))

@@ -10,7 +10,7 @@ import { formatCount, formatShare } from '../../format.ts';
 import { useLink } from '../../url-state.ts';
 import { type Live, useLive } from '../../use-live.ts';
 import { type ReasonPrecision, toPrecision } from './precision-counts.ts';
-import type { GivenVerdict } from './verdict-queue.ts';
+import type { EnteredVerdict } from './verdict-queue.ts';
 
 /** Choice: verdicts of each kind that are counted, the newest. */
 const ROWS_MAX = 1_000;
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<ReasonPrecision>[] = [
 ];
 
 /** How often each reason was right, by all verdicts that are kept and those that still wait to be sent. */
-export function Precision({ given }: { readonly given: ReadonlyMap<string, GivenVerdict> }): JSX.Element {
+export function Precision({ entered }: { readonly entered: ReadonlyMap<string, EnteredVerdict> }): JSX.Element {
   const link = useLink();
   const fraud = useVerdicts('fraud');
   const legitimate = useVerdicts('legitimate');
@@ -38,7 +38,7 @@ export function Precision({ given }: { readonly given: ReadonlyMap<string, Given
   const worst = all.find(({ data }) => data === undefined) ?? all.find(({ fault }) => fault !== null) ?? fraud;
   const rows = toPrecision(
     all.flatMap(({ data }) => data?.data ?? []),
-    given,
+    entered,
   );
   return (
     <Section

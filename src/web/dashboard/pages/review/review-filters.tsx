@@ -33,12 +33,17 @@ export function readReviewFilter(query: Readonly<Record<string, string>>): Revie
   };
 }
 
+/** Whether the filter leaves anything out. */
+export function isFiltering({ why, who, event, scoreMin, scoreMax }: ReviewFilter): boolean {
+  return why !== '' || who !== '' || event !== '' || scoreMin > 0 || scoreMax < 100;
+}
+
 /** Stands for nobody in the URL. */
 export const NOBODY = '-';
 /** Choice: names that fit beside each other; others can be found by the URL. */
 const NAMES_MAX = 6;
 
-/** Who and order, or why for samples; event and score. Every one of them is in the URL. */
+/** Filters by assignee, or by reason of the sample, and by event and score; the order. All of them are in the URL. */
 export function ReviewFilters({
   filter,
   isWork,

@@ -21,7 +21,7 @@ export function UndoBar({
   readonly queue: VerdictQueue;
   readonly onUndo: () => void;
 }): JSX.Element | null {
-  const last = [...queue.given.value.values()].reverse().find(({ dueMs }) => dueMs !== null);
+  const last = [...queue.entered.value.values()].reverse().find(({ dueMs }) => dueMs !== null);
   const fault = queue.fault.value;
   const [, tick] = useState(0);
   const dueMs = last?.dueMs ?? null;

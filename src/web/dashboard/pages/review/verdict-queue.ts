@@ -14,7 +14,7 @@ export const UNDO_MS = 10_000;
 /** A verdict, or the end of a row without one. */
 export type ReviewEnd = ReviewVerdict | 'closed';
 
-export interface GivenVerdict {
+export interface EnteredVerdict {
   readonly row: ShadowReviewRow;
   readonly verdict: ReviewEnd;
   /** Sent from then on, ms; null: sent. */
@@ -28,24 +28,25 @@ export interface VerdictFault {
 
 export class VerdictQueue {
   /** By request id, oldest first. */
-  readonly given = signal<ReadonlyMap<string, GivenVerdict>>(new Map());
+  readonly entered = signal<ReadonlyMap<string, EnteredVerdict>>(new Map());
   /** The last verdict that the service refused; its row is in the stack again. */
   readonly fault = signal<VerdictFault | null>(null);
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-  give(row: ShadowReviewRow, verdict: ReviewEnd): void {
+  /** Sends the verdict in 10 s. */
+  enter(row: ShadowReviewRow, verdict: ReviewEnd): void {
     const id = row.request_id;
     this.fault.value = null;
-    this.given.value = new Map(this.given.peek()).set(id, { row, verdict, dueMs: Date.now() + UNDO_MS });
+    this.entered.value = new Map(this.entered.peek()).set(id, { row, verdict, dueMs: Date.now() + UNDO_MS });
     this.#timers.set(
       id,
       setTimeout(() => void this.#send(id), UNDO_MS),
     );
   }
 
-  /** Takes back the newest verdict that was not sent; null if there is none. */
-  undo(): GivenVerdict | null {
-    const last = [...this.given.peek().values()].reverse().find(({ dueMs }) => dueMs !== null);
+  /** Removes the newest verdict that was not sent; null if there is none. */
+  undo(): EnteredVerdict | null {
+    const last = [...this.entered.peek().values()].reverse().find(({ dueMs }) => dueMs !== null);
     if (last === undefined) return null;
     clearTimeout(this.#timers.get(last.row.request_id));
     this.#drop(last.row.request_id);
@@ -54,15 +55,15 @@ export class VerdictQueue {
 
   /** Sends everything that waits, also while the page is being closed. */
   flush(): void {
-    for (const [id, { dueMs }] of this.given.peek()) if (dueMs !== null) void this.#send(id);
+    for (const [id, { dueMs }] of this.entered.peek()) if (dueMs !== null) void this.#send(id);
   }
 
   async #send(id: string): Promise<void> {
-    const one = this.given.peek().get(id);
+    const one = this.entered.peek().get(id);
     if (one === undefined || one.dueMs === null) return;
     clearTimeout(this.#timers.get(id));
     this.#timers.delete(id);
-    this.given.value = new Map(this.given.peek()).set(id, { ...one, dueMs: null });
+    this.entered.value = new Map(this.entered.peek()).set(id, { ...one, dueMs: null });
     try {
       const body = one.verdict === 'closed' ? { closed: true } : { verdict: one.verdict };
       await send('POST', v1(`/shadow-reviews/${id}`), body, { keepalive: true });
@@ -73,8 +74,8 @@ export class VerdictQueue {
   }
 
   #drop(id: string): void {
-    const rest = new Map(this.given.peek());
+    const rest = new Map(this.entered.peek());
     rest.delete(id);
-    this.given.value = rest;
+    this.entered.value = rest;
   }
 }

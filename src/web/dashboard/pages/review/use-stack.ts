@@ -1,0 +1,67 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
+import { v1 } from '../../api.ts';
+import { useUrlState } from '../../url-state.ts';
+import { type Pages, usePages } from '../../use-pages.ts';
+import { NOBODY, type ReviewFilter } from './review-filters.tsx';
+import { findPlace, type StackPlace } from './review-stack.ts';
+import { type Decisions, useDecisions } from './use-decisions.ts';
+import type { EnteredVerdict } from './verdict-queue.ts';
+
+/** Choice: rows of one call; the next ones are loaded when few are left. */
+const ROWS = 500;
+const FEW_LEFT = 20;
+/** Choice: decisions that one search by event type examines before it asks whether to continue. */
+const EXAMINED_STEP = 200;
+
+export interface Stack {
+  readonly pages: Pages<ShadowReviewRow>;
+  /** Rows that match the filter and have no verdict of this sitting. */
+  readonly left: readonly ShadowReviewRow[];
+  /** Names in the loaded rows, sorted. */
+  readonly assignees: readonly string[];
+  readonly place: StackPlace;
+  readonly decisions: Decisions;
+  readonly examinedMax: number;
+  readonly examineMore: () => void;
+}
+
+/** Reads the rows of a stack, finds the one to show, and loads its decision and those that come next. */
+export function useStack(isWork: boolean, filter: ReviewFilter, entered: ReadonlyMap<string, EnteredVerdict>): Stack {
+  const url = useUrlState();
+  const list = v1('/shadow-reviews', { ...listOf(isWork, filter, url.get('order')), limit: ROWS });
+  const pages = usePages<ShadowReviewRow>(list, { idOf: ({ request_id: id }) => id });
+  const [examinedMax, setExaminedMax] = useState(EXAMINED_STEP);
+  const left = pages.rows.filter((row) => !entered.has(row.request_id) && matches(row, isWork, filter));
+  const [wanted, setWanted] = useState<readonly string[]>([]);
+  const decisions = useDecisions(wanted);
+  const place = findPlace(left, url.get('at'), filter.event, examinedMax, (id) => {
+    const one = decisions.get(id);
+    return one === undefined ? undefined : (one.data?.event_type ?? null);
+  });
+  useEffect(() => setWanted(place.load), [place.load.join()]);
+  useEffect(() => setExaminedMax(EXAMINED_STEP), [filter.event, filter.why]);
+  useEffect(() => {
+    if (left.length < FEW_LEFT && pages.hasMore && !pages.loadingMore && pages.fault === null) pages.loadMore();
+  }, [left.length, pages.hasMore, pages.loadingMore, pages.fault]);
+  return {
+    pages,
+    left,
+    assignees: [...new Set(pages.rows.flatMap(({ assignee }) => assignee ?? []))].sort(),
+    place,
+    decisions,
+    examinedMax,
+    examineMore: () => setExaminedMax(examinedMax + EXAMINED_STEP),
+  };
+}
+
+/** Open work: every REVIEW. Samples: what else was copied to the queue. */
+function listOf(isWork: boolean, { why }: ReviewFilter, order: string): Readonly<Record<string, string>> {
+  if (!isWork) return { state: 'open', why };
+  return { queue: 'review', state: 'open', order: order === 'score' ? 'score' : 'oldest' };
+}
+
+function matches(row: ShadowReviewRow, isWork: boolean, { scoreMin, scoreMax, who }: ReviewFilter): boolean {
+  if (row.score < scoreMin || row.score > scoreMax) return false;
+  return isWork ? who === '' || who === (row.assignee ?? NOBODY) : row.decision !== 'REVIEW';
+}
