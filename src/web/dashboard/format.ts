@@ -72,6 +72,23 @@ export function formatAgo(at: number, now: number): string {
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
+const RATE_UNITS = [
+  ['minute', 60, 0.1],
+  ['hour', 3_600, 0.1],
+  ['day', 86_400, 1],
+] as const;
+
+/** `1,200 a minute`, `0.4 an hour`, `less than one a day`: in the shortest unit in which it is not nearly 0. `seconds` > 0. */
+export function formatRate(count: number, seconds: number): string {
+  if (count === 0) return 'none yet';
+  for (const [unit, unitSeconds, min] of RATE_UNITS) {
+    const rate = (count / seconds) * unitSeconds;
+    if (rate < min) continue;
+    return `${rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate))} ${unit === 'hour' ? 'an' : 'a'} ${unit}`;
+  }
+  return 'less than one a day';
+}
+
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const clockShort = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const dayAndClock = new Intl.DateTimeFormat('en-GB', {
@@ -127,12 +144,12 @@ export const DECISION_CLASSES: Readonly<Record<Decision, string>> = {
 /** The five decisions, mildest first. A copy of the vocabulary's order: pages import only types of the contract. */
 export const DECISION_ORDER: readonly Decision[] = ['ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK'];
 
-/** Fingerprints are 64 digits: eight of them tell the ones on a page apart. */
+/** Fingerprints are 64 digits: eight of them distinguish those of a page. */
 export function shortHash(hash: string): string {
   return hash.slice(0, 8);
 }
 
-/** `req_01K…7QF`: the start is the time, the end tells two of one time apart. */
+/** `req_01K…7QF`: the start is the time, the end distinguishes two of one time. */
 export function shortId(id: string): string {
   return id.length <= 14 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`;
 }

@@ -67,6 +67,27 @@ describe('The overview', () => {
     expectClean(page);
   });
 
+  test('counts as many open decisions as the page of reviews', async () => {
+    const rows = Array.from({ length: 283 }, (_, n) => ({
+      request_id: `req_${String(n).padStart(26, '0')}`,
+      decision: 'REVIEW',
+      score: 70,
+      reasons: [],
+      assignee: null,
+    }));
+    const override: Override = (path, query) => {
+      if (path !== '/v1/shadow-reviews') return null;
+      const data = rows.slice(0, Number(query.get('limit')));
+      return { body: { data, has_more: data.length < rows.length, next_cursor: null } };
+    };
+    const page = await harness.open('/dashboard', { override });
+    const tile = page.locator('.tile', { hasText: 'To review' });
+    await tile.getByText('283', { exact: true }).waitFor();
+    await tile.getByRole('link').click();
+    await page.getByText('1 of 283').waitFor();
+    expectClean(page);
+  });
+
   test('says how old its numbers are when the service stops answering, and shows them again by itself', async () => {
     let isBroken = false;
     const override: Override = (...call) => (isBroken ? isStats(...call) : null);

@@ -4,6 +4,7 @@ import {
   formatAgo,
   formatPercent,
   formatPoints,
+  formatRate,
   formatSeconds,
   formatShare,
 } from '../../../src/web/dashboard/format.ts';
@@ -37,6 +38,18 @@ describe('Numbers as the pages write them', () => {
     expect(formatAgo(100, 102)).toBe('just now');
     expect(formatAgo(0, 200)).toBe('3 min ago');
     expect(formatAgo(7_300, 0)).toBe('in 2 h');
+  });
+
+  test.each([
+    [0, 60, 'none yet'],
+    [90_000, 3_600, '1,500 a minute'],
+    [8, 3_600, '0.1 a minute'],
+    [5, 3_600, '5.0 an hour'],
+    [3, 86_400, '0.1 an hour'],
+    [2, 86_400, '2.0 a day'],
+    [3, 2_592_000, 'less than one a day'],
+  ])('name a rate of %i in %i s as %s', (count, seconds, text) => {
+    expect(formatRate(count, seconds)).toBe(text);
   });
 
   test('are summed over periods', () => {

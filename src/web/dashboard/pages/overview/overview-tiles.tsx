@@ -4,20 +4,30 @@ import { v1 } from '../../api.ts';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { Skeleton } from '../../components/state-view.tsx';
 import { Tile, Tiles } from '../../components/tile.tsx';
-import { formatCompact, formatCount, formatMs, formatPercent, formatPoints, formatShare } from '../../format.ts';
+import {
+  formatCompact,
+  formatCount,
+  formatMs,
+  formatPercent,
+  formatPoints,
+  formatRate,
+  formatShare,
+} from '../../format.ts';
 import { latencyOf, sumStats, toPeriods } from '../../stats-sums.ts';
 import { type Live, useLive } from '../../use-live.ts';
 import type { Range } from '../../use-range.ts';
 import { useLink } from '../../url-state.ts';
 import { decisionPath } from '../../link-path.ts';
+import { QUEUE_PAGE_ROWS } from '../review/queue-page.ts';
 import { useLabelled } from './use-labelled.ts';
 
 const DAY = 86_400;
 const WEEK = 7 * DAY;
-const QUEUE_MS = 15_000;
-const QUEUE_ROWS = 200;
+const WEBHOOKS_MS = 15_000;
+/** Choice: a response has up to 500 rows. */
+const QUEUE_MS = 30_000;
 
-/** The numbers that somebody looks at first, each beside what it compares with. */
+/** Key figures, each beside what it compares with. */
 export function OverviewTiles({
   stats,
   range,
@@ -32,9 +42,9 @@ export function OverviewTiles({
   const lastWeek = useLive<StatsBody>(
     seconds <= WEEK ? v1('/stats', { from: from - WEEK, to: to - WEEK, step: 3_600 }) : null,
   );
-  const webhooks = useLive<WirePage<WebhookRow>>(v1('/webhooks', { limit: 200 }), { everyMs: QUEUE_MS });
+  const webhooks = useLive<WirePage<WebhookRow>>(v1('/webhooks', { limit: 200 }), { everyMs: WEBHOOKS_MS });
   const queue = useLive<WirePage<ShadowReviewRow>>(
-    v1('/shadow-reviews', { queue: 'review', state: 'open', limit: QUEUE_ROWS }),
+    v1('/shadow-reviews', { queue: 'review', state: 'open', limit: QUEUE_PAGE_ROWS }),
     {
       everyMs: QUEUE_MS,
     },
@@ -49,7 +59,6 @@ export function OverviewTiles({
   const latency = latencyOf(data.points);
   const each = periods.map(({ points }) => sumStats(points));
   const elapsed = Math.max(60, Math.min(to, Math.floor(Date.now() / 1_000)) - from);
-  const perMinute = (sums.total / elapsed) * 60;
   const endpoints = webhooks.data?.data ?? [];
   const unhealthy = endpoints.filter(({ status, disabled }) => status === 'unhealthy' && !disabled);
   const waiting = queue.data?.data.length ?? 0;
@@ -59,11 +68,7 @@ export function OverviewTiles({
       <Tile
         title="Decisions"
         value={formatCompact(sums.total)}
-        note={
-          perMinute < 0.1
-            ? `${(perMinute * 60).toFixed(1)} an hour`
-            : `${perMinute < 10 ? perMinute.toFixed(1) : formatCount(Math.round(perMinute))} a minute`
-        }
+        note={formatRate(sums.total, elapsed)}
         href={link('/dashboard/decisions')}
       >
         <Sparkline values={each.map(({ total }) => total)} label="Decisions" />

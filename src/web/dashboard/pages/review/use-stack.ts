@@ -3,13 +3,13 @@ import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
 import { useUrlState } from '../../url-state.ts';
 import { type Pages, usePages } from '../../use-pages.ts';
+import { QUEUE_PAGE_ROWS } from './queue-page.ts';
 import { NOBODY, type ReviewFilter } from './review-filters.tsx';
 import { findPlace, type StackPlace } from './review-stack.ts';
 import { type Decisions, useDecisions } from './use-decisions.ts';
 import type { EnteredVerdict } from './verdict-queue.ts';
 
-/** Choice: rows of one call; the next ones are loaded when few are left. */
-const ROWS = 500;
+/** Choice: the next page is loaded when fewer rows are left. */
 const FEW_LEFT = 20;
 /** Choice: decisions that one search by event type examines before it asks whether to continue. */
 const EXAMINED_STEP = 200;
@@ -29,7 +29,7 @@ export interface Stack {
 /** Reads the rows of a stack, finds the one to show, and loads its decision and those that come next. */
 export function useStack(isWork: boolean, filter: ReviewFilter, entered: ReadonlyMap<string, EnteredVerdict>): Stack {
   const url = useUrlState();
-  const list = v1('/shadow-reviews', { ...listOf(isWork, filter, url.get('order')), limit: ROWS });
+  const list = v1('/shadow-reviews', { ...listOf(isWork, filter, url.get('order')), limit: QUEUE_PAGE_ROWS });
   const pages = usePages<ShadowReviewRow>(list, { idOf: ({ request_id: id }) => id });
   const [examinedMax, setExaminedMax] = useState(EXAMINED_STEP);
   const left = pages.rows.filter((row) => !entered.has(row.request_id) && matches(row, isWork, filter));
