@@ -24,26 +24,30 @@ export type FieldReading =
   | { readonly kind: 'fault'; readonly fault: string };
 
 /** Names that stand for the links of a decision. Any other entity is written with its own name: `entity.phone:`. */
-const LINKS: ReadonlyMap<string, string> = new Map(Object.entries({
-  ip: 'ip',
-  address: 'ip',
-  network: 'network',
-  session: 'session',
-  email: 'entity.email',
-  user: 'entity.user_id',
-  phone: 'entity.phone',
-  card: 'entity.card',
-}));
+const LINKS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ip: 'ip',
+    address: 'ip',
+    network: 'network',
+    session: 'session',
+    email: 'entity.email',
+    user: 'entity.user_id',
+    phone: 'entity.phone',
+    card: 'entity.card',
+  }),
+);
 
-const DECISIONS: ReadonlyMap<string, string> = new Map(Object.entries({
-  allow: 'ALLOW',
-  watch: 'ALLOW_WATCH',
-  allow_watch: 'ALLOW_WATCH',
-  challenge: 'SOFT_CHALLENGE',
-  soft_challenge: 'SOFT_CHALLENGE',
-  review: 'REVIEW',
-  block: 'BLOCK',
-}));
+const DECISIONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    allow: 'ALLOW',
+    watch: 'ALLOW_WATCH',
+    allow_watch: 'ALLOW_WATCH',
+    challenge: 'SOFT_CHALLENGE',
+    soft_challenge: 'SOFT_CHALLENGE',
+    review: 'REVIEW',
+    block: 'BLOCK',
+  }),
+);
 
 /** Every name that a search knows, for the sentence about one that it does not. */
 const FIELD_NAMES = [

@@ -35,6 +35,22 @@ export function Pane({
   );
 }
 
+/** A list with a pane beside it; `pane` null: the list alone. */
+export function WithPane({
+  pane,
+  children,
+}: {
+  readonly pane: JSX.Element | null;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class={pane === null ? 'with-pane' : 'with-pane with-pane-open'}>
+      {children}
+      {pane}
+    </div>
+  );
+}
+
 /** A titled part of a page. `actions` stand at the right of its heading. */
 export function Section({
   title,

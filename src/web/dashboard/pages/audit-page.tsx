@@ -1,21 +1,16 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { AuditRow } from '../../../contract/wire-types.ts';
-import { v1 } from '../api.ts';
-import { type Column, DataTable } from '../components/data-table.tsx';
+import type { Column } from '../components/data-table.tsx';
+import { ResourceList, type ResourceSpec, useResource } from '../components/resource-list.tsx';
 import { ExportButtons } from '../components/export-buttons.tsx';
 import { FactList } from '../components/facts.tsx';
-import { Select } from '../components/fields.tsx';
-import { Segments } from '../components/filter-chips.tsx';
-import { Pane, Section } from '../components/pane.tsx';
-import { Empty, EndOfRows, StateView, TooMuch } from '../components/state-view.tsx';
+import { Pane } from '../components/pane.tsx';
 import { Text } from '../components/text.tsx';
 import { Time } from '../components/time.tsx';
 import { formatUtc, shortId, asWords } from '../format.ts';
 import { now } from '../now.ts';
 import { useUrlState } from '../url-state.ts';
 import { minute } from '../use-range.ts';
-import { usePages } from '../use-pages.ts';
 import {
   actorShort,
   actorWords,
@@ -26,17 +21,16 @@ import {
   targetPath,
 } from './audit/audit-words.ts';
 
-const SPANS = [
-  { id: '', title: 'All' },
-  { id: '24h', title: '24 h', seconds: 86_400 },
-  { id: '7d', title: '7 d', seconds: 604_800 },
-  { id: '30d', title: '30 d', seconds: 2_592_000 },
-  { id: '90d', title: '90 d', seconds: 7_776_000 },
-] as const;
+/** By their value in the URL. */
+const SPANS: Readonly<Record<string, { readonly title: string; readonly seconds: number }>> = {
+  '24h': { title: '24 h', seconds: 86_400 },
+  '7d': { title: '7 d', seconds: 604_800 },
+  '30d': { title: '30 d', seconds: 2_592_000 },
+  '90d': { title: '90 d', seconds: 7_776_000 },
+};
 
-const PAGE_ROWS = 100;
-/** Rows that one call of a filtered page looks at. Source: `AUDIT_SCAN_ROWS_MAX` of src/kernel/limits.ts. */
-const EXAMINED = 2_000;
+/** Rows that one call of a filtered page examines. Source: `AUDIT_SCAN_ROWS_MAX` of src/kernel/limits.ts. */
+const EXAMINED_MAX = 2_000;
 
 const COLUMNS: readonly Column<AuditRow>[] = [
   { id: 'at', title: 'When', render: ({ at }) => <Time at={at} /> },
@@ -55,100 +49,92 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   { id: 'who', title: 'Who', render: ({ actor }) => <Text value={actorShort(actor)} charactersMax={40} /> },
 ];
 
-/** Who changed what: every change of keys, lists, labels, reviews and webhooks, with what it was before. */
+const CHANGES: ResourceSpec<AuditRow> = {
+  title: 'Changes',
+  icon: 'audit',
+  path: '/audit',
+  pageRows: 100,
+  everyMs: 5_000,
+  keyOf: entryKey,
+  columns: COLUMNS,
+  filters: [
+    {
+      name: 'kind',
+      form: 'select',
+      label: 'Kind',
+      all: 'All changes',
+      values: Object.entries(KIND_WORDS),
+      also: { entry: null },
+    },
+    {
+      name: 'last',
+      form: 'segments',
+      label: 'Time',
+      values: Object.entries(SPANS).map(([value, { title }]) => [value, title]),
+      query: (span) => ({ since: sinceOf(span) }),
+      also: { entry: null },
+    },
+  ],
+  opens: { name: 'entry' },
+  empty: {
+    title: 'Nothing was changed yet',
+    text: 'Every change of keys, lists, labels, reviews and webhooks is recorded here.',
+  },
+  noMatch: { title: 'No such change', text: 'Choose all changes, or a longer time.' },
+  retention: 'Entries are kept for 400 days, at most 10,000.',
+  examinedMax: EXAMINED_MAX,
+};
+
+/** Returns the start of a span, Unix seconds; null for all time. Whole hours: the list begins again when its URL changes. */
+function sinceOf(span: string): number | null {
+  const seconds = SPANS[span]?.seconds;
+  return seconds === undefined ? null : Math.floor(minute.value / 3_600) * 3_600 - seconds;
+}
+
+/** Every change of keys, lists, labels, reviews and webhooks, with its author and the values before. */
 export default function AuditPage(): JSX.Element {
   const url = useUrlState();
+  const changes = useResource(CHANGES);
+  const { openKey } = changes;
   const kind = url.get('kind');
-  const span = SPANS.find(({ id }) => id === url.get('last')) ?? SPANS[0];
-  // Whole hours: the URL of the list would change every minute, and the list begin again.
-  const since = 'seconds' in span ? Math.floor(minute.value / 3_600) * 3_600 - span.seconds : null;
-  const list = v1('/audit', { kind, since, limit: PAGE_ROWS });
-  const [calls, setCalls] = useState(1);
-  useEffect(() => setCalls(1), [list]);
-  const newest = usePages<AuditRow>(list, { idOf: entryKey, everyMs: 5_000 });
-  const pages = {
-    ...newest,
-    loadMore: () => {
-      setCalls((n) => n + 1);
-      newest.loadMore();
-    },
-  };
-  const open = url.get('entry');
-  const entry = pages.rows.find((row) => entryKey(row) === open);
-  const isFiltered = kind !== '' || since !== null;
   return (
-    <div class={open === '' ? 'with-pane' : 'with-pane with-pane-open'}>
-      <Section
-        title="Changes"
-        flush
-        actions={
-          <ExportButtons
-            url={list}
-            name={`audit${kind === '' ? '' : `-${kind}`}`}
-            columns={['at', 'utc', 'kind', 'target', 'actor', 'before', 'after']}
-            toCells={toCells}
+    <ResourceList
+      of={changes}
+      actions={
+        <ExportButtons
+          url={changes.url}
+          name={`audit${kind === '' ? '' : `-${kind}`}`}
+          columns={['at', 'utc', 'kind', 'target', 'actor', 'before', 'after']}
+          toCells={toCells}
+        />
+      }
+      pane={
+        openKey === '' ? null : (
+          <EntryPane
+            entry={changes.rows.find((row) => entryKey(row) === openKey)}
+            closeHref={url.href({ entry: null })}
           />
-        }
-      >
-        <div class="filters padded">
-          <Select
-            label="Kind"
-            labelHidden
-            value={kind}
-            onValue={(value) => url.set({ kind: value, entry: null })}
-            choices={[
-              { value: '', title: 'All changes' },
-              ...Object.entries(KIND_WORDS).map(([value, title]) => ({ value, title })),
-            ]}
-          />
-          <Segments
-            label="Time"
-            options={SPANS.map(({ id, title }) => ({
-              title,
-              href: url.href({ last: id, entry: null }),
-              isOn: span.id === id,
-            }))}
-          />
-        </div>
-        <StateView
-          of={pages}
-          isEmpty={pages.rows.length === 0 && !pages.hasMore}
-          empty={
-            <Empty icon="audit" title={isFiltered ? 'No such change' : 'Nothing was changed yet'}>
-              {isFiltered
-                ? 'Choose all changes, or a longer time.'
-                : 'Every change of keys, lists, labels, reviews and webhooks is recorded here.'}
-            </Empty>
-          }
-        >
-          {() =>
-            pages.rows.length === 0 ? null : (
-              <DataTable
-                caption="Changes"
-                columns={COLUMNS}
-                rows={pages.rows}
-                keyOf={entryKey}
-                hrefOf={(row) => url.href({ entry: entryKey(row) })}
-                selected={open || null}
-              />
-            )
-          }
-        </StateView>
-        {pages.hasMore && kind !== '' && pages.rows.length < PAGE_ROWS && (
-          <TooMuch examined={EXAMINED * calls} found={pages.rows.length} onMore={pages.loadMore} />
-        )}
-        <EndOfRows pages={pages} retention="Entries are kept for 400 days, at most 10,000." />
-      </Section>
-      {open !== '' && (
-        <Pane title={entry === undefined ? 'Change' : KIND_WORDS[entry.kind]} closeHref={url.href({ entry: null })}>
-          {entry === undefined ? (
-            <p class="muted">This entry is not among the rows that are loaded. Load more, or remove a filter.</p>
-          ) : (
-            <Entry entry={entry} />
-          )}
-        </Pane>
+        )
+      }
+    />
+  );
+}
+
+function EntryPane({
+  entry,
+  closeHref,
+}: {
+  readonly entry: AuditRow | undefined;
+  readonly closeHref: string;
+}): JSX.Element {
+  return (
+    <Pane title={entry === undefined ? 'Change' : KIND_WORDS[entry.kind]} closeHref={closeHref}>
+      {entry === undefined ? (
+        <p class="muted">This entry is not among the rows that are loaded. Load more, or remove a filter.</p>
+      ) : (
+        <Entry entry={entry} />
       )}
-    </div>
+    </Pane>
   );
 }
 

@@ -5,7 +5,7 @@ import { v1 } from '../api.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { DECISION_COLUMNS } from '../components/decision-columns.tsx';
 import { FilterChips, ValueSegments } from '../components/filter-chips.tsx';
-import { Pane, Section } from '../components/pane.tsx';
+import { Pane, Section, WithPane } from '../components/pane.tsx';
 import { Empty, EndOfRows, StateView, TooMuch } from '../components/state-view.tsx';
 import { DECISION_ORDER, DECISION_WORDS, formatCount, shortId } from '../format.ts';
 import { useKeys } from '../keyboard.ts';
@@ -69,8 +69,22 @@ export default function DecisionsPage(): JSX.Element {
     value: term.value,
     without: url.href({ q: withoutTerm(search.terms, term) }),
   }));
+  const pane =
+    open === '' ? null : (
+      <Pane
+        title={shortId(open)}
+        closeHref={url.href({ open: null })}
+        actions={
+          <a class="button button-small" href={decisionPath(open)}>
+            Open page
+          </a>
+        }
+      >
+        <DecisionSummary id={open} />
+      </Pane>
+    );
   return (
-    <div class={open === '' ? 'with-pane' : 'with-pane with-pane-open'}>
+    <WithPane pane={pane}>
       <div class="stack">
         <div class="row spread">
           <ValueSegments
@@ -78,7 +92,7 @@ export default function DecisionsPage(): JSX.Element {
             name="decision"
             values={DECISION_ORDER.map((value) => [value, DECISION_WORDS[value]])}
           />
-          <ExportMenu query={query} keeps={search.keeps} isOff={!isSearchable} />
+          <ExportMenu query={query} keeps={search.keeps} disabled={!isSearchable} />
         </div>
         <SearchField text={q} onSearch={(text) => url.set({ q: text, open: null })} />
         <FilterChips chips={chips} clear={url.href({ q: null })} />
@@ -131,20 +145,7 @@ export default function DecisionsPage(): JSX.Element {
           </StateView>
         </Section>
       </div>
-      {open !== '' && (
-        <Pane
-          title={shortId(open)}
-          closeHref={url.href({ open: null })}
-          actions={
-            <a class="button button-small" href={decisionPath(open)}>
-              Open page
-            </a>
-          }
-        >
-          <DecisionSummary id={open} />
-        </Pane>
-      )}
-    </div>
+    </WithPane>
   );
 }
 

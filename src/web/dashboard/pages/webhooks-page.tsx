@@ -1,21 +1,17 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WebhookRow } from '../../../contract/wire-types.ts';
-import { v1 } from '../api.ts';
-import { type Column, DataTable } from '../components/data-table.tsx';
+import type { Column } from '../components/data-table.tsx';
+import { ResourceList, type ResourceSpec, useResource } from '../components/resource-list.tsx';
 import { Button } from '../components/fields.tsx';
-import { Section } from '../components/pane.tsx';
 import { StateMark } from '../components/state-mark.tsx';
-import { Empty, EndOfRows, StateView } from '../components/state-view.tsx';
 import { Text } from '../components/text.tsx';
 import { DECISION_WORDS } from '../format.ts';
 import { useKeys } from '../keyboard.ts';
 import { now } from '../now.ts';
 import { isReadOnly } from '../session.ts';
 import { useUrlState } from '../url-state.ts';
-import { usePages } from '../use-pages.ts';
 import { DeliveryLog } from './webhooks/delivery-log.tsx';
-import { DeliveryPane } from './webhooks/delivery-pane.tsx';
 import { EndpointDetail } from './webhooks/endpoint-detail.tsx';
 import { VerifyBox } from './webhooks/verify-box.tsx';
 import { EditDialog, type NewSecret, SecretDialog } from './webhooks/webhook-dialogs.tsx';
@@ -46,23 +42,49 @@ const COLUMNS: readonly Column<WebhookRow>[] = [
   },
 ];
 
+const CREATE_COMMAND = `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+  ${location.origin}/v1/webhooks \\
+  -d '{"url":"https://shop.example/risk-events","event_types":["REVIEW","BLOCK"]}'`;
+
+const ENDPOINTS: ResourceSpec<WebhookRow> = {
+  title: 'Endpoints',
+  icon: 'webhooks',
+  path: '/webhooks',
+  pageRows: 100,
+  everyMs: 5_000,
+  keyOf: ({ id }) => id,
+  columns: COLUMNS,
+  opens: { name: 'webhook', also: { delivery: null } },
+  hasKeys: false,
+  empty: {
+    title: 'No webhook yet',
+    text: (
+      <>
+        <p>A webhook gets a signed POST for each decision that you choose. Press “New webhook”, or call:</p>
+        <pre tabIndex={0}>
+          <code>{CREATE_COMMAND}</code>
+        </pre>
+      </>
+    ),
+  },
+  retention: 'A customer may have 20.',
+};
+
 /** Shows whether the customer's servers get events: endpoints with their health, deliveries, and a check of signatures. */
 export default function WebhooksPage(): JSX.Element {
   const url = useUrlState();
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<NewSecret | null>(null);
-  const [turn, setTurn] = useState(0);
-  const onSent = (): void => setTurn((n) => n + 1);
-  const webhooks = usePages<WebhookRow>(v1('/webhooks', { limit: 100 }), { idOf: ({ id }) => id, everyMs: 5_000 });
-  const webhookId = url.get('webhook');
-  const deliveryId = url.get('delivery');
-  const chosen = webhooks.rows.find(({ id }) => id === webhookId);
+  const [sends, setSends] = useState(0);
+  const onSent = (): void => setSends((n) => n + 1);
+  const endpoints = useResource(ENDPOINTS);
+  const { refresh } = endpoints.pages;
+  const chosen = endpoints.rows.find(({ id }) => id === endpoints.openKey);
   useKeys('Webhooks', isReadOnly() ? [] : [{ keys: 'n', does: 'New webhook', run: () => setCreating(true) }], []);
   return (
     <div class="stack">
-      <Section
-        title="Endpoints"
-        flush
+      <ResourceList
+        of={endpoints}
         actions={
           isReadOnly() ? undefined : (
             <Button icon="plus" onClick={() => setCreating(true)}>
@@ -70,69 +92,27 @@ export default function WebhooksPage(): JSX.Element {
             </Button>
           )
         }
-      >
-        <StateView
-          of={webhooks}
-          isEmpty={webhooks.rows.length === 0}
-          empty={
-            <Empty icon="webhooks" title="No webhook yet">
-              <p>A webhook gets a signed POST for each decision that you choose. Press “New webhook”, or call:</p>
-              <pre tabIndex={0}>
-                <code>{CREATE_COMMAND}</code>
-              </pre>
-            </Empty>
-          }
-        >
-          {() => (
-            <DataTable
-              caption="Endpoints"
-              columns={COLUMNS}
-              rows={webhooks.rows}
-              keyOf={({ id }) => id}
-              hrefOf={({ id }) => url.href({ webhook: id, delivery: null })}
-              selected={webhookId || null}
-              keys={false}
-            />
-          )}
-        </StateView>
-        <EndOfRows pages={webhooks} retention="A customer may have 20." />
-      </Section>
+      />
       {chosen !== undefined && (
         <EndpointDetail
           key={chosen.id}
           webhook={chosen}
-          turn={turn}
-          onChanged={webhooks.refresh}
+          sends={sends}
+          onChanged={refresh}
           onSent={onSent}
           onDeleted={() => {
-            webhooks.refresh();
+            refresh();
             url.set({ webhook: null, delivery: null });
           }}
           onSecret={setSecret}
         />
       )}
-      <div class={deliveryId === '' ? 'with-pane' : 'with-pane with-pane-open'}>
-        <DeliveryLog webhookId={webhookId} turn={turn} />
-        {deliveryId !== '' && (
-          <DeliveryPane
-            id={deliveryId}
-            closeHref={url.href({ delivery: null })}
-            onSent={(id) => {
-              onSent();
-              url.set({ delivery: id });
-            }}
-          />
-        )}
-      </div>
+      <DeliveryLog sends={sends} onSent={onSent} />
       <VerifyBox />
       {isCreating && (
-        <EditDialog webhook={null} onSecret={setSecret} onClose={() => setCreating(false)} onDone={webhooks.refresh} />
+        <EditDialog webhook={null} onSecret={setSecret} onClose={() => setCreating(false)} onDone={refresh} />
       )}
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </div>
   );
 }
-
-const CREATE_COMMAND = `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
-  ${location.origin}/v1/webhooks \\
-  -d '{"url":"https://shop.example/risk-events","event_types":["REVIEW","BLOCK"]}'`;

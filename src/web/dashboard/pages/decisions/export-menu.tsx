@@ -1,73 +1,35 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { LoggedDecisionPage, LoggedDecisionRow } from '../../../../contract/wire-types.ts';
-import { getJson, type Query, toFault, v1 } from '../../api.ts';
-import { Button } from '../../components/fields.tsx';
-import { toast } from '../../components/toast.tsx';
-import { offerFile } from '../../download.ts';
-import { toCsv } from '../../to-csv.ts';
+import type { LoggedDecisionRow } from '../../../../contract/wire-types.ts';
+import { type Query, v1 } from '../../api.ts';
+import { ExportButtons } from '../../components/export-buttons.tsx';
 import type { DecisionSearch } from '../../decision-search.ts';
-import { countOf } from '../../format.ts';
+import { formatUtc } from '../../format.ts';
+import { now } from '../../now.ts';
 
-const ROWS_MAX = 10_000;
 const PAGE_ROWS = 1_000;
-/** Choice: pages that may be empty, because one call looks at 100,000 rows at most. */
-const PAGES_MAX = 50;
 
-/** Exports what is filtered, as CSV or as one JSON object a line: at most 10,000 rows, the newest. */
+/** Exports the filtered decisions, the newest 10,000 at most. */
 export function ExportMenu({
   query,
   keeps,
-  isOff,
+  disabled,
 }: {
   readonly query: Query;
   readonly keeps: DecisionSearch['keeps'];
-  readonly isOff: boolean;
+  readonly disabled: boolean;
 }): JSX.Element {
-  const [isBusy, setBusy] = useState(false);
-  const run = async (form: 'csv' | 'ndjson'): Promise<void> => {
-    setBusy(true);
-    try {
-      const { rows, isCut } = await readRows(query, keeps);
-      const name = `decisions-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.${form}`;
-      if (form === 'csv') offerFile(name, 'text/csv', toCsv(COLUMNS, rows.map(toCells)));
-      else offerFile(name, 'application/x-ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-      toast(`Exported ${countOf(rows.length, 'decision')}${isCut ? ', the newest: there are more' : ''}`);
-    } catch (error) {
-      const { title, code } = toFault(error);
-      toast(`The export failed: ${title} (${code})`);
-    }
-    setBusy(false);
-  };
   return (
     <span class="row">
-      <Button icon="download" small disabled={isBusy || isOff} onClick={() => void run('csv')}>
-        CSV
-      </Button>
-      <Button icon="download" small disabled={isBusy || isOff} onClick={() => void run('ndjson')}>
-        NDJSON
-      </Button>
+      <ExportButtons
+        url={v1('/decisions', { ...query, limit: PAGE_ROWS })}
+        name={`decisions-${formatUtc(now.value).slice(0, 19).replace(' ', 'T').replaceAll(':', '')}`}
+        columns={COLUMNS}
+        toCells={toCells}
+        keeps={keeps}
+        disabled={disabled}
+      />
     </span>
   );
-}
-
-async function readRows(
-  query: Query,
-  keeps: DecisionSearch['keeps'],
-): Promise<{ readonly rows: readonly LoggedDecisionRow[]; readonly isCut: boolean }> {
-  const rows: LoggedDecisionRow[] = [];
-  let cursor: string | null = null;
-  for (let page = 0; page < PAGES_MAX; page++) {
-    const body: LoggedDecisionPage = await getJson<LoggedDecisionPage>(
-      v1('/decisions', { ...query, limit: PAGE_ROWS, cursor }),
-    );
-    rows.push(...body.data.filter((row) => keeps === null || keeps(row)));
-    if (rows.length >= ROWS_MAX)
-      return { rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX || body.has_more };
-    if (!body.has_more) return { rows, isCut: false };
-    cursor = body.next_cursor;
-  }
-  return { rows, isCut: true };
 }
 
 const COLUMNS = [

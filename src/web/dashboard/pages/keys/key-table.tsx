@@ -1,17 +1,12 @@
 import type { JSX } from 'preact';
 import type { ApiKeyRow } from '../../../../contract/wire-types.ts';
-import { v1 } from '../../api.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
-import { ValueSegments } from '../../components/filter-chips.tsx';
-import { Section } from '../../components/pane.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { ResourceList, type ResourceSpec, useResource } from '../../components/resource-list.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
-import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCount } from '../../format.ts';
-import { useUrlState } from '../../url-state.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
-import { usePages } from '../../use-pages.ts';
 
 const REFUSALS_SHOWN = 3;
 
@@ -88,67 +83,49 @@ function Refusals({ refusals }: { readonly refusals: ApiKeyRow['usage']['refusal
   );
 }
 
-/** Keys with what each was used for since the start; made and revoked on the command line only. */
+const KEYS: ResourceSpec<ApiKeyRow> = {
+  title: 'API keys',
+  icon: 'keys',
+  path: '/keys',
+  pageRows: 100,
+  everyMs: 5_000,
+  keyOf: ({ prefix, created_at: at }) => `${prefix} ${at}`,
+  columns: COLUMNS,
+  filters: [
+    {
+      name: 'kind',
+      form: 'segments',
+      label: 'Kind',
+      values: [
+        ['secret', 'Secret'],
+        ['public', 'Public'],
+        ['revoked', 'Revoked'],
+      ],
+      matches: (row, kind) => (kind === 'revoked' ? row.revoked_at !== null : row.kind === kind),
+    },
+  ],
+  empty: { title: 'No such key', text: 'Keys are created on the server’s machine, with the command below.' },
+  retention: 'Revoked keys stay in the list.',
+};
+
+/** The keys with their calls and refusals since the start; they are created and revoked on the command line only. */
 export function KeyTable({ customerId }: { readonly customerId: string | null }): JSX.Element {
-  const url = useUrlState();
-  const kind = url.get('kind');
-  const keys = usePages<ApiKeyRow>(v1('/keys', { limit: 100 }), {
-    idOf: ({ prefix, created_at: at }) => `${prefix} ${at}`,
-    everyMs: 5_000,
-  });
-  const rows = keys.rows.filter(
-    (row) => kind === '' || (kind === 'revoked' ? row.revoked_at !== null : row.kind === kind),
+  const keys = useResource(KEYS);
+  const since = Math.max(0, ...keys.pages.rows.map(({ usage }) => usage.since));
+  const note = (
+    <>
+      Calls and refusals since <Time at={since} />
+    </>
   );
-  const since = Math.max(0, ...keys.rows.map(({ usage }) => usage.since));
   return (
-    <Section
-      title="API keys"
-      flush
-      note={
-        since === 0 ? undefined : (
-          <>
-            Calls and refusals since <Time at={since} />
-          </>
-        )
-      }
-    >
-      <div class="filters padded">
-        <ValueSegments
-          label="Kind"
-          name="kind"
-          values={[
-            ['secret', 'Secret'],
-            ['public', 'Public'],
-            ['revoked', 'Revoked'],
-          ]}
-        />
-      </div>
-      <StateView
-        of={keys}
-        isEmpty={rows.length === 0}
-        empty={
-          <Empty icon="keys" title="No such key">
-            Keys are created on the server’s machine, with the command below.
-          </Empty>
-        }
-      >
-        {() => (
-          <DataTable
-            caption="API keys"
-            columns={COLUMNS}
-            rows={rows}
-            keyOf={({ prefix, created_at: at }) => `${prefix} ${at}`}
-          />
-        )}
-      </StateView>
-      <EndOfRows pages={{ ...keys, rows }} retention="Revoked keys stay in the list." />
+    <ResourceList of={keys} note={since === 0 ? undefined : note}>
       <details class="padded">
         <summary>Create and revoke keys</summary>
         <pre tabIndex={0}>
           <code>{commandsFor(customerId ?? 'cus_ID')}</code>
         </pre>
       </details>
-    </Section>
+    </ResourceList>
   );
 }
 

@@ -3,7 +3,7 @@ import type { RuleCountsBody } from '../../../../contract/wire-types.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Field, Select } from '../../components/fields.tsx';
 import { Segments } from '../../components/filter-chips.tsx';
-import { Section } from '../../components/pane.tsx';
+import { Section, WithPane } from '../../components/pane.tsx';
 import { ReasonName } from '../../components/reason-name.tsx';
 import { Empty, FaultView, Stale } from '../../components/state-view.tsx';
 import { asWords, formatCount, formatPercent, formatShare } from '../../format.ts';
@@ -50,8 +50,12 @@ export function RuleTable({
   const open = rows.find(({ rule }) => rule.reason === url.get('rule'));
   const counts = week.fault === null ? day : week;
   const isTruncated = week.data?.examined.is_truncated === true;
+  const pane =
+    open === undefined ? null : (
+      <RulePane row={open} examined={week.data?.examined} closeHref={url.href({ rule: null })} />
+    );
   return (
-    <div class={open !== undefined ? 'with-pane with-pane-open' : 'with-pane'}>
+    <WithPane pane={pane}>
       <Section title="Rules" note={`${formatCount(shown.length)} of ${formatCount(rows.length)}`} flush>
         <RuleFilters text={text} state={state} sort={sort} />
         {counts.fault !== null &&
@@ -86,10 +90,7 @@ export function RuleTable({
             ` Both are counted over the newest ${formatCount(week.data?.examined.decisions ?? 0)} decisions.`}
         </p>
       </Section>
-      {open !== undefined && (
-        <RulePane row={open} examined={week.data?.examined} closeHref={url.href({ rule: null })} />
-      )}
-    </div>
+    </WithPane>
   );
 }
 

@@ -1,20 +1,15 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { DeliveryEvent, DeliveryStatus } from '../../../../contract/vocabulary.ts';
+import type { DeliveryEvent } from '../../../../contract/vocabulary.ts';
 import type { DeliveryRow } from '../../../../contract/wire-types.ts';
-import { v1 } from '../../api.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Select } from '../../components/fields.tsx';
-import { type Chip, FilterChips, ValueSegments } from '../../components/filter-chips.tsx';
-import { Section } from '../../components/pane.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { ResourceList, type ResourceSpec, useResource } from '../../components/resource-list.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
-import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
-import { LookFurther } from '../../components/look-further.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { DECISION_WORDS, formatMs, shortId } from '../../format.ts';
 import { useUrlState } from '../../url-state.ts';
-import { usePages } from '../../use-pages.ts';
+import { DeliveryPane } from './delivery-pane.tsx';
 import { attemptsOf, errorWords, STATUS_WORDS, TRIGGER_WORDS } from './webhook-words.ts';
 
 const EVENT_WORDS: Readonly<Record<DeliveryEvent, string>> = {
@@ -23,7 +18,6 @@ const EVENT_WORDS: Readonly<Record<DeliveryEvent, string>> = {
   'extraction.completed': 'Extraction completed',
   'extraction.failed': 'Extraction failed',
 };
-const STATUSES = Object.keys(STATUS_WORDS) as DeliveryStatus[];
 
 const COLUMNS: readonly Column<DeliveryRow>[] = [
   { id: 'at', title: 'Created', render: ({ created_at: at }) => <Time at={at} /> },
@@ -50,79 +44,68 @@ const COLUMNS: readonly Column<DeliveryRow>[] = [
   },
 ];
 
-/** Deliveries of one webhook or of all, by status, event and decision; all filters are in the URL. */
-export function DeliveryLog({
-  webhookId,
-  turn,
-}: {
-  readonly webhookId: string;
-  /** Changes when something was sent. */
-  readonly turn: number;
-}): JSX.Element {
+const DELIVERIES: ResourceSpec<DeliveryRow> = {
+  title: 'Deliveries',
+  icon: 'webhooks',
+  path: '/webhooks/deliveries',
+  pageRows: 50,
+  everyMs: 5_000,
+  keyOf: ({ id }) => id,
+  columns: COLUMNS,
+  filters: [
+    {
+      name: 'status',
+      form: 'segments',
+      label: 'Status',
+      values: Object.entries(STATUS_WORDS).map(([value, { word }]) => [value, word]),
+    },
+    { name: 'event', form: 'select', label: 'Event', all: 'All events', values: Object.entries(EVENT_WORDS) },
+    {
+      name: 'webhook',
+      form: 'chip',
+      label: 'endpoint',
+      textOf: shortId,
+      query: (webhook) => ({ webhook_id: webhook }),
+      also: { delivery: null },
+      isSubject: true,
+    },
+    { name: 'request_id', form: 'chip', label: 'about', textOf: shortId, also: { delivery: null } },
+  ],
+  opens: { name: 'delivery' },
+  empty: {
+    title: 'Nothing was sent yet',
+    text: 'Every decision that a webhook subscribes to is listed here within a second. Open an endpoint to send a test.',
+  },
+  noMatch: {
+    title: 'No such delivery',
+    text: 'Deliveries are kept for 30 days. Remove a filter to see others.',
+  },
+  retention: 'Deliveries are kept for 30 days, at most 10,000.',
+};
+
+/** Deliveries of one webhook or of all, with the chosen one beside them. `sends` changes when something was sent. */
+export function DeliveryLog({ sends, onSent }: { readonly sends: number; readonly onSent: () => void }): JSX.Element {
   const url = useUrlState();
-  const [status, event, requestId] = [url.get('status'), url.get('event'), url.get('request_id')];
-  const query = { webhook_id: webhookId, status, event, request_id: requestId, limit: 50 };
-  const pages = usePages<DeliveryRow>(v1('/webhooks/deliveries', query), { idOf: ({ id }) => id, everyMs: 5_000 });
-  const { refresh } = pages;
+  const deliveries = useResource(DELIVERIES);
+  const { openKey, pages } = deliveries;
   useEffect(() => {
-    if (turn > 0) refresh();
-  }, [turn]);
-  const isFiltered = status !== '' || event !== '' || requestId !== '';
-  const chips: Chip[] = [
-    ['webhook', 'endpoint', shortId(webhookId)],
-    ['request_id', 'about', shortId(requestId)],
-  ].flatMap(([id = '', name = '', value = '']) =>
-    value === '' ? [] : [{ id, name, value, without: url.href({ [id]: null, delivery: null }) }],
-  );
+    if (sends > 0) pages.refresh();
+  }, [sends]);
   return (
-    <Section title="Deliveries" flush>
-      <div class="filters padded">
-        <ValueSegments
-          label="Status"
-          name="status"
-          values={STATUSES.map((value) => [value, STATUS_WORDS[value].word])}
-        />
-        <Select
-          label="Event"
-          labelHidden
-          value={event}
-          onValue={(value) => url.set({ event: value })}
-          choices={[
-            { value: '', title: 'All events' },
-            ...Object.entries(EVENT_WORDS).map(([value, title]) => ({ value, title })),
-          ]}
-        />
-        <FilterChips chips={chips} clear={url.href({ webhook: null, request_id: null, delivery: null })} />
-      </div>
-      <StateView
-        of={pages}
-        isEmpty={pages.rows.length === 0}
-        empty={
-          pages.hasMore ? (
-            <LookFurther pages={pages} what="deliveries" />
-          ) : (
-            <Empty icon="webhooks" title={isFiltered ? 'No such delivery' : 'Nothing was sent yet'}>
-              {isFiltered
-                ? 'Deliveries are kept for 30 days. Remove a filter to see others.'
-                : 'Every decision that a webhook subscribes to is listed here within a second. Open an endpoint to send a test.'}
-            </Empty>
-          )
-        }
-      >
-        {() => (
-          <>
-            <DataTable
-              caption="Deliveries"
-              columns={COLUMNS}
-              rows={pages.rows}
-              keyOf={({ id }) => id}
-              hrefOf={({ id }) => url.href({ delivery: id })}
-              selected={url.get('delivery') || null}
-            />
-          </>
-        )}
-      </StateView>
-      <EndOfRows pages={pages} retention="Deliveries are kept for 30 days, at most 10,000." />
-    </Section>
+    <ResourceList
+      of={deliveries}
+      pane={
+        openKey === '' ? null : (
+          <DeliveryPane
+            id={openKey}
+            closeHref={url.href({ delivery: null })}
+            onSent={(id) => {
+              onSent();
+              url.set({ delivery: id });
+            }}
+          />
+        )
+      }
+    />
   );
 }

@@ -30,7 +30,7 @@ const SPARK_MAX = 60;
 /** One webhook: its health in words, figures of its newest deliveries, and everything that can be done with it. */
 export function EndpointDetail({
   webhook,
-  turn,
+  sends,
   onChanged,
   onSent,
   onDeleted,
@@ -38,7 +38,7 @@ export function EndpointDetail({
 }: {
   readonly webhook: WebhookRow;
   /** Changes when something was sent. */
-  readonly turn: number;
+  readonly sends: number;
   readonly onChanged: () => void;
   /** Something was sent: lists of deliveries have new rows. */
   readonly onSent: () => void;
@@ -84,7 +84,7 @@ export function EndpointDetail({
             {health.why}
             {/[.!?]$/.test(health.why) ? '' : '.'}
           </p>
-          <DeliveryTiles id={webhook.id} turn={turn} />
+          <DeliveryTiles id={webhook.id} sends={sends} />
           <FactList
             label="Endpoint"
             facts={[
@@ -150,14 +150,14 @@ export function EndpointDetail({
 }
 
 /** Success and latency of the newest 100 deliveries. */
-function DeliveryTiles({ id, turn }: { readonly id: string; readonly turn: number }): JSX.Element {
+function DeliveryTiles({ id, sends }: { readonly id: string; readonly sends: number }): JSX.Element {
   const newest = useLive<WirePage<DeliveryRow>>(v1('/webhooks/deliveries', { webhook_id: id, limit: 100 }), {
     everyMs: 10_000,
   });
   const { refresh } = newest;
   useEffect(() => {
-    if (turn > 0) refresh();
-  }, [turn]);
+    if (sends > 0) refresh();
+  }, [sends]);
   return (
     <StateView of={newest} skeleton="tiles">
       {() => {

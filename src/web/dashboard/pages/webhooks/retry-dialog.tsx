@@ -11,7 +11,7 @@ import { countOf, formatCount } from '../../format.ts';
 const RETRIES_MAX = 500;
 /** Choice: pages of failed deliveries that are read to find them, 100 rows each. */
 const PAGES_MAX = 20;
-/** Choice: waits for the allowance at most this often before it gives up. */
+/** Choice: waits for the allowance at most this often before it stops. */
 const REFUSALS_MAX = 20;
 
 const SPANS = [

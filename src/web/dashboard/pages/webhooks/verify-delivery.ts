@@ -110,7 +110,7 @@ async function otherForm(body: string, fits: (form: string) => Promise<boolean>)
   return null;
 }
 
-/** Whether a receiver would accept the time; null without a timestamp. */
+/** Returns whether a receiver would accept the time; null without a timestamp. */
 function timeOf(sent: string, nowSeconds: number): string | null {
   if (sent === '') return null;
   if (!/^\d{1,12}$/.test(sent)) return 'webhook-timestamp must be a whole number of Unix seconds.';
