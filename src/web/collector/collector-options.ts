@@ -1,17 +1,17 @@
-/** What a page decides about the collector. Every field is optional. */
+/** Options of a page for the collector. Every field is optional. */
 export interface StartOptions {
   /** The public key, `pk_live_…`. Without it tokens are `st1.`, and `decide` is not available. */
   readonly publicKey?: string;
   /** Address of the Gatehouse server. Default: the origin that served the script, in the module form the page's own origin. */
   readonly server?: string;
   /**
-   * What the browser may keep: `off` nothing, `session` a session id until the tab is closed (default), `on` also a random id of this
+   * Storage in the browser: `off` nothing, `session` a session id until the tab is closed (default), `on` also a random id of this
    * browser.
    */
   readonly storage?: 'off' | 'session' | 'on';
   /** `minimal` reads no property of the device for a fingerprint. Default `full`. */
   readonly mode?: 'full' | 'minimal';
-  /** What Global Privacy Control does: `honour` (default) keeps nothing in the browser, `ignore` leaves `storage` as it is. */
+  /** Effect of Global Privacy Control: `honour` (default) keeps nothing in the browser, `ignore` leaves `storage` as it is. */
   readonly gpc?: 'honour' | 'ignore';
   /** Compares this page with a worker. Needs `worker-src blob:`, under Trusted Types also the policy `gatehouse`. Default false. */
   readonly worker?: boolean;

@@ -2,7 +2,7 @@ import { loadSources, sources } from '@fingerprintjs/fingerprintjs';
 import { eachOwn, toJsonText } from './page-proof.ts';
 import { sha256, toHex } from './sha256.ts';
 
-/** What the device is made of, as hashes. Two devices of one model have the same makeup: it names a class of devices, not a person. */
+/** Properties of the device, as hashes. Two devices of one model have the same makeup: it names a class of devices, not a person. */
 export interface DeviceMakeup {
   /** SHA-256 of the components that stay the same when a person travels, changes the language or plugs in a screen; 64 hex digits. */
   readonly fp: string;
@@ -10,7 +10,7 @@ export interface DeviceMakeup {
   fpx: string | null;
   /** Which groups of `fp` could be read: 1 the machine, 2 the graphics, 3 both. */
   readonly q: number;
-  /** Name of the graphics hardware, at most 64 characters; null if the browser does not tell. */
+  /** Name of the graphics hardware, at most 64 characters; null if the browser hides it. */
   readonly gl: string | null;
 }
 
@@ -37,9 +37,9 @@ const STABLE = {
 };
 
 /**
- * What `fpx` adds. Seven sources of the library are not read, and the bundle does not contain them: `fonts` and `fontPreferences` make an
- * iframe with inline markup, which a policy with Trusted Types reports; `domBlockers` inserts elements that content blockers hide; four
- * try whether the browser's storage works.
+ * Sources of `fpx` beyond those of `fp`. Seven sources of the library are not read, and the bundle does not contain them: `fonts` and
+ * `fontPreferences` make an iframe with inline markup, which a policy with Trusted Types reports; `domBlockers` inserts elements that
+ * content blockers hide; four try whether the browser's storage works.
  */
 const REST = {
   userAgentData: sources.userAgentData,

@@ -23,36 +23,36 @@ const LASTS_MS_MAX = 1_800_000;
 export interface GrantHolder {
   /** The valid grant; null without one. */
   readonly current: Grant | null;
-  /** Asks for a grant if there is none or the present one ends soon. Never rejects; resolves when the question is answered. */
+  /** Requests a grant if there is none or the present one ends soon. Never rejects; resolves after the response. */
   renew(): Promise<void>;
 }
 
 export function holdGrant({ publicKey, server }: CollectorSettings): GrantHolder {
-  let held: Grant | null = null;
-  let asking: Promise<void> | null = null;
+  let latest: Grant | null = null;
+  let pending: Promise<void> | null = null;
   let notBeforeMs = 0;
-  const remainingMs = (): number => (held === null ? 0 : held.expiresAtMs - Date.now());
+  const remainingMs = (): number => (latest === null ? 0 : latest.expiresAtMs - Date.now());
 
   return {
     get current() {
-      return remainingMs() > 0 ? held : null;
+      return remainingMs() > 0 ? latest : null;
     },
     renew() {
       const now = Date.now();
       if (publicKey === null || remainingMs() > RENEW_BEFORE_MS) return Promise.resolve();
-      if (asking === null && now >= notBeforeMs) {
+      if (pending === null && now >= notBeforeMs) {
         notBeforeMs = now + PAUSE_MS;
-        asking = ask(server, publicKey).then((grant) => {
-          held = grant ?? held;
-          asking = null;
+        pending = requestGrant(server, publicKey).then((grant) => {
+          latest = grant ?? latest;
+          pending = null;
         });
       }
-      return asking ?? Promise.resolve();
+      return pending ?? Promise.resolve();
     },
   };
 }
 
-async function ask(server: string, publicKey: string): Promise<Grant | null> {
+async function requestGrant(server: string, publicKey: string): Promise<Grant | null> {
   try {
     // Not signed: a signature has a time, and the clocks of some visitors are wrong.
     const response = await post(`${server}/v1/collector/grant`, { 'X-SVC-Key': publicKey }, null, TIMEOUT_MS);

@@ -1,6 +1,6 @@
 import { listenOnDocument, readProperty } from './page-proof.ts';
 
-/** What happens to a page while the collector runs on it. */
+/** Events of a page while the collector runs on it. */
 export interface PageEvents {
   /** The page was shown again from the back-forward cache. */
   onReturn(): void;

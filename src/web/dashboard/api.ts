@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../../contract/wire-types.ts';
 import { notePartial } from './partial.ts';
-import { takeSearchTurn } from './search-turns.ts';
+import { acquireSearchTurn } from './search-turns.ts';
 import { expireSession } from './session.ts';
 
 /** All requests of the pages: the public API by cookie, under `/dashboard/api`. */
@@ -71,7 +71,7 @@ export async function request(url: string, options: RequestOptions = {}): Promis
   const onAbort = (): void => timeout.abort();
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted === true) timeout.abort();
-  const release = await takeSearchTurn(url, timeout.signal);
+  const release = await acquireSearchTurn(url, timeout.signal);
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
     const response = await fetch(url, {

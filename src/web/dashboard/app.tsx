@@ -12,7 +12,7 @@ import { pageTitle } from './page-title.ts';
 import { live } from './poller.ts';
 import { Rail } from './rail.tsx';
 import { session } from './session.ts';
-import { loadSession, SignIn, takeCode } from './sign-in.tsx';
+import { loadSession, SignIn, consumeCode } from './sign-in.tsx';
 import { endSession, TopBar } from './top-bar.tsx';
 import { setTheme } from './theme.ts';
 import { useLink } from './url-state.ts';
@@ -51,7 +51,7 @@ export function App({ code: first }: { readonly code: string | null }): JSX.Elem
   }, [code]);
   // A link that is opened in a tab that shows the dashboard changes the hash only.
   useEffect(() => {
-    const onHash = (): void => setCode((known) => takeCode() ?? known);
+    const onHash = (): void => setCode((known) => consumeCode() ?? known);
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);
   }, []);

@@ -18,7 +18,7 @@ export function CommandPalette({
   onClose,
 }: {
   readonly pages: readonly PageSpec[];
-  /** What the top bar does, by its words. */
+  /** Actions of the top bar, by their words. */
   readonly tools: Readonly<Record<string, () => void>>;
   readonly onClose: () => void;
 }): JSX.Element {

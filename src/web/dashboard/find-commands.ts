@@ -2,7 +2,7 @@ import { readSearch } from './decision-search.ts';
 import { decisionPath, kindWords, linkPath } from './link-path.ts';
 import { HASH_FORM, REQUEST_ID_FORM } from './value-forms.ts';
 
-/** What the command palette offers for a text. */
+/** The commands that the palette offers for a text. */
 export interface PaletteCommand {
   readonly group: 'Open' | 'Search' | 'Page' | 'Action';
   readonly title: string;
@@ -15,7 +15,7 @@ const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const IPV6 = /^[0-9a-f:]*:[0-9a-f:.]*:[0-9a-f:.]*$/i;
 const NETWORK = /^[0-9a-f:.]+\/\d{1,3}$/i;
 
-/** What a value stands for: its page, and the search of decisions for it. Nothing for an empty text. */
+/** Returns the pages of a value: its own, and the search of decisions for it. Empty for an empty text. */
 export function valueCommands(
   typed: string,
   route: (path: string) => void,

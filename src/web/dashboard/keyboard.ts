@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 export interface KeyBinding {
   /** One key, or two after each other: `/`, `j`, `g o`, `Escape`, `Enter`, `ArrowDown`. With Ctrl, Alt or Meta no key is ours. */
   readonly keys: string;
-  /** What it does, as the table of keys says it. */
+  /** Words for the table of keys. */
   readonly does: string;
   /** Returns false if the key did nothing here: the browser's own meaning then holds. */
   readonly run: (event: KeyboardEvent) => boolean | void;
@@ -23,7 +23,7 @@ interface KeyGroup {
 
 const groups = signal<readonly KeyGroup[]>([]);
 
-/** What `?` shows. */
+/** The keys that `?` lists. */
 export const keyGroups = computed(() => groups.value.filter(({ bindings }) => bindings.some(({ hidden }) => !hidden)));
 
 const OFF_COOKIE = 'gh_keys=off';

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 const OF_ALL_NODES =
   /^\/dashboard\/api\/v1\/(?:decisions[/?]|links\?|top\?|stats\?|fingerprints\/|policy\/(?:rules|challenger)|lists\?.*usage|lists\/candidates)/;
 
-/** Whether the last read of all nodes lacked the part of a node that did not answer. */
+/** True if the last read of all nodes lacked the part of a node that did not answer. */
 export const isPartial = signal(false);
 
 export function notePartial(url: string, headers: Headers): void {

@@ -1,4 +1,4 @@
-/** Reads that look at the decision log: the service runs four of a customer at once and refuses more. */
+/** Calls that search the decision log: the service runs four of a customer at once and refuses more. */
 const SEARCH =
   /^\/dashboard\/api\/v1\/(?:decisions\?|links\?|top\?|fingerprints\/|policy\/(?:rules|challenger)|lists\?.*usage|lists\/candidates)/;
 
@@ -9,7 +9,7 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 /** Waits for its turn if `url` is a search, first in first out. The result must be called when the response has come. */
-export async function takeSearchTurn(url: string, signal: AbortSignal): Promise<() => void> {
+export async function acquireSearchTurn(url: string, signal: AbortSignal): Promise<() => void> {
   if (!SEARCH.test(url)) return () => undefined;
   if (running >= AT_ONCE) {
     await new Promise<void>((resolve) => {

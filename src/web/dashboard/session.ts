@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { SignedInBody } from '../../contract/wire-types.ts';
 
-/** Who is signed in. The secret key is never kept here: the session is a cookie that scripts cannot read. */
+/** The session of the page. The secret key is never kept here: the session is a cookie that scripts cannot read. */
 
 export type SessionState =
   | { readonly kind: 'unknown' }

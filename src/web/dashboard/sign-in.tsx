@@ -11,7 +11,7 @@ import { visibleText } from './visible-text.ts';
 const CODE = /^#code=([\w-]{1,200})$/;
 
 /** Returns the one-time code of the URL and removes it from the URL and from the history; null if there is none. */
-export function takeCode(): string | null {
+export function consumeCode(): string | null {
   const code = CODE.exec(location.hash)?.[1] ?? null;
   if (location.hash !== '') history.replaceState(history.state, '', location.pathname + location.search);
   return code;
@@ -40,7 +40,7 @@ export async function signOut(all = false): Promise<void> {
   session.value = { kind: 'signed_out', why: null };
 }
 
-/** What to do about a refusal, by its code. Others show their own title. */
+/** Advice about a refusal, by its code. Others show their own title. */
 const ADVICE: Readonly<Record<string, string>> = {
   unknown_key: 'No such key. Look for a missing character at either end.',
   revoked_key: 'This key was revoked. Use another secret key of the same customer.',

@@ -10,12 +10,12 @@ const PHONE = matchMedia('(max-width: 600px)');
 const isPhone = signal(PHONE.matches);
 PHONE.addEventListener('change', ({ matches }) => (isPhone.value = matches));
 
-/** Whether rows of tables are cards. */
+/** True where rows of tables are cards. */
 export function usePhone(): boolean {
   return isPhone.value;
 }
 
-/** Whether the window has room for two columns. For parts that are loaded only then; everything else is up to the styles. */
+/** True where the window has room for two columns. For parts that are loaded only then; the rest is left to the styles. */
 export function useWide(): boolean {
   return isWide.value;
 }

@@ -12,7 +12,7 @@ export function CodeBlock({
   wrap = false,
 }: {
   readonly text: string;
-  /** What it is, for the button and for those who hear the page. */
+  /** Name of the content, for the button and for screen readers. */
   readonly label: string;
   /** Scrolls where it is long: for data. */
   readonly wrap?: boolean;

@@ -4,7 +4,7 @@ import { ReasonName } from './reason-name.tsx';
 
 const SHOWN = 1;
 
-/** The first reason by its title, and how many more there are: the beginnings of titles tell nothing. */
+/** The first reason by its title, and how many more there are: cut titles say nothing. */
 export function Reasons({ reasons }: { readonly reasons: readonly string[] }): JSX.Element {
   if (reasons.length === 0) return <span class="faint">–</span>;
   const rest = reasons.length - SHOWN;

@@ -19,7 +19,7 @@ interface Loadable {
   readonly refresh: () => void;
 }
 
-/** What `useLive` and `usePages` return goes in; `children` draws it once there is something. */
+/** Shows the state of a `useLive` or `usePages`; `children` draws the data once there are some. */
 export function StateView({
   of,
   isEmpty = false,
@@ -117,7 +117,7 @@ export function Stale({ of }: { readonly of: Loadable }): JSX.Element {
   );
 }
 
-/** A problem with its code and request id: what somebody needs who looks for it in the log. */
+/** A problem with its code and request id, by which the log is searched. */
 export function FaultView({
   fault,
   retry,
@@ -185,7 +185,7 @@ export function EndOfRows({
   );
 }
 
-/** A search that looked at as much as one call may: "100,000 rows searched, 3 found: narrow the range or continue". */
+/** A search that examined as many rows as one call may: "100,000 rows searched, 3 found: narrow the range or continue". */
 export function TooMuch({
   examined,
   found,

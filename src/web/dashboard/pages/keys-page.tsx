@@ -16,7 +16,7 @@ import { KeyTable } from './keys/key-table.tsx';
 import { layerState, statusWords } from './keys/layer-state.ts';
 import { layerWords } from './keys/layer-words.ts';
 
-/** What calls the service, and whether all of it works: keys, layers, versions, the collector, licences. */
+/** API keys, health of the layers, versions, the collector's tag and licences. */
 export default function KeysPage(): JSX.Element {
   const me = useLive<MeBody>(v1('/me'), { everyMs: 30_000 });
   const ready = useLive<ReadinessBody>(`${API}/readyz`, { everyMs: 5_000, accept: [503] });

@@ -90,7 +90,7 @@ export function targetPath({ kind, target }: AuditRow): string | null {
   return kind.startsWith('key.') ? '/dashboard/keys' : null;
 }
 
-/** Tells entries apart: they have no ids. Two equal changes of one thing within a second count as one. */
+/** Identifies an entry, which has no id. Two equal changes of one thing within a second count as one. */
 export function entryKey(row: AuditRow): string {
   return `${row.at}-${shortDigest(JSON.stringify([row.kind, row.target, row.actor, row.before, row.after]))}`;
 }

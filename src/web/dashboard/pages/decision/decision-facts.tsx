@@ -12,7 +12,7 @@ const MODES: Readonly<Record<ExplainedDecisionBody['session_mode'], string>> = {
   no_session: 'no token',
 };
 
-/** What the service saw of the request. */
+/** Facts of the request as the service saw them. */
 export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
   const { agent, location, ip, network, country, fingerprint_hash: hash } = decision;
   const automation = agent === null || agent.automation === 'none' ? null : asWords(agent.automation);

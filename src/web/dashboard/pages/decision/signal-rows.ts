@@ -1,11 +1,11 @@
 import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { countOf } from '../../format.ts';
 
-/** What the token of a decision said beside what the server saw of the same request, from the signals that were kept. */
+/** Signals of a decision's token beside the server's own view of the request, from the signals that were kept. */
 
 export interface SignalRow {
   readonly about: string;
-  /** What the collector's token says; null without a token that could be read. */
+  /** Value in the collector's token; null without a readable token. */
   readonly token: string | null;
   readonly server: string;
 }

@@ -5,7 +5,7 @@ import { ReasonName } from '../../components/reason-name.tsx';
 import { Text } from '../../components/text.tsx';
 import { signalRows, tokenEvidence } from './signal-rows.ts';
 
-/** What the token said, decoded, beside what the server saw of the same request. */
+/** The decoded signals of the token beside the server's own view of the request. */
 export function TokenSignalTable({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
   const { signals } = decision;
   const evidence = tokenEvidence(decision);

@@ -13,7 +13,7 @@ import { visibleText } from '../../visible-text.ts';
 
 const EVERY_MS = 10_000;
 
-/** What the statistics can tell of the filters: the decision, or a reason, or an event type. Everything else is not counted there. */
+/** The filters that the statistics count: the decision, or a reason, or an event type. */
 export function RangeHistogram({
   search,
   decision,

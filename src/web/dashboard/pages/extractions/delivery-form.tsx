@@ -52,7 +52,7 @@ function bodyOf(
   return { type: 'destination', destination: { kind, ...input } };
 }
 
-/** What is typed without the secrets: they are sent once and then gone from the page. */
+/** The form's values without the secrets: they are sent once and then gone from the page. */
 export function withoutSecrets({ kind, typed }: DeliveryFormState): DeliveryFormState {
   const secrets = new Set(FIELDS[kind].filter(({ isSecret }) => isSecret).map(({ name }) => name));
   return { kind, typed: Object.fromEntries(Object.entries(typed).filter(([name]) => !secrets.has(name))) };

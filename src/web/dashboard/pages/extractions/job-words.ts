@@ -36,7 +36,7 @@ export function failureWords({ failure }: ExtractionRow): string | null {
   return `${FAILURES[failure.reason]}${failure.retryable ? ' The same job may succeed later.' : ''}`;
 }
 
-/** What the job is doing. `now` in Unix seconds. */
+/** Returns the present activity of a job in words. `now` in Unix seconds. */
 export function activityOf(job: ExtractionRow, now: number): string {
   const { status, waiting_until: until, started_at: started, finished_at: finished } = job;
   if (status === 'queued') return 'Waiting for its turn.';

@@ -26,7 +26,7 @@ export interface FormField {
   readonly property: Property;
 }
 
-/** What is typed: texts of all fields, `true` for a flag. */
+/** The form's values: texts of all fields, `true` for a flag. */
 export type Typed = Readonly<Record<string, string>>;
 
 export function fieldsOf(schema: Readonly<Record<string, unknown>>): readonly FormField[] {
@@ -57,7 +57,7 @@ function kindOf({ type, items }: Property, choices: readonly string[]): FormFiel
   return only === 'array' && items?.type === 'string' ? 'lines' : 'json';
 }
 
-/** What an example has, as texts. */
+/** Returns the values of an example as texts. */
 export function typedOf(input: Readonly<Record<string, unknown>>): Typed {
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => [

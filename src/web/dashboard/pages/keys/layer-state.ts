@@ -5,7 +5,7 @@ import { layerWords } from './layer-words.ts';
 export interface LayerState {
   readonly tone: Tone;
   readonly word: string;
-  /** What it means; '' if all is well. */
+  /** Effect on decisions; '' if all is well. */
   readonly meaning: string;
 }
 

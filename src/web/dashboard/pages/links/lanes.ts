@@ -26,7 +26,7 @@ export function laneKinds(rows: readonly LoggedDecisionRow[], subject: string): 
     .map(([kind]) => kind);
 }
 
-/** Who used a device, address, network or session; and with which devices an identity came. */
+/** Kind of the lanes of a page: identities for a device, address, network or session; devices for an identity. */
 export function defaultLaneKind(kinds: readonly string[], subject: string): string | null {
   const wanted = isIdentity(subject) ? kinds.find((kind) => kind === 'fingerprint') : kinds.find(isIdentity);
   return wanted ?? kinds[0] ?? null;

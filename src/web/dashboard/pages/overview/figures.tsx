@@ -127,7 +127,7 @@ export function Meter({ share }: { readonly share: number }): JSX.Element {
 export function ScoresFigure({ points }: { readonly points: readonly StatsPointBody[] }): JSX.Element {
   const { scores, total } = sumStats(points);
   const high = scores.slice(14).reduce((sum, count) => sum + count, 0);
-  // The many low scores would make every other column invisible: roots keep the order and show small counts.
+  // Square-root scale, so that small counts stay visible beside the many low scores.
   const bars = scores.map((count, n) => ({ title: `${n * 5} to ${n === 19 ? 100 : n * 5 + 5}`, value: count }));
   return (
     <Section title="Scores" note={`${formatShare(high, total)} at 70 or more`}>

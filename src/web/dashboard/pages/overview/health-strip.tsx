@@ -7,7 +7,7 @@ import { asWords } from '../../format.ts';
 import { useLive } from '../../use-live.ts';
 import { visibleText } from '../../visible-text.ts';
 
-/** What a broken layer means for decisions. Source: docs/operating.md, "Health". */
+/** Effect of a broken layer on decisions. Source: docs/operating.md, "Health". */
 const MEANINGS: Readonly<Record<string, string>> = {
   store: 'request ids, the decision log or lists do not work fully',
   geoip_city: 'rules about location and travel have less evidence',
@@ -22,7 +22,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   backups: 'the last automatic backup failed',
 };
 
-/** Names of layers that their words do not tell. */
+/** Names of layers whose ids do not say what they are. */
 const TITLES: Readonly<Record<string, string>> = {
   geoip_asn: 'owners of networks',
   anonymiser: 'VPN, proxy and Tor lists',

@@ -15,7 +15,7 @@ const DECISIONS = 60;
 const ROWS = 12;
 const EVERY_MS = 5_000;
 
-/** The columns of a list of decisions; the first one also tells how many are alike, and since when. */
+/** The columns of a list of decisions; the first one also has the number of similar ones, and since when. */
 const COLUMNS = DECISION_COLUMNS_SHORT.map((column): Column<Incident> => ({
   ...column,
   render: (incident) => (column.id === 'time' ? <When incident={incident} /> : column.render(incident.row)),

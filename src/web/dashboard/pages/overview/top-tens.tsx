@@ -19,7 +19,7 @@ const LISTS = [
 
 const EVERY_MS = 30_000;
 
-/** Who stands out in the range. Each row leads to everything about it. */
+/** The identities and addresses that stand out in the range. Each row is a link to its own page. */
 export function TopTens({ from, to }: { readonly from: number; readonly to: number }): JSX.Element {
   return (
     <div class="columns columns-4">

@@ -15,7 +15,7 @@ export interface Labelled {
   readonly isTruncated: boolean;
 }
 
-/** What labels say about decisions: the newest labels of the range, against what was decided. null until known. */
+/** Compares the newest labels of the range with the decisions they are about. null until they are loaded. */
 export function useLabelled(from: number): Labelled | null {
   const [found, setFound] = useState<Labelled | null>(null);
   // The range moves every minute; labels of one more minute do not matter.

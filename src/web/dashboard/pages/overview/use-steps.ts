@@ -16,7 +16,7 @@ export interface Steps {
   readonly hide: () => void;
 }
 
-/** Which first steps were taken. Polled only while one is missing. */
+/** The first steps that were done. Polled only while one is missing. */
 export function useSteps(): Steps {
   const [isHidden, setHidden] = useState(false);
   const [wasEmpty, setWasEmpty] = useState(false);

@@ -1,7 +1,7 @@
 import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
 
 /** Choice: decisions that are loaded before they are shown. */
-const LOOK_AHEAD = 2;
+const PRELOADED = 2;
 /** Choice: decisions that a search by event type loads at a time; the service processes 8 calls of a customer. */
 const SEARCH_AHEAD = 4;
 
@@ -21,8 +21,8 @@ export interface StackPlace {
 }
 
 /**
- * Finds the decision to show: that of `at`, or the first one. The queue does not have event types, so with `event` the decisions are looked
- * at one after the other. `eventOf` returns null for a decision that has left the log, undefined for one that is not loaded.
+ * Finds the decision to show: that of `at`, or the first one. The queue does not have event types, so with `event` the decisions are
+ * loaded one after the other. `eventOf` returns null for a decision that has left the log, undefined for one that is not loaded.
  */
 export function findPlace(
   rows: readonly ShadowReviewRow[],
@@ -54,7 +54,7 @@ export function findPlace(
   const isSearching = index === null && unknown.length > 0;
   const next = index === null ? null : seek(index + 1, 1);
   const previous = index === null ? null : seek(index - 1, -1);
-  const shown = index === null ? [] : rows.slice(index, index + 1 + LOOK_AHEAD).map(({ request_id: id }) => id);
+  const shown = index === null ? [] : rows.slice(index, index + 1 + PRELOADED).map(({ request_id: id }) => id);
   const rowAt = (n: number | null): ShadowReviewRow | null => (n === null ? null : (rows[n] ?? null));
   return {
     row: rowAt(index),

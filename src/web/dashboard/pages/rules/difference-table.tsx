@@ -25,7 +25,7 @@ function valueOf(kind: DifferenceRow['kind'], value: DifferenceRow['before']): J
   return <Text value={String(value)} charactersMax={60} />;
 }
 
-/** What two policies set differently. */
+/** The settings in which two policies differ. */
 export function DifferenceTable({
   differences,
   isTruncated,
