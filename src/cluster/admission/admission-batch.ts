@@ -47,7 +47,7 @@ export class Group<T extends AdmissionRequest> implements FunctionCall {
     this.args = [String(allowance), String(share), String(nowSeconds)];
   }
 
-  takes(request: T, resetSeconds: number): boolean {
+  accepts(request: T, resetSeconds: number): boolean {
     const { window, allowance, nowSeconds } = this.#first;
     return (
       resetSeconds === this.resetSeconds &&

@@ -10,7 +10,7 @@ export const ID_SPARE_SECONDS = 60;
 /** Choice: a window, and one more for nodes whose clocks are behind or were set back. */
 export const WINDOW_KEPT_SECONDS = 180;
 
-/** What `admit` returns for a request over its rate. */
+/** Reply of `admit` for a request over its rate. */
 export const OVER_RATE = -1;
 
 /**

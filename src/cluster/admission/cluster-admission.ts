@@ -182,7 +182,7 @@ export class ClusterAdmission implements Admission {
       const window = this.#windows[request.window];
       window.roll(request.nowSeconds);
       let group = lastOf.get(request.keyNumber);
-      if (group === undefined || !group.takes(request, window.endSeconds)) {
+      if (group === undefined || !group.accepts(request, window.endSeconds)) {
         group = new Group<T>(request, window.endSeconds, window.startSeconds);
         groups.push(group);
         lastOf.set(request.keyNumber, group);
@@ -263,10 +263,10 @@ export class ClusterAdmission implements Admission {
       case 'admitted':
         return { ...shared, id: own.id };
       case 'full':
-        this.#giveBack(shared.request);
+        this.#release(shared.request);
         return { ...shared, outcome: 'full' };
       case 'rate_limited':
-        this.#giveBack(shared.request);
+        this.#release(shared.request);
         return own;
       case 'replayed':
         return { ...shared, outcome: 'replayed' };
@@ -278,7 +278,7 @@ export class ClusterAdmission implements Admission {
   }
 
   /** Frees an id in the store that this node refused after all. */
-  #giveBack({ keyNumber, requestId, timestampSeconds }: AdmissionRequest): void {
+  #release({ keyNumber, requestId, timestampSeconds }: AdmissionRequest): void {
     if (requestId === null) return;
     this.#hash.update(keyNumber, requestId);
     const { low, high } = this.#hash;
@@ -311,13 +311,13 @@ export class ClusterAdmission implements Admission {
     const valid = ids.filter(({ expiresAtSeconds }) => expiresAtSeconds > this.#nowSeconds);
     const calls = this.#callsFor(kind, valid);
     const sent = await ADMISSION_FUNCTIONS.call(this.#link, calls, WRITE_DEADLINE_MS);
-    let isTaken = true;
+    let isWritten = true;
     for (const [n, call] of calls.entries()) {
       if (sent[n]?.kind === 'reply') continue;
-      isTaken = false;
+      isWritten = false;
       for (const id of call.ids) this.#changes.push(kind, id);
     }
-    return isTaken;
+    return isWritten;
   }
 
   #callsFor(

@@ -48,7 +48,7 @@ const TICK_MS = 300;
 /** Choice: a lease outlasts a few late ticks, and ends before others take over: see `SCAN_MS`. */
 const LEASE_MS = 1_200;
 /**
- * Choice: a node that is gone is taken over when two looks in a row find it gone, so 2 to 4 s after membership declares it dead; by then
+ * Choice: a node that is gone is taken over when two scans in a row find it gone, so 2 to 4 s after membership declares it dead; by then
  * its last lease has ended.
  */
 const SCAN_MS = 2_000;
@@ -189,7 +189,7 @@ export class SharedDeliveries {
       if (own.length > 0 && (await this.#queue.replace(node, own)).kind === 'fault') return this.#failed();
     }
     if (!(await this.#withdrawRest(known))) return false;
-    // What was read before an attempt ended may have replaced what was written after it.
+    // A row that was read before an attempt ended may have replaced the one that was written after it.
     return changes === this.#changes || this.#failed();
   }
 
@@ -215,7 +215,7 @@ export class SharedDeliveries {
     const { sends, senders, scanMs = SCAN_MS } = this.#parts;
     if (performance.now() - this.#scannedMs < scanMs) return;
     this.#scannedMs = performance.now();
-    if (!sends) return this.#forgetTaken();
+    if (!sends) return this.#removeTakenOver();
     const live = new Set([...senders(), this.#parts.node]);
     const gone = (await this.#queue.lanes()).filter((lane) => !live.has(lane));
     for (const lane of this.#unreadable.keys()) if (!gone.includes(lane)) this.#unreadable.delete(lane);
@@ -224,7 +224,7 @@ export class SharedDeliveries {
   }
 
   /** A node that sends nothing removes the rows that others have taken over. */
-  async #forgetTaken(): Promise<void> {
+  async #removeTakenOver(): Promise<void> {
     for (const rows of this.#local?.pending() ?? []) {
       const ids = rows.map(({ id }) => id);
       const taken = await this.#queue.endedOf(this.#parts.node, ids);

@@ -11,7 +11,7 @@ export interface ChainPosition {
   readonly last: string;
 }
 
-/** Whether `a` is later than `b`: a stream that was founded again counts more than any number of the one before. */
+/** Returns whether `a` is later than `b`: a stream that was founded again counts more than any number of the one before. */
 export function isLater(a: Omit<ChainPosition, 'last'>, b: Omit<ChainPosition, 'last'>): boolean {
   return a.term > b.term || (a.term === b.term && a.number > b.number);
 }
@@ -53,7 +53,7 @@ function contextOf(cluster: string, { number, part, parts, previous, token }: Om
   return JSON.stringify([CHANGES_KEY, cluster, number, part, parts, previous, token]);
 }
 
-/** What an entry is to a reader at the end of its chain. */
+/** Relation of an entry to the end of a reader's chain. */
 export type ChainStep<Entry extends StreamEntry> =
   /** A part of the next change, of which more are to come. */
   | { readonly kind: 'open' }

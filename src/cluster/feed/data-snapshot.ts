@@ -4,17 +4,23 @@ import type { Environment } from '../../state/tables/environment.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
 import { Slices, type Turns } from '../../state/tables/turns.ts';
 import type { Link } from '../store/link.ts';
-import { claimGiving, giveTables, type SnapshotChannel, type SnapshotKeys, takeTables } from './snapshot-chunks.ts';
+import {
+  claimTransfer,
+  sendTables,
+  type SnapshotChannel,
+  type SnapshotKeys,
+  receiveTables,
+} from './snapshot-chunks.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
-import { chunksKey, giverKey, WANTED_KEY } from './feed-keys.ts';
+import { chunksKey, snapshotSenderKey, WANTED_KEY } from './feed-keys.ts';
 import type { WantedSnapshot } from './replicas.ts';
 
 /**
  * A node without data, or whose position is no longer in the stream, gets the tables from a live node, in chunks through the store. The
- * node that gives reads them in one snapshot of LMDB together with its position.
+ * sender reads them in one snapshot of LMDB together with its position.
  */
 
-const KEYS: SnapshotKeys = { wanted: WANTED_KEY, giver: giverKey, chunks: chunksKey };
+const KEYS: SnapshotKeys = { wanted: WANTED_KEY, sender: snapshotSenderKey, chunks: chunksKey };
 
 export interface SnapshotParts {
   readonly link: Link;
@@ -23,7 +29,7 @@ export interface SnapshotParts {
   readonly positions: FeedPositions;
   readonly turns: Turns;
   /**
-   * Version of the tables of this build. Rows of a snapshot are copied as they are, so a node gives one only to nodes of its own
+   * Version of the tables of this build. Rows of a snapshot are copied as they are, so a node sends one only to nodes of its own
    * version: those of others wait for a node that has theirs.
    */
   readonly tables: number;
@@ -33,12 +39,12 @@ export interface SnapshotParts {
  * Writes a snapshot for a node that wants one, unless another node does or its tables have another version. Returns whether it was written
  * completely.
  */
-export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: WantedSnapshot): Promise<boolean> {
+export async function sendSnapshot(parts: SnapshotParts, node: string, wanted: WantedSnapshot): Promise<boolean> {
   const { id } = wanted;
   const { root, positions, turns } = parts;
   const channel = channelOf(parts);
   if (wanted.tables !== parts.tables) return false;
-  if (!(await claimGiving(channel, node, id))) return false;
+  if (!(await claimTransfer(channel, node, id))) return false;
   root.resetReadTxn();
   const transaction = root.useReadTransaction();
   try {
@@ -46,37 +52,37 @@ export async function giveSnapshot(parts: SnapshotParts, node: string, wanted: W
     if (position === null || position.isLoading || isLater(wanted.atLeast, position)) return false;
     const { cluster, number, last, term } = position;
     const slices = new Slices(turns);
-    const given = { tables: openChangeTables(root), transaction, about: [cluster, number, last, term] };
-    return await giveTables(channel, id, given, () => slices.begin());
+    const sent = { tables: openChangeTables(root), transaction, about: [cluster, number, last, term] };
+    return await sendTables(channel, id, sent, () => slices.begin());
   } finally {
     transaction.done();
   }
 }
 
-export type TakenSnapshot = { readonly kind: 'ok'; readonly position: FeedPosition } | StoreFault;
+export type LoadedSnapshot = { readonly kind: 'ok'; readonly position: FeedPosition } | StoreFault;
 
 /**
  * Replaces the tables by a snapshot of another node that is not earlier than `atLeast`. As long as none has arrived the tables stay as they
  * are. If it fails or the process ends within it, the position says that the tables are incomplete, and the next call starts again.
  */
-export async function takeSnapshot(
+export async function receiveSnapshot(
   parts: SnapshotParts,
   node: string,
   cluster: string,
   atLeast: Pick<ChainPosition, 'term' | 'number'>,
-): Promise<TakenSnapshot> {
+): Promise<LoadedSnapshot> {
   const { root, positions } = parts;
   const tables = openChangeTables(root);
   const request = { tables: parts.tables, atLeast: { term: atLeast.term, number: atLeast.number } };
-  const taken = await takeTables(channelOf(parts), node, request, { root, tables }, async (about) => {
+  const received = await receiveTables(channelOf(parts), node, request, { root, tables }, async (about) => {
     const { cluster: from, term, number } = positionOf(about);
     if (from !== cluster || isLater(atLeast, { term, number })) return EARLIER;
     const begun = await durably(root, () => positions.put({ cluster, term: 0, number: 0, last: '', isLoading: true }));
     return begun.kind === 'fault' ? begun : null;
   });
-  if (taken.kind === 'fault') return taken;
-  if (taken.kind !== 'ok') return fault('cluster_unavailable', noGiver(parts.tables));
-  const position = positionOf(taken.about);
+  if (received.kind === 'fault') return received;
+  if (received.kind !== 'ok') return fault('cluster_unavailable', noSender(parts.tables));
+  const position = positionOf(received.about);
   const written = await durably(root, () => positions.put(position));
   return written.kind === 'fault' ? written : { kind: 'ok', position };
 }
@@ -98,6 +104,6 @@ function channelOf({ link, key }: SnapshotParts): SnapshotChannel {
   return { link, key, keys: KEYS, isStopping: () => false };
 }
 
-function noGiver(tables: number): string {
+function noSender(tables: number): string {
   return `no live node gave a snapshot of the data; one must run that has it, in the version of this build's tables (${tables})`;
 }

@@ -21,7 +21,7 @@ export const REPLICAS_KEY = feedKey('replicas');
 export const WANTED_KEY = feedKey('wanted');
 export const RESTART_KEY = feedKey('restart');
 
-export function giverKey(request: string): string {
+export function snapshotSenderKey(request: string): string {
   return feedKey(`giver:${request}`);
 }
 

@@ -12,8 +12,8 @@ import {
   extend,
   found,
   headProof,
-  type Look,
-  lookAt,
+  type StoredStream,
+  readStream,
   readAfter,
   type StoredEntry,
   waitAfter,
@@ -21,7 +21,7 @@ import {
 import { judgeStream } from './stream-state.ts';
 
 export type ReadState =
-  /** All changes that the store had at the last look are applied. */
+  /** All changes that the store had at the last read are applied. */
   | { readonly kind: 'current' }
   | { readonly kind: 'catching-up' }
   /** The tables are replaced by a snapshot. */
@@ -59,7 +59,7 @@ export interface ReaderParts {
   readonly onBroken: (entry: StoredEntry) => void;
   /** Called with the term of the stream that this node follows from now on. */
   readonly onTerm: (position: ChainPosition) => Promise<void>;
-  /** Whether no other live node of the cluster is later, or as far with a lower id. */
+  /** Returns whether no other live node of the cluster is later, or as far with a lower id. */
   readonly isFurthest: (position: ChainPosition) => Promise<boolean>;
   readonly isAlive: (cluster: string) => boolean;
   /**
@@ -88,7 +88,7 @@ export class FeedReader {
   readonly #cluster: string;
   /** The last change that was applied. */
   #applied: ChainPosition;
-  /** What was read, applied or not. */
+  /** The entries that were read, applied or not. */
   readonly #chain: ChangeChain<StoredEntry>;
   /** Complete changes that wait for their application. */
   #complete: (readonly VerifiedChange<StoredEntry>[])[] = [];
@@ -128,7 +128,7 @@ export class FeedReader {
     this.#running = this.#run();
   }
 
-  /** Looks at the store before the next read: it has lost changes. */
+  /** Reads the state of the stream before the next entries: the store has lost changes. */
   onLost(): void {
     this.#isLost = true;
   }
@@ -166,7 +166,7 @@ export class FeedReader {
     return this.#chain.lastPart ?? { number: this.#chain.number, part: null };
   }
 
-  /** Takes the entries that continue what was read. Returns whether all do. */
+  /** Adds the entries that continue the chain. Returns whether all do. */
   #collect(entries: readonly StoredEntry[]): boolean {
     let areSound = true;
     this.#strayNumber = 0;
@@ -255,24 +255,24 @@ export class FeedReader {
     const { key, format, isAlive, onState } = this.#parts;
     // Parts of a change that is not complete are read again: the rest may never come.
     this.#chain.reset(this.tip);
-    const looked = await lookAt(this.#parts.link, this.#chain.number);
-    if (looked.kind === 'away') {
-      onState({ kind: 'away', detail: looked.detail });
+    const stored = await readStream(this.#parts.link, this.#chain.number);
+    if (stored.kind === 'away') {
+      onState({ kind: 'away', detail: stored.detail });
       return false;
     }
     const own = { ...this.#applied, ...this.tip };
     const tail = [...this.#tail, ...this.#complete.flat()];
-    const state = judgeStream(looked.value, { key, cluster: this.#cluster, format, own, tail, isAlive });
+    const state = judgeStream(stored.value, { key, cluster: this.#cluster, format, own, tail, isAlive });
     switch (state.kind) {
       case 'sound':
         if (state.isPart && state.term > this.#applied.term) await this.#follow(state.term);
-        return this.#goOn(looked.value, state.newest, state.term);
+        return this.#goOn(stored.value, state.newest, state.term);
       case 'shorter':
         await extend(this.#parts.link, this.#cluster, state.after, state.missing);
         return false;
       case 'damaged':
       case 'astray':
-        return this.#mend(state.detail, looked.value, state.term, state.kind === 'astray');
+        return this.#mend(state.detail, stored.value, state.term, state.kind === 'astray');
       case 'foreign':
         onState({ kind: 'stopped', detail: state.detail });
         return false;
@@ -285,10 +285,10 @@ export class FeedReader {
   }
 
   /** The end of the stream is sound. What follows this node's changes may still be missing before it. */
-  async #goOn(look: Look, newest: number, term: number): Promise<boolean> {
+  async #goOn(stored: StoredStream, newest: number, term: number): Promise<boolean> {
     if (this.#strayNumber > 0) {
       const detail = `changes before change ${this.#strayNumber} are no longer in the stream`;
-      return this.#mend(detail, look, term, true);
+      return this.#mend(detail, stored, term, true);
     }
     this.#damagedMs = null;
     this.#brokenKnown.clear();
@@ -302,7 +302,7 @@ export class FeedReader {
    * Reads what can be read. Then the furthest of the live nodes founds the stream again, from what it has; another one takes the data of
    * a later node if its changes do not lead to the stream's.
    */
-  async #mend(detail: string, look: Look, term: number, isAstray: boolean): Promise<boolean> {
+  async #mend(detail: string, stored: StoredStream, term: number, isAstray: boolean): Promise<boolean> {
     this.#damagedMs ??= performance.now();
     this.#parts.onState({ kind: 'mending', detail });
     const { number } = this.#chain;
@@ -321,12 +321,12 @@ export class FeedReader {
     }
     const { foundWaitMs = FOUND_WAIT_MS } = this.#parts;
     if (performance.now() - this.#damagedMs < foundWaitMs) return false;
-    if (await this.#parts.isFurthest(this.#applied)) await this.#foundAgain(look, term);
+    if (await this.#parts.isFurthest(this.#applied)) await this.#foundAgain(stored, term);
     return false;
   }
 
   /** In a new term, so that a copy of the stream as it was before is known to be one. */
-  async #foundAgain({ mark }: Look, provedTerm: number): Promise<void> {
+  async #foundAgain({ mark }: StoredStream, provedTerm: number): Promise<void> {
     const { link, key, check, format } = this.#parts;
     const [oldest] = this.#tail;
     const term = Math.max(this.#applied.term, provedTerm) + 1;

@@ -45,7 +45,7 @@ end
  * Reads the state of the stream. Keys: head, changes. Arguments: number that the node has. Returns a mark of this state, the type of the
  * head and its fields, the type of the stream, its last id, its newest entry and the first part of the change with the number.
  */
-export const LOOK = `${STATE}
+export const READ_STREAM = `${STATE}
 local stream = stream_of()
 local own = {}
 if stream.kind == 'stream' then own = redis.call('XRANGE', KEYS[2], ARGV[1] .. '-0', ARGV[1] .. '-0') end
@@ -82,7 +82,7 @@ return {'ok'}
 `;
 
 /**
- * Founds the stream instead of anything that is there, unless that has changed since it was looked at. Keys: head, changes. Arguments:
+ * Founds the stream instead of anything that is there, unless that has changed since it was read. Keys: head, changes. Arguments:
  * the mark; id, check, format, term, number, last and proof of the head; then parts as for EXTEND. Returns whether it did.
  */
 export const FOUND = `${STATE}${ADD}
@@ -104,7 +104,7 @@ return redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2] .. '-0')
  * Takes a key with a record that expires. Keys: the record. Arguments: what is there now (empty for nothing), the new record, ms. Returns
  * whether it did: nobody else was first.
  */
-export const TAKE = `
+export const ACQUIRE_TURN = `
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'string' and kind ~= 'none' then redis.call('DEL', KEYS[1]) end
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end

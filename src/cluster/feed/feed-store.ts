@@ -1,7 +1,7 @@
 import type { Argument, Command, Link, Reply, Sent } from '../store/link.ts';
 import type { ChainPosition, StreamEntry } from './change-chain.ts';
 import { CHANGES_KEY, HEAD_KEY } from './feed-keys.ts';
-import { EXTEND, FOUND, LOOK, TRIM } from './feed-scripts.ts';
+import { EXTEND, FOUND, READ_STREAM, TRIM } from './feed-scripts.ts';
 import { proofOf } from './signed-record.ts';
 
 /** The stream of changes in the cluster's store, and its head. */
@@ -31,14 +31,14 @@ export interface StoredEntry extends StreamEntry {
   readonly bytes: number;
 }
 
-/** What the store has, none of it authenticated. */
-export interface Look {
+/** The stream as the store has it, not authenticated. */
+export interface StoredStream {
   /** Changes with everything else here. */
   readonly mark: string;
-  /** Whether there is anything in the place of the head. */
+  /** True if there is anything in the place of the head. */
   readonly hasHead: boolean;
   readonly head: Head | null;
-  /** `stream`, `none`, or what somebody has put there. */
+  /** `stream`, `none`, or another type of the store. */
   readonly kind: string;
   /** Id of the entry that was last added. */
   readonly lastId: string;
@@ -57,12 +57,12 @@ export interface Away {
 
 export type AskedStore<T> = { readonly kind: 'ok'; readonly value: T } | Away;
 
-/** `number`: the change of which the first part is wanted too. */
-export function lookAt(link: Link, number: number): Promise<AskedStore<Look>> {
-  return ask(link, script(LOOK, [String(number)]), lookOf);
+/** Reads the state of the stream. `number`: the change of which the first part is returned too. */
+export function readStream(link: Link, number: number): Promise<AskedStore<StoredStream>> {
+  return ask(link, script(READ_STREAM, [String(number)]), storedStreamOf);
 }
 
-/** What a head proves. */
+/** Returns the proof of a head. */
 export function headProof(key: Uint8Array, { cluster, format, term, number, last }: Omit<Head, 'proof'>): string {
   return proofOf(key, HEAD_KEY, JSON.stringify([format, cluster, term, number, last]));
 }
@@ -181,7 +181,7 @@ export function replyText(reply: Reply | undefined): string {
   return Buffer.isBuffer(reply) ? reply.toString() : String(reply ?? '');
 }
 
-function lookOf(reply: Reply): Look {
+function storedStreamOf(reply: Reply): StoredStream {
   const [mark, headType, head, kind, lastId, top, own] = replyList(reply);
   return {
     mark: replyText(mark),

@@ -121,7 +121,7 @@ export class FeedWriter {
       const isOver = waitedMs > (wasSent || sent.kind === 'ok' ? this.#commitMsMax : DOWN_MS_MAX);
       if (isOver || this.#isClosed) return failAll(batch, wasSent ? UNCONFIRMED : AWAY);
       if (isMoved) continue;
-      // The stream is not what this node knows: the reader looks at it and mends it.
+      // The stream is not what this node knows: the reader reads its state and mends it.
       this.#tip = null;
       if (sent.kind === 'ok') this.#parts.onLost();
       await sleep(RETRY_MS);
@@ -166,7 +166,7 @@ function failAll(batch: readonly Queued[], why: StoreFault): void {
   for (const { appending } of batch) appending.fail(why);
 }
 
-/** Whether the change is in the stream is not known. */
+/** Unknown whether the change is in the stream. */
 export const UNCONFIRMED = fault(
   'change_unconfirmed',
   "the cluster's store did not confirm the change in time; whether it was made is unknown",

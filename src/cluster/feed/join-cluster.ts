@@ -5,7 +5,7 @@ import { holdsCustomers } from '../../state/tables/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
 import type { Link } from '../store/link.ts';
-import { type AskedStore, found, type Head, headProof, type Look, lookAt } from './feed-store.ts';
+import { type AskedStore, found, type Head, headProof, type StoredStream, readStream } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 import { isProved } from './stream-state.ts';
 
@@ -21,7 +21,7 @@ export interface JoinParts {
   readonly waitMs: number;
   /** How long nodes that live need to report, if the store has just lost everything. */
   readonly reportMs: number;
-  /** Whether another node is alive, of this cluster or of any, by what it has signed. */
+  /** Returns whether another node is alive, of this cluster or of any, by what it has signed. */
   readonly isAlive: (cluster: string | null) => Promise<boolean>;
 }
 
@@ -51,16 +51,16 @@ export async function joinCluster(parts: JoinParts): Promise<Joined> {
   const startedMs = performance.now();
   const deadline = startedMs + parts.waitMs;
   for (;;) {
-    const looked = await lookWithin(parts, deadline);
-    if (looked.kind === 'away') {
+    const stored = await readStreamWithin(parts, deadline);
+    if (stored.kind === 'away') {
       if (position !== null && !position.isLoading)
         return { kind: 'ok', how: 'alone', cluster: position.cluster, position };
-      return fault('cluster_unavailable', `the cluster's store does not answer: ${looked.detail}`);
+      return fault('cluster_unavailable', `the cluster's store does not answer: ${stored.detail}`);
     }
-    const { head, hasHead } = looked.value;
+    const { head, hasHead } = stored.value;
     const proved = head !== null && isProved(key, head) ? head : null;
-    if (position !== null) return continueIn(parts, position, proved, looked.value);
-    if (!hasHead && !(await hasNodes(parts))) return foundFirst(parts, looked.value);
+    if (position !== null) return continueIn(parts, position, proved, stored.value);
+    if (!hasHead && !(await hasNodes(parts))) return foundFirst(parts, stored.value);
     if (proved !== null) return joinAs(parts, proved);
     // The nodes that live mend what somebody has written into its place.
     if (performance.now() > Math.min(deadline, startedMs + UNPROVED_MS)) return unproved(parts, head);
@@ -68,7 +68,7 @@ export async function joinCluster(parts: JoinParts): Promise<Joined> {
   }
 }
 
-/** Whether the store had a cluster until a moment ago: its nodes found it again. */
+/** Returns whether the store had a cluster until a moment ago: its nodes found it again. */
 async function hasNodes({ reportMs, isAlive }: JoinParts): Promise<boolean> {
   await sleep(reportMs * 1.5);
   return isAlive(null);
@@ -84,12 +84,17 @@ function joinAs({ format, root }: JoinParts, head: Head): Joined {
  * A node that was in the cluster. What the store has beside its stream, or in its place, stops no start: the nodes mend it when they know
  * how far each of them is.
  */
-async function continueIn(parts: JoinParts, position: FeedPosition, head: Head | null, look: Look): Promise<Joined> {
+async function continueIn(
+  parts: JoinParts,
+  position: FeedPosition,
+  head: Head | null,
+  stored: StoredStream,
+): Promise<Joined> {
   if (head !== null && Number(head.format) > Number(parts.format)) return otherFormat(head.format, parts.format);
   if (head !== null && head.cluster !== position.cluster && (await parts.isAlive(head.cluster)))
     return otherCluster(position.cluster, head.cluster);
-  if (position.term === 0 && head === null && look.head?.format === '1') {
-    const refused = await firstFormat(parts.link, position, look.head);
+  if (position.term === 0 && head === null && stored.head?.format === '1') {
+    const refused = await firstFormat(parts.link, position, stored.head);
     if (refused !== null) return refused;
   }
   const { cluster } = position;
@@ -114,7 +119,7 @@ async function firstFormat(link: Link, position: FeedPosition, head: Head): Prom
   return null;
 }
 
-async function foundFirst(parts: JoinParts, { mark }: Look): Promise<Joined> {
+async function foundFirst(parts: JoinParts, { mark }: StoredStream): Promise<Joined> {
   const { link, root, positions, key, check, format } = parts;
   const cluster = randomUUID();
   // The data counts as the first change: other nodes have to get it. Stored first, so that a start that is killed continues.
@@ -130,10 +135,10 @@ async function foundFirst(parts: JoinParts, { mark }: Look): Promise<Joined> {
   return undone.kind === 'fault' ? undone : joinCluster(parts);
 }
 
-async function lookWithin({ link }: JoinParts, deadline: number): Promise<AskedStore<Look>> {
+async function readStreamWithin({ link }: JoinParts, deadline: number): Promise<AskedStore<StoredStream>> {
   for (;;) {
-    const look = await lookAt(link, 0);
-    if (look.kind === 'ok' || performance.now() > deadline) return look;
+    const stored = await readStream(link, 0);
+    if (stored.kind === 'ok' || performance.now() > deadline) return stored;
     await sleep(RETRY_MS);
   }
 }

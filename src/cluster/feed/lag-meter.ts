@@ -23,7 +23,7 @@ export class LagMeter {
   }
 
   /** Returns the worst lag since the last call, ms. */
-  takeWorst(): number {
+  drainWorst(): number {
     const worst = this.#worstMs;
     this.#worstMs = 0;
     return worst;

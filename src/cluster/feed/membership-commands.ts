@@ -12,10 +12,10 @@ import { LEAVE_SCRIPT } from '../nodes/membership-beat.ts';
 import type { NodeIdentity } from '../nodes/node-id.ts';
 import { NODES_KEY } from '../store/store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
-import { type AskedStore, ask, lookAt } from './feed-store.ts';
+import { type AskedStore, ask, readStream } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 
-/** What the command line does with the cluster of a data directory. The server of the directory must not run, except for `status`. */
+/** Commands about the cluster of a data directory. The server of the directory must not run, except for `status`. */
 
 export interface NodeStatus extends Replica {
   readonly isLive: boolean;
@@ -24,7 +24,7 @@ export interface NodeStatus extends Replica {
   readonly reportedMsAgo: number;
 }
 
-/** What the store says of its cluster, which nobody has proved. */
+/** The cluster as the store has it, not proved. */
 export interface ShownCluster {
   readonly cluster: string;
   /** Number of the newest change. */
@@ -52,7 +52,7 @@ export async function clusterStatus(link: Link): Promise<Status> {
 export type Prospect =
   | {
       readonly kind: 'ok';
-      /** What the next start does. */
+      /** Action of the next start. */
       readonly will: 'found' | 'found_empty' | 'join' | 'continue' | 'replace';
       /** Folder with the old data, if it was moved aside. */
       readonly aside: string | null;
@@ -96,10 +96,10 @@ export async function prepareJoin(link: Link, dataDir: string, isReplacing: bool
 }
 
 async function readCluster(link: Link): Promise<AskedStore<ShownCluster | null>> {
-  const look = await lookAt(link, 0);
-  if (look.kind === 'away' || look.value.head === null)
-    return look.kind === 'away' ? look : { kind: 'ok', value: null };
-  const { head, top } = look.value;
+  const stored = await readStream(link, 0);
+  if (stored.kind === 'away' || stored.value.head === null)
+    return stored.kind === 'away' ? stored : { kind: 'ok', value: null };
+  const { head, top } = stored.value;
   return { kind: 'ok', value: { cluster: head.cluster, number: top?.number ?? head.number } };
 }
 

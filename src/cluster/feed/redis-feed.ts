@@ -21,7 +21,7 @@ import { REPORT_MS, type ReplicaFacts, Replicas, type WantedSnapshot } from './r
 import type { ChainPosition } from './change-chain.ts';
 import type { FeedOptions } from './feed-options.ts';
 import { FeedSnapshots } from './feed-snapshots.ts';
-import { endTurn, takeTurn } from './restart-turn.ts';
+import { endTurn, acquireTurn } from './restart-turn.ts';
 import { KEEP_BYTES_MAX, KEEP_MS, trimChanges } from './trim-changes.ts';
 
 export type FeedOpened =
@@ -131,9 +131,9 @@ export class RedisFeed implements StateFeed {
     let { position } = joined;
     if (position === null) {
       this.#state = { kind: 'loading' };
-      const taken = await snapshots.take(this.#cluster, SNAPSHOT_MS_MAX, NOTHING);
-      if (taken.kind === 'fault') return taken;
-      ({ position } = taken);
+      const loaded = await snapshots.load(this.#cluster, SNAPSHOT_MS_MAX, NOTHING);
+      if (loaded.kind === 'fault') return loaded;
+      ({ position } = loaded);
     }
     this.#begin(options, position, check);
     if (joined.position === null) {
@@ -311,7 +311,7 @@ export class RedisFeed implements StateFeed {
       number: this.position,
       state: this.#state.kind,
       detail: 'detail' in this.#state ? this.#state.detail : '',
-      lagMs: Math.round(this.lag.takeWorst()),
+      lagMs: Math.round(this.lag.drainWorst()),
       version,
       formats: known,
       tables: tablesOf(options),
@@ -319,7 +319,7 @@ export class RedisFeed implements StateFeed {
     });
     const onReported = (wanted: readonly WantedSnapshot[]): void => {
       const { storeNowMs } = replicas;
-      if (this.#state.kind === 'current') void this.#snapshots?.give(wanted, storeNowMs);
+      if (this.#state.kind === 'current') void this.#snapshots?.serve(wanted, storeNowMs);
       void this.#trim();
     };
     const replicas: Replicas = new Replicas({
@@ -334,7 +334,7 @@ export class RedisFeed implements StateFeed {
     return replicas;
   }
 
-  /** Resolves when this node has what the store had at the last look. A node that starts alone does not wait for the store. */
+  /** Resolves when this node has what the store had at the last read. A node that starts alone does not wait for the store. */
   async #caughtUp(isAlone: boolean): Promise<void> {
     const deadline = isAlone ? 0 : performance.now() + this.#startMs;
     for (;;) {
@@ -358,13 +358,13 @@ export class RedisFeed implements StateFeed {
     if (!(await replicas.report())) return 'the store does not answer';
     if (!replicas.hasLater(this.#cluster, at, tablesOf(options))) return 'no live node has later changes';
     if (this.#isOpen && options.onReplace !== undefined) {
-      if (!(await takeTurn(options, replicas.storeNowMs))) return 'another node takes the data of a later one first';
+      if (!(await acquireTurn(options, replicas.storeNowMs))) return 'another node takes the data of a later one first';
       options.onReplace(detail);
       return null;
     }
     this.#state = { kind: 'loading' };
-    const taken = await snapshots.take(this.#cluster, 0, at);
-    return taken.kind === 'ok' ? taken.position : taken;
+    const loaded = await snapshots.load(this.#cluster, 0, at);
+    return loaded.kind === 'ok' ? loaded.position : loaded;
   }
 
   async #trim(): Promise<void> {

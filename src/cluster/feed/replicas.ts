@@ -5,7 +5,7 @@ import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
 import { askTime, FEED_DEADLINE_MS, replyList, replyText, timeCommand, timeOf } from './feed-store.ts';
 import { readSigned, recordPlace, signRecord, textOfSigned } from './signed-record.ts';
 
-/** What a node tells the others about its copy of the data. */
+/** Report of a node about its copy of the data. */
 export interface ReplicaFacts {
   readonly cluster: string;
   /** How often the stream had been founded on the way to that change. */
@@ -22,7 +22,7 @@ export interface ReplicaFacts {
   readonly version: string;
   /** Kind of change → newest version that it reads. */
   readonly formats: Readonly<Record<string, number>>;
-  /** Version of its tables: it gives snapshots to nodes with the same. */
+  /** Version of its tables: it sends snapshots to nodes with the same. */
   readonly tables: number;
   readonly startedAtMs: number;
 }
@@ -69,7 +69,7 @@ export class Replicas {
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
   #reporting: Promise<boolean> | null = null;
-  /** What is added to this machine's clock for the store's. */
+  /** Difference of the store's clock to this machine's, ms. */
   #aheadMs = 0;
 
   constructor(parts: ReplicasParts) {
@@ -81,7 +81,7 @@ export class Replicas {
     return Date.now() + this.#aheadMs;
   }
 
-  /** Whether this machine's clock is so far ahead of the store's that rows would expire too early by it. */
+  /** True if this machine's clock is so far ahead of the store's that rows would expire too early by it. */
   get isAhead(): boolean {
     return -this.#aheadMs > AHEAD_MS_MAX;
   }
@@ -127,18 +127,18 @@ export class Replicas {
     return this.#all.filter(({ id, atMs }) => atMs >= sinceMs || id === this.#parts.id);
   }
 
-  /** Whether this node does what one node does for all: the first of the live ones that apply changes. */
+  /** Returns whether this node does the work of one node for all: the first of the live ones that apply changes. */
   get isKeeper(): boolean {
     const able = this.live().find(({ state }) => state === 'current' || state === 'catching-up');
     return able === undefined || able.id === this.#parts.id;
   }
 
-  /** Whether another node is alive, of this cluster or of any. */
+  /** Returns whether another node is alive, of this cluster or of any. */
   isAlive(cluster: string | null): boolean {
     return this.live().some((one) => one.id !== this.#parts.id && (cluster === null || one.cluster === cluster));
   }
 
-  /** Whether no other live node is later than this position, or as far with a lower id and able to go on. */
+  /** Returns whether no other live node is later than this position, or as far with a lower id and able to go on. */
   isFurthest(cluster: string, position: ChainPosition): boolean {
     return this.#others(cluster).every((other) => {
       if (isLater(other, position)) return false;
@@ -146,10 +146,10 @@ export class Replicas {
     });
   }
 
-  /** Whether another live node is later than this position, and can give it a snapshot. */
+  /** Returns whether another live node is later than this position, and can send a snapshot. */
   hasLater(cluster: string, position: ChainPosition, tables: number): boolean {
     return this.#others(cluster).some(
-      (other) => isLater(other, position) && GIVES.includes(other.state) && other.tables === tables,
+      (other) => isLater(other, position) && SENDING_STATES.includes(other.state) && other.tables === tables,
     );
   }
 
@@ -200,9 +200,9 @@ export class Replicas {
   }
 }
 
-/** States in which a node looks after the stream, and those in which it gives snapshots. */
+/** States in which a node looks after the stream, and those in which it sends snapshots. */
 const GOES_ON: readonly string[] = ['current', 'catching-up', 'mending'];
-const GIVES: readonly string[] = ['current', 'catching-up'];
+const SENDING_STATES: readonly string[] = ['current', 'catching-up'];
 
 /** Reads the reports of all nodes as they are shown, dead ones included, in the order of their ids. Nobody has proved them. */
 export async function readReplicas(link: Link): Promise<readonly Replica[] | null> {

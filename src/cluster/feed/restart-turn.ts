@@ -1,6 +1,6 @@
 import type { Link } from '../store/link.ts';
 import { RESTART_KEY } from './feed-keys.ts';
-import { TAKE } from './feed-scripts.ts';
+import { ACQUIRE_TURN } from './feed-scripts.ts';
 import { ask, replyText } from './feed-store.ts';
 import { readSigned, signRecord } from './signed-record.ts';
 
@@ -14,20 +14,20 @@ export interface TurnParts {
 }
 
 /**
- * Takes the turn to end itself for a snapshot: one node at a time. Only a record that a node of the cluster has signed keeps others
- * waiting; who removes it lets several end at once, but never the one that is furthest. `nowMs` is on the store's clock.
+ * Acquires the turn to end this node for a snapshot: one node at a time. Only a record that a node of the cluster has signed keeps others
+ * waiting; without it several may end at once, but never the one that is furthest. `nowMs` is on the store's clock.
  */
-export async function takeTurn({ link, key, node }: TurnParts, nowMs: number): Promise<boolean> {
+export async function acquireTurn({ link, key, node }: TurnParts, nowMs: number): Promise<boolean> {
   const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
   if (present.kind === 'away' && present.what !== 'refused') return false;
   // A key of another type is replaced.
   const value = present.kind === 'ok' ? present.value : '';
-  const held = readTurn(key, value);
-  if (held !== null && held.node !== node && nowMs - held.atMs < TURN_MS) return false;
+  const holder = readTurn(key, value);
+  if (holder !== null && holder.node !== node && nowMs - holder.atMs < TURN_MS) return false;
   const record = signRecord(key, RESTART_KEY, JSON.stringify({ node, atMs: Math.round(nowMs) }));
-  const take = ['EVAL', TAKE, '1', RESTART_KEY, value, record, String(TURN_MS)];
-  const taken = await ask(link, { key: RESTART_KEY, args: take }, Number);
-  return taken.kind === 'ok' && taken.value === 1;
+  const command = ['EVAL', ACQUIRE_TURN, '1', RESTART_KEY, value, record, String(TURN_MS)];
+  const acquired = await ask(link, { key: RESTART_KEY, args: command }, Number);
+  return acquired.kind === 'ok' && acquired.value === 1;
 }
 
 /** Ends this node's turn, if it has it. */

@@ -10,16 +10,16 @@ import { ask, askTime, replyList } from './feed-store.ts';
 import { recordPlace, signRecord } from './signed-record.ts';
 
 /**
- * Copies of tables from one node to another, in encrypted chunks through the store. Who wants a copy asks for it under an id of this
- * request; one of the others gives it.
+ * Copies of tables from one node to another, in encrypted chunks through the store. The receiver posts a request with an id of its own;
+ * one of the others sends the copy.
  */
 
 /** Names of the keys of one kind of copies, all in one slot. */
 export interface SnapshotKeys {
   /** Hash: node id → JSON, its request. */
   readonly wanted: string;
-  /** The node that gives; expires. */
-  giver(id: string): string;
+  /** The node that sends; expires. */
+  sender(id: string): string;
   /** List of chunks; expires. */
   chunks(id: string): string;
 }
@@ -30,19 +30,19 @@ export interface SnapshotChannel {
   /** Encrypts the chunks and signs the requests. */
   readonly key: Uint8Array;
   readonly keys: SnapshotKeys;
-  /** Whether this node stops. */
+  /** True when this node stops. */
   readonly isStopping: () => boolean;
 }
 
 export type SnapshotTable = Pick<ChangeTable, 'database' | 'owns'> & { readonly name: string };
 
-/** Choice: a wanted snapshot that nobody gave within this time is not wanted any more. */
+/** Choice: a request that no node has served within this time has expired. */
 export const WANTED_MS = 60_000;
 /** Choice: rows of one chunk; a row has some 100 bytes, at most some 10 KB. */
 const CHUNK_BYTES = 512 * 1024;
 /** Choice: unread chunks that may lie in the store: 4 MB. */
 const CHUNKS_WAITING_MAX = 8;
-/** Choice: a giver or a taker that is silent for so long is dead. */
+/** Choice: a sender or a receiver that is silent for so long is dead. */
 const SILENT_MS = 5_000;
 const POLL_MS = 10;
 /** Choice: a node that waits for the first chunk asks again so often. */
@@ -54,22 +54,22 @@ const ROWS_PER_CLEAR = 10_000;
 
 type Transaction = ReturnType<Environment['useReadTransaction']>;
 
-/** Returns whether this node gives the snapshot. */
-export async function claimGiving({ link, keys }: SnapshotChannel, node: string, id: string): Promise<boolean> {
-  const key = keys.giver(id);
+/** Returns whether this node is the one that sends the copy. */
+export async function claimTransfer({ link, keys }: SnapshotChannel, node: string, id: string): Promise<boolean> {
+  const key = keys.sender(id);
   const mine = ['SET', key, node, 'NX', 'PX', String(SILENT_MS * 12)];
   const claimed = await ask(link, { key, args: mine }, (reply) => reply !== null);
   return claimed.kind === 'ok' && claimed.value;
 }
 
 /**
- * Writes `about`, and then all rows of the tables as the transaction sees them. `beforeChunk` may wait. Returns false if nobody takes them
+ * Writes `about`, and then all rows of the tables as the transaction sees them. `beforeChunk` may wait. Returns false if nobody reads them
  * any more, or this node stops.
  */
-export async function giveTables(
+export async function sendTables(
   channel: SnapshotChannel,
   id: string,
-  { tables, transaction, about }: Given,
+  { tables, transaction, about }: SentTables,
   beforeChunk: () => Promise<void> | void = () => {},
 ): Promise<boolean> {
   if (!(await pushChunk(channel, id, 0, BEGIN, about))) return false;
@@ -87,57 +87,57 @@ export async function giveTables(
   return pushChunk(channel, id, index, END, []);
 }
 
-/** What a node asks for. */
-export interface Wish {
+/** The copy that a node requests. */
+export interface SnapshotRequest {
   /** Version of the tables that it reads. */
   readonly tables: number;
   /** The position that the copy must have reached. */
   readonly atLeast: unknown;
 }
 
-export interface Given {
+export interface SentTables {
   readonly tables: readonly SnapshotTable[];
   readonly transaction: Transaction;
   /** Content of the first chunk: the position that the rows have. */
   readonly about: readonly unknown[];
 }
 
-export type Taken =
+export type ReceivedTables =
   /** All rows are written. `about` is the content of the first chunk. */
   | { readonly kind: 'ok'; readonly about: readonly unknown[] }
-  /** No node gave anything. */
+  /** No node sent anything. */
   | { readonly kind: 'none' }
-  /** The giver ended, or this node stops. */
+  /** The sender ended, or this node stops. */
   | { readonly kind: 'interrupted' }
   | StoreFault;
 
 /**
  * Asks the other nodes for a copy under a new id, and replaces the rows of the tables by it. `onBegin` is called before the first row
- * changes, with what the giver says about the copy; after a fault nothing changes. Chunks are encrypted for this request: whatever else
+ * changes, with what the sender says about the copy; after a fault nothing changes. Chunks are encrypted for this request: whatever else
  * lies in their place, such as those of an earlier copy, is passed over.
  */
-export async function takeTables(
+export async function receiveTables(
   channel: SnapshotChannel,
   node: string,
-  request: Wish,
+  request: SnapshotRequest,
   { root, tables }: { readonly root: Environment; readonly tables: readonly SnapshotTable[] },
   onBegin: (about: readonly unknown[]) => Promise<StoreFault | null>,
-): Promise<Taken> {
+): Promise<ReceivedTables> {
   const id = randomUUID();
   let about: readonly unknown[] = [];
-  let heardMs = performance.now();
+  let lastChunkMs = performance.now();
   try {
     for (let index = 0; !channel.isStopping();) {
-      if (index === 0) await want(channel, node, { ...request, id });
+      if (index === 0) await postRequest(channel, node, { ...request, id });
       const sealed = await popChunk(channel, id);
       const plain = sealed === null ? null : decrypt(channel.key, sealed, chunkContext(channel.keys, id, index));
       if (plain === null) {
-        const silentMs = performance.now() - heardMs;
+        const silentMs = performance.now() - lastChunkMs;
         if (silentMs > (index === 0 ? SILENT_MS : SILENT_MS * 2)) return { kind: index === 0 ? 'none' : 'interrupted' };
         await sleep(index === 0 ? ASK_MS : POLL_MS);
         continue;
       }
-      heardMs = performance.now();
+      lastChunkMs = performance.now();
       const [, name, content] = unpack(plain);
       const rows: readonly unknown[] = Array.isArray(content) ? content : [];
       if (index++ === 0) {
@@ -180,7 +180,7 @@ function readChunk(
   return { rows, last: null };
 }
 
-/** Waits while the taker has enough to read. Returns false if it takes nothing any more, or this node stops. */
+/** Waits while the receiver has enough to read. Returns false if it reads nothing any more, or this node stops. */
 async function pushChunk(
   { link, key: secret, keys, isStopping }: SnapshotChannel,
   id: string,
@@ -221,12 +221,12 @@ async function writeChunk(
   return written.kind === 'fault' ? written : null;
 }
 
-async function want(
+async function postRequest(
   { link, key, keys }: SnapshotChannel,
   node: string,
-  request: Wish & { readonly id: string },
+  request: SnapshotRequest & { readonly id: string },
 ): Promise<void> {
-  // Givers compare the time with theirs, and the clock of a node may be minutes off.
+  // Senders compare the time with theirs, and the clock of a node may be minutes off.
   const time = await askTime(link, keys.wanted);
   if (time.kind === 'away') return;
   const text = JSON.stringify({ ...request, atMs: Math.round(time.value) });
@@ -236,7 +236,7 @@ async function want(
 
 async function withdraw({ link, keys }: SnapshotChannel, node: string, id: string): Promise<void> {
   await ask(link, { key: keys.wanted, args: ['HDEL', keys.wanted, node] }, Number);
-  await ask(link, { key: keys.wanted, args: ['DEL', keys.chunks(id), keys.giver(id)] }, Number);
+  await ask(link, { key: keys.wanted, args: ['DEL', keys.chunks(id), keys.sender(id)] }, Number);
 }
 
 async function popChunk({ link, keys }: SnapshotChannel, id: string): Promise<Buffer | null> {

@@ -1,7 +1,7 @@
 import { type ChainPosition, openEntry, type StreamEntry } from './change-chain.ts';
-import { type Head, headProof, type Look } from './feed-store.ts';
+import { type Head, headProof, type StoredStream } from './feed-store.ts';
 
-/** What a node knows, to judge what the store has by it. */
+/** Knowledge of a node by which it judges the content of the store. */
 export interface Knowledge {
   readonly key: Uint8Array;
   readonly cluster: string;
@@ -35,11 +35,12 @@ export function isProved(key: Uint8Array, head: Head): boolean {
 }
 
 /** Judges the stream by what is authenticated in it and by what the node has. */
-export function judgeStream(look: Look, known: Knowledge): StreamState {
+export function judgeStream(stored: StoredStream, known: Knowledge): StreamState {
   const { key, cluster, format, own } = known;
-  const head = look.head !== null && isProved(key, look.head) ? look.head : null;
+  const head = stored.head !== null && isProved(key, stored.head) ? stored.head : null;
   const damaged = (detail: string): StreamState => ({ kind: 'damaged', detail, term: head?.term ?? 0 });
-  if (head === null) return damaged(look.hasHead ? 'no node of this cluster wrote its head' : 'the store has lost it');
+  if (head === null)
+    return damaged(stored.hasHead ? 'no node of this cluster wrote its head' : 'the store has lost it');
   if (Number(head.format) > Number(format)) return { kind: 'newer', detail: `it has format ${head.format}` };
   if (head.cluster !== cluster) {
     if (known.isAlive(head.cluster))
@@ -47,21 +48,21 @@ export function judgeStream(look: Look, known: Knowledge): StreamState {
     return { kind: 'damaged', detail: 'its head is that of another cluster', term: 0 };
   }
   if (head.format !== format || head.term < own.term) return damaged('its head is an old one');
-  const newest = newestOf(look, head, known);
-  return typeof newest === 'string' ? damaged(newest) : compare(newest, head, look, known);
+  const newest = newestOf(stored, head, known);
+  return typeof newest === 'string' ? damaged(newest) : compare(newest, head, stored, known);
 }
 
 /** Returns the number and token of the newest change; a text that says what is wrong if there is no authenticated one. */
 function newestOf(
-  look: Look,
+  stored: StoredStream,
   head: Head,
   { key, cluster }: Knowledge,
 ): Pick<ChainPosition, 'number' | 'last'> | string {
-  if (look.kind === 'none') return head;
-  if (look.kind !== 'stream') return `a ${look.kind} is in its place`;
-  if (look.top === null) return 'all of its entries are gone';
-  if (look.topId !== look.lastId) return 'its newest entries are gone';
-  const top = openEntry(key, cluster, look.top);
+  if (stored.kind === 'none') return head;
+  if (stored.kind !== 'stream') return `a ${stored.kind} is in its place`;
+  if (stored.top === null) return 'all of its entries are gone';
+  if (stored.topId !== stored.lastId) return 'its newest entries are gone';
+  const top = openEntry(key, cluster, stored.top);
   if (top === null) return 'no node of this cluster wrote its newest entry';
   if (top.part + 1 !== top.parts) return 'parts of its newest change are gone';
   return { number: top.number, last: top.token };
@@ -70,7 +71,7 @@ function newestOf(
 function compare(
   newest: Pick<ChainPosition, 'number' | 'last'>,
   head: Head,
-  look: Look,
+  stored: StoredStream,
   { key, cluster, own, tail }: Knowledge,
 ): StreamState {
   const astray = (detail: string): StreamState => ({ kind: 'astray', detail, term: head.term });
@@ -79,9 +80,9 @@ function compare(
     return astray('the store has other changes than this node');
   }
   if (newest.number > own.number) {
-    const isEmpty = look.kind === 'none';
+    const isEmpty = stored.kind === 'none';
     if (isEmpty) return astray('the changes after its position are no longer in the stream');
-    const same = look.own === null ? null : openEntry(key, cluster, look.own);
+    const same = stored.own === null ? null : openEntry(key, cluster, stored.own);
     if (same !== null && same.token !== own.last) return astray('the store has other changes than this node');
     const isPart = same !== null || (head.number === own.number && head.last === own.last);
     return { kind: 'sound', newest: newest.number, term: head.term, isPart };

@@ -25,7 +25,7 @@ export interface LogEntry extends SealedEntry {
   readonly bytes: Buffer;
 }
 
-/** What the log has at the position of this node. */
+/** Content of the log at the position of this node. */
 export interface LogHead {
   /** Number of the newest entry; 0 without one. */
   readonly last: number;

@@ -12,7 +12,7 @@ import type { Failure } from '../../work/extraction-state.ts';
 /** A job and the token of its owner at the time of writing. */
 export type OwnedJob = readonly [job: JobNumber, token: number];
 
-/** What the log of jobs contains. Every node applies each entry with the same outcome. */
+/** Entries of the log of jobs. Every node applies each entry with the same outcome. */
 export type JobOp =
   | {
       readonly kind: 'create';
@@ -67,7 +67,7 @@ interface PackedSteps {
   readonly hashes: Uint8Array;
 }
 
-/** Who wrote an entry, and when. */
+/** Author and time of an entry. */
 export interface OpOrigin {
   readonly node: string;
   /** Told apart from earlier runs of the node. */

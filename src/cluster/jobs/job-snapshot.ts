@@ -5,12 +5,12 @@ import { type ExtractStore, openJobTables } from '../../state/tables/extract-sto
 import { ask, askTime, replyList, replyText } from '../feed/feed-store.ts';
 import type { Link } from '../store/link.ts';
 import {
-  claimGiving,
-  giveTables,
+  claimTransfer,
+  sendTables,
   type SnapshotChannel,
   type SnapshotKeys,
-  type Taken,
-  takeTables,
+  type ReceivedTables,
+  receiveTables,
   WANTED_MS,
 } from '../feed/snapshot-chunks.ts';
 import { readSigned, recordPlace } from '../feed/signed-record.ts';
@@ -18,7 +18,7 @@ import { extractionKey } from '../store/store-keys.ts';
 
 const KEYS: SnapshotKeys = {
   wanted: extractionKey('', 'wanted'),
-  giver: (id) => extractionKey('', `giver:${id}`),
+  sender: (id) => extractionKey('', `giver:${id}`),
   chunks: (id) => extractionKey('', `chunks:${id}`),
 };
 
@@ -30,26 +30,26 @@ export interface JobSnapshotParts {
   /** The tables of this node. */
   readonly store: ExtractStore;
   readonly onFault: (fault: StoreFault) => void;
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
-/** Choice: how soon a node that lacks jobs is noticed. */
-const LOOK_MS = 1_000;
+/** Choice: how soon the request of a node that lacks jobs is noticed. */
+const REQUESTS_POLL_MS = 1_000;
 const RETRY_MS = 1_000;
-/** Rows are copied as they are, so a node gives them only to nodes of its version. */
+/** Rows are copied as they are, so a node sends them only to nodes of its version. */
 const TABLES = ENVIRONMENT_FORMATS.extract.version;
 
 /**
  * All jobs with their records, from a node that has them to one that was away for longer than the log of jobs reaches back, or is new. The
- * giver reads its tables in one snapshot of LMDB. Its position may be lower than what the tables contain: entries are applied again.
+ * sender reads its tables in one snapshot of LMDB. Its position may be lower than what the tables contain: entries are applied again.
  */
 export class JobSnapshots {
   readonly #parts: JobSnapshotParts;
   readonly #channel: SnapshotChannel;
   readonly #tables: ReturnType<typeof openJobTables>;
   #timer: NodeJS.Timeout | null = null;
-  #giving: Promise<void> | null = null;
-  #isTaking = false;
+  #serving: Promise<void> | null = null;
+  #isLoading = false;
   #isClosed = false;
 
   constructor(parts: JobSnapshotParts) {
@@ -58,42 +58,42 @@ export class JobSnapshots {
     this.#tables = openJobTables(parts.store.root);
   }
 
-  /** Begins to give snapshots to other nodes. */
+  /** Begins to send snapshots to other nodes. */
   start(): void {
     this.#timer ??= setInterval(() => {
-      this.#giving ??= this.#look().finally(() => (this.#giving = null));
-    }, this.#parts.lookMs ?? LOOK_MS).unref();
+      this.#serving ??= this.#serveRequests().finally(() => (this.#serving = null));
+    }, this.#parts.pollMs ?? REQUESTS_POLL_MS).unref();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#giving;
+    await this.#serving;
   }
 
   /**
    * Replaces all jobs by those of a node that has applied the log up to `atLeast`. Resolves to the position that they contain; null if no
-   * node gave them. `onBegin` is called before the first row changes. If the process ends meanwhile, the next start begins again, because
+   * node sent them. `onBegin` is called before the first row changes. If the process ends meanwhile, the next start begins again, because
    * the stored position is 0.
    */
-  async take(atLeast: number, onBegin: () => void): Promise<number | null> {
-    this.#isTaking = true;
+  async load(atLeast: number, onBegin: () => void): Promise<number | null> {
+    this.#isLoading = true;
     try {
       for (;;) {
-        const taken = await this.#takeOnce(atLeast, onBegin);
-        if (taken.kind === 'ok') return taken.position;
-        if (taken.kind === 'fault') this.#parts.onFault(taken);
-        if (taken.kind === 'none' || this.#isClosed) return null;
+        const received = await this.#loadOnce(atLeast, onBegin);
+        if (received.kind === 'ok') return received.position;
+        if (received.kind === 'fault') this.#parts.onFault(received);
+        if (received.kind === 'none' || this.#isClosed) return null;
         await sleep(RETRY_MS);
       }
     } finally {
-      this.#isTaking = false;
+      this.#isLoading = false;
     }
   }
 
-  async #look(): Promise<void> {
+  async #serveRequests(): Promise<void> {
     const { link, key, node, store } = this.#parts;
-    if (this.#isTaking || this.#isClosed) return;
+    if (this.#isLoading || this.#isClosed) return;
     const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, replyList);
     if (rows.kind === 'away' || rows.value.length === 0) return;
     const time = await askTime(link, KEYS.wanted);
@@ -105,33 +105,33 @@ export class JobSnapshots {
       const wanted = text === null ? null : readWanted(text);
       if (wanted === null || time.value - wanted.atMs > WANTED_MS || wanted.tables !== TABLES) continue;
       if (store.counters.get('jobLog') < wanted.atLeast) continue;
-      await this.#give(wanted.id);
+      await this.#send(wanted.id);
     }
   }
 
-  async #give(id: string): Promise<void> {
+  async #send(id: string): Promise<void> {
     const { node, store } = this.#parts;
     const { root, counters } = store;
-    if (!(await claimGiving(this.#channel, node, id))) return;
+    if (!(await claimTransfer(this.#channel, node, id))) return;
     root.resetReadTxn();
     const about = [counters.get('jobLog'), counters.get('jobNumbers')];
     const transaction = root.useReadTransaction();
     try {
-      await giveTables(this.#channel, id, { tables: this.#tables, transaction, about });
+      await sendTables(this.#channel, id, { tables: this.#tables, transaction, about });
     } finally {
       transaction.done();
     }
   }
 
-  async #takeOnce(atLeast: number, onBegin: () => void): Promise<Exclude<Taken, { kind: 'ok' }> | JobsTaken> {
+  async #loadOnce(atLeast: number, onBegin: () => void): Promise<Exclude<ReceivedTables, { kind: 'ok' }> | LoadedJobs> {
     const { node, store } = this.#parts;
     const into = { root: store.root, tables: this.#tables };
-    const taken = await takeTables(this.#channel, node, { atLeast, tables: TABLES }, into, () => {
+    const received = await receiveTables(this.#channel, node, { atLeast, tables: TABLES }, into, () => {
       onBegin();
       return this.#setNumbers(0, 0);
     });
-    if (taken.kind !== 'ok') return taken;
-    const [position = 0, jobs = 0] = taken.about.map(Number);
+    if (received.kind !== 'ok') return received;
+    const [position = 0, jobs = 0] = received.about.map(Number);
     return (await this.#setNumbers(position, jobs)) ?? { kind: 'ok', position };
   }
 
@@ -146,9 +146,9 @@ export class JobSnapshots {
   }
 }
 
-interface JobsTaken {
+interface LoadedJobs {
   readonly kind: 'ok';
-  /** What the log of jobs contains up to this number is in the tables. */
+  /** The tables contain the log of jobs up to this number. */
   readonly position: number;
 }
 

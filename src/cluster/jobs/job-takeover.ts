@@ -32,11 +32,11 @@ export class JobTakeover {
 
   setNodes(nodes: readonly LiveNode[]): void {
     this.#nodes = nodes;
-    this.look();
+    this.scan();
   }
 
-  /** Looks for jobs without a live node until there is none. */
-  look(): void {
+  /** Searches for jobs without a live node until there is none. */
+  scan(): void {
     this.#ticks = 0;
     this.#timer ??= setInterval(() => void this.#tick(), this.#parts.tickMs ?? TICK_MS).unref();
     void this.#tick();

@@ -12,7 +12,7 @@ import {
 } from './job-log.ts';
 import { decodeOp, encodeOp, type JobOp, type OpOrigin } from './job-ops.ts';
 
-/** What became of an entry in the tables of this node. */
+/** Outcome of an entry in the tables of this node. */
 export type AppliedEntry = StoreWrite<unknown>;
 
 export interface FollowerParts {
@@ -73,7 +73,7 @@ export class LogFollower {
   #tailBytes = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
   #hasChecked = false;
-  #heardMs = 0;
+  #lastReadMs = 0;
   /** Nothing is appended before: other nodes may still put back what the store has lost. Infinity while the store does not answer. */
   #settledMs = 0;
   #last = 0;
@@ -125,7 +125,7 @@ export class LogFollower {
     for (;;) {
       const applied = await Promise.race([outcome, delay(UNREACHABLE_MS, null, { ref: false })]);
       const nowMs = performance.now();
-      if (applied !== null || nowMs - fromMs > COMMIT_MS || nowMs - Math.max(fromMs, this.#heardMs) > AWAY_MS)
+      if (applied !== null || nowMs - fromMs > COMMIT_MS || nowMs - Math.max(fromMs, this.#lastReadMs) > AWAY_MS)
         return applied;
     }
   }
@@ -201,7 +201,7 @@ export class LogFollower {
         continue;
       }
       const read = await this.#parts.log.read(this.#position);
-      if (read.kind !== 'fault') this.#heardMs = performance.now();
+      if (read.kind !== 'fault') this.#lastReadMs = performance.now();
       if (read.kind === 'fault') await this.#unreachable();
       else if (read.kind === 'gap') await this.#replace(read.next);
       else if (read.entries.length > 0) {
@@ -228,7 +228,7 @@ export class LogFollower {
     if (head === null) return false;
     const own = this.#tail.at(-1);
     if (head.last < this.#position) {
-      if (!(await this.#goesOn(head))) return false;
+      if (!(await this.#continueLog(head))) return false;
     } else if (head.own !== null && own?.number === this.#position && !own.sealed.equals(head.own.sealed)) {
       await this.#replace(head.last + 1);
     }
@@ -240,7 +240,7 @@ export class LogFollower {
   }
 
   /** Makes the log, which ends before this node's position, reach it again. Returns false if the store does not answer. */
-  async #goesOn({ last, newest }: LogHead): Promise<boolean> {
+  async #continueLog({ last, newest }: LogHead): Promise<boolean> {
     const isSame = newest === null || this.#hasApplied(newest);
     if (!isSame && (await this.#replace(last + 1))) return true;
     const canPutBack = isSame && this.#tail.at(-1)?.number === this.#position;

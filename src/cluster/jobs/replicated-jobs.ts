@@ -16,7 +16,7 @@ import type { Extraction } from '../../work/extraction-job.ts';
 import type { LogFollower } from './log-follower.ts';
 import { type JobOp, type OpOrigin, type OwnedJob, packResult, unpackResult, type WireResult } from './job-ops.ts';
 
-/** What applying an entry needs besides its bytes: the same functions on all nodes. */
+/** Inputs of applying an entry besides its bytes: the same functions on all nodes. */
 export interface JobFunctions {
   readonly encryptionKey: Uint8Array;
   readonly answer: (job: Extraction, newSecret: string | null) => Uint8Array;
@@ -235,7 +235,7 @@ function replicatedJobs(parts: ReplicatedStoreParts): ExtractionJobs {
     end({ number }, failure, entries, nowMs) {
       const token = failure.reason === 'cancelled' ? null : tokenOf(parts, number);
       if (token === null && failure.reason !== 'cancelled')
-        return Promise.resolve({ kind: 'ok', value: untaken(local, number) });
+        return Promise.resolve({ kind: 'ok', value: notApplied(local, number) });
       return follower.commit<AppliedResult>({ kind: 'end', job: number, token, failure, entries }, nowMs);
     },
     saveDelivery(job, state) {
@@ -270,12 +270,12 @@ async function applyOwn(
   if (written?.kind === 'fault') return written;
   const applied = [...(written?.value ?? [])];
   const all = results.map(
-    ({ job }, n) => (wires[n] === null ? undefined : applied.shift()) ?? untaken(parts.local, job.number),
+    ({ job }, n) => (wires[n] === null ? undefined : applied.shift()) ?? notApplied(parts.local, job.number),
   );
   return { kind: 'ok', value: all };
 }
 
-function untaken({ extractions }: ExtractStore, job: JobNumber): AppliedResult {
+function notApplied({ extractions }: ExtractStore, job: JobNumber): AppliedResult {
   return { state: extractions.stateOf(job), isTaken: false, isEnd: false };
 }
 

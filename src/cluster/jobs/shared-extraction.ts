@@ -52,7 +52,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     node,
     store: local,
     onFault: (fault) => parts.onFault(fault),
-    ...(parts.tickMs !== undefined && { lookMs: parts.tickMs }),
+    ...(parts.tickMs !== undefined && { pollMs: parts.tickMs }),
   });
   const follower: LogFollower = new LogFollower({
     log,
@@ -65,12 +65,12 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     },
     async apply(op, origin, job, isAwaited) {
       const applied = await applier.apply(op, origin, job, isAwaited);
-      if (op.kind === 'create' && op.owner === '') takeover.look();
+      if (op.kind === 'create' && op.owner === '') takeover.scan();
       return applied;
     },
     async replace(from, to) {
       parts.onGap(from, to);
-      const position = await snapshots.take(to - 1, () => {
+      const position = await snapshots.load(to - 1, () => {
         for (const { job } of unfinishedJobs(local)) onNews({ kind: 'lost', job: job.number });
       });
       if (position !== null) adoptOwn();
@@ -108,8 +108,8 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
       await follower.follow();
     },
     state: () => follower.state,
-    onNews(given) {
-      listener = given;
+    onNews(next) {
+      listener = next;
     },
     caughtUp: () => follower.caughtUp(),
     get isStopped() {

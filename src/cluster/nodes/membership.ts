@@ -52,7 +52,7 @@ export interface MembershipOptions {
   /** `keyFor('cluster-values')`. */
   readonly key: Buffer;
   readonly facts: () => NodeFacts;
-  /** Called once if another node has taken this id while this one was not heard: this one must end. */
+  /** Called once if another node has taken this id while this one was silent: this one must end. */
   readonly onReplaced?: (detail: string) => void;
   readonly beatMs?: number;
   readonly goneMs?: number;
@@ -68,7 +68,7 @@ interface Known {
   /** As the node says it, on the store's clock. */
   lastBeatMs: number;
   /** When it was read, on this process's clock; -Infinity if it was old then. */
-  heardAtMs: number;
+  seenAtMs: number;
   /** The run has proved that it is over for good. */
   hasLeft: boolean;
   isLive: boolean;
@@ -97,9 +97,9 @@ export class Membership {
   #timer: NodeJS.Timeout | null = null;
   #beating: Promise<MembershipJoined> | null = null;
   /** Time of the last beat that the store took, on the store's clock and on this process's. */
-  #heardAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when this node has heard of others without a gap, on this process's clock; -Infinity since it joined. */
-  #hearsSinceMs = Number.NEGATIVE_INFINITY;
+  #beatAtMs = Number.NEGATIVE_INFINITY;
+  /** Start of the present time without a gap between beats, on this process's clock; -Infinity: no gap since it joined. */
+  #observesSinceMs = Number.NEGATIVE_INFINITY;
   #beats = 0;
   #refused = 0;
   /** Time of the last answer, on the store's clock and on this process's; null before the first. */
@@ -120,7 +120,7 @@ export class Membership {
 
   /** False while the store has not taken a heartbeat of this node for as long as others need to declare it dead. */
   get isJoined(): boolean {
-    return this.#epoch > 0 && performance.now() - this.#heardAtMs < this.#goneMs;
+    return this.#epoch > 0 && performance.now() - this.#beatAtMs < this.#goneMs;
   }
 
   /** Rows of other nodes that were not believed: of an earlier run, an earlier beat, or of nobody. Counted at each read. */
@@ -143,14 +143,14 @@ export class Membership {
     for (let tries = 0; ; tries++) {
       const beat = await this.#send('join');
       if (beat?.status !== 'id_taken') {
-        const joined = beat === null ? UNREACHABLE : this.#take(beat);
+        const joined = beat === null ? UNREACHABLE : this.#accept(beat);
         if (joined.kind === 'ok' || joined.code === 'unreachable') this.#schedule();
         return joined;
       }
       const rival = this.#rivalIn(beat)?.atMs ?? 0;
       const isAlive = rivalBeatMs !== null && rival > rivalBeatMs;
       rivalBeatMs ??= rival;
-      if (isAlive || tries > (2 * this.#goneMs) / this.#beatMs + 2) return this.#taken();
+      if (isAlive || tries > (2 * this.#goneMs) / this.#beatMs + 2) return this.#idTaken();
       await delay(this.#beatMs / 2);
     }
   }
@@ -194,7 +194,7 @@ export class Membership {
   async #beat(): Promise<MembershipJoined> {
     const beat = await this.#send(this.#epoch === 0 ? 'join' : 'beat');
     if (beat === null) return UNREACHABLE;
-    const joined = this.#take(beat);
+    const joined = this.#accept(beat);
     if (joined.kind === 'fault' && !this.#isClosed) {
       this.#isClosed = true;
       this.#options.onReplaced?.(joined.detail);
@@ -243,18 +243,18 @@ export class Membership {
     return Math.abs(nowMs - atMs) <= this.#goneMs;
   }
 
-  #take(beat: Beat): MembershipJoined {
-    if (beat.status === 'id_taken') return this.#taken();
+  #accept(beat: Beat): MembershipJoined {
+    if (beat.status === 'id_taken') return this.#idTaken();
     if (beat.status === 'full') return FULL;
     const isOtherFormat = ({ format, atMs }: Said): boolean =>
       format !== CLUSTER_FORMAT && this.#isFresh(atMs, beat.nowMs);
-    const isFirst = this.#heardAtMs === Number.NEGATIVE_INFINITY;
+    const isFirst = this.#beatAtMs === Number.NEGATIVE_INFINITY;
     const others = isFirst ? beat.rows.map((row) => this.#read(row)) : [];
     if (others.some((said) => said !== null && isOtherFormat(said))) return OTHER_FORMAT;
     const nowMs = performance.now();
-    const gapMs = nowMs - this.#heardAtMs;
-    this.#heardAtMs = nowMs;
-    if (gapMs > this.#goneMs / 2 && Number.isFinite(gapMs)) this.#hearsSinceMs = nowMs;
+    const gapMs = nowMs - this.#beatAtMs;
+    this.#beatAtMs = nowMs;
+    if (gapMs > this.#goneMs / 2 && Number.isFinite(gapMs)) this.#observesSinceMs = nowMs;
     this.#epoch = beat.epoch;
     this.#apply(beat.rows, beat.nowMs);
     return { kind: 'ok' };
@@ -282,12 +282,12 @@ export class Membership {
     const { run, beat, state, atMs: lastBeatMs } = said;
     const known = this.#known.get(id);
     if (this.#former.get(id)?.has(run) === true || (known?.node.run === run && beat < known.beat)) {
-      // What a node has left behind stays there.
+      // The row of a node that left stays in the store.
       if (state !== 'left') this.#refused++;
       return;
     }
-    const beforeMs = known?.node.run === run ? known.heardAtMs : Number.NEGATIVE_INFINITY;
-    const heardAtMs = this.#isFresh(lastBeatMs, nowMs) ? performance.now() : beforeMs;
+    const beforeMs = known?.node.run === run ? known.seenAtMs : Number.NEGATIVE_INFINITY;
+    const seenAtMs = this.#isFresh(lastBeatMs, nowMs) ? performance.now() : beforeMs;
     const hasLeft = state === 'left';
     if (known?.node.run !== run) {
       if (known !== undefined) {
@@ -295,8 +295,8 @@ export class Membership {
         this.#end(known);
       }
       const node = { ...said.facts, id, run, epoch: epochOf(row, said) };
-      this.#known.set(id, { node, state, beat, lastBeatMs, heardAtMs, hasLeft, isLive: false });
-    } else if (beat > known.beat) Object.assign(known, { state, beat, lastBeatMs, heardAtMs, hasLeft });
+      this.#known.set(id, { node, state, beat, lastBeatMs, seenAtMs, hasLeft, isLive: false });
+    } else if (beat > known.beat) Object.assign(known, { state, beat, lastBeatMs, seenAtMs, hasLeft });
     // The command line has no heartbeat to prove it with: it counts for a node that is silent anyway.
     else if (row.state === 'left' && !this.#isLive(known)) known.state = 'left';
   }
@@ -309,10 +309,10 @@ export class Membership {
     this.#former.set(id, former);
   }
 
-  /** A node cannot be heard while the store is away, so silence counts only from when this node heard again. */
-  #isLive({ state, heardAtMs, isLive }: Known): boolean {
+  /** No node is seen while the store is away, so silence counts only from this node's first beat after an outage. */
+  #isLive({ state, seenAtMs, isLive }: Known): boolean {
     if (state !== 'up') return false;
-    const sinceMs = isLive ? Math.max(heardAtMs, this.#hearsSinceMs) : heardAtMs;
+    const sinceMs = isLive ? Math.max(seenAtMs, this.#observesSinceMs) : seenAtMs;
     return performance.now() - sinceMs <= this.#goneMs;
   }
 
@@ -329,7 +329,7 @@ export class Membership {
     return decryptSaid(this.#options.key, id, payload);
   }
 
-  #taken(): MembershipJoined {
+  #idTaken(): MembershipJoined {
     const detail = `another node with the id ${this.id} is running; give each node a GATEHOUSE_NODE_ID of its own`;
     return { kind: 'fault', code: 'id_taken', detail };
   }

@@ -2,7 +2,7 @@ import { decrypt, encrypt } from '../../kernel/encryption.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import type { NodeState } from './membership-beat.ts';
 
-/** What a node tells the others about itself. */
+/** A node's description of itself for the others. */
 export interface NodeFacts {
   readonly version: string;
   readonly roles: readonly string[];
@@ -13,7 +13,7 @@ export interface NodeFacts {
   readonly feedPosition: string;
 }
 
-/** What a node has encrypted into its row. */
+/** Encrypted content of a node's row. */
 export interface Said {
   readonly facts: NodeFacts;
   /** Random; distinguishes the runs of all nodes. */

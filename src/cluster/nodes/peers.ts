@@ -115,7 +115,7 @@ export class Peers {
   readonly #serials = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #queue: PeerQuestion[] = [];
-  /** What was reported to `onOtherVersion`, by node, its run, and question. */
+  /** Reports to `onOtherVersion`, by node, its run, and question. */
   readonly #reported = new Set<string>();
   #serial = 0;
   #answering = 0;
@@ -239,17 +239,17 @@ export class Peers {
       const [sent] =
         membership.epoch === 0 || !waiting.isUp ? [] : await waiting.send([{ key: inbox, args }], READ_DEADLINE_MS);
       if (sent?.kind === 'reply')
-        for (const entry of entriesOf(sent.reply)) this.#take(decodeMessage(key, inbox, entry));
+        for (const entry of entriesOf(sent.reply)) this.#receive(decodeMessage(key, inbox, entry));
       else await delay(READ_PAUSE_MS, null, { signal: this.#stop.signal }).catch(() => {});
     }
   }
 
-  #take(message: ReturnType<typeof decodeMessage>): void {
+  #receive(message: ReturnType<typeof decodeMessage>): void {
     if (message === null || (message.kind === 'question' && this.#isRepeated(message))) this.counts.dropped++;
     else if (message.kind === 'other_version') {
       this.counts.otherVersion++;
       this.#report(`form ${String(message.version)}`, { node: null, name: null });
-    } else if (message.kind === 'part') this.#takePart(message);
+    } else if (message.kind === 'part') this.#receivePart(message);
     else if (this.#answering < ANSWERING_MAX) void this.#answer(message);
     else if (this.#queue.length < WAITING_MAX) this.#queue.push(message);
     else void this.#reply(message, 0, 'busy', []);
@@ -269,7 +269,7 @@ export class Peers {
     return false;
   }
 
-  #takePart({ id, from, fromRun, at, status, body }: PeerPart): void {
+  #receivePart({ id, from, fromRun, at, status, body }: PeerPart): void {
     const open = this.#open.get(`${id} ${from}`);
     // The deadline is over.
     if (open === undefined) return;

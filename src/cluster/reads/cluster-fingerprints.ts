@@ -76,12 +76,12 @@ async function olderThan(
   slices: Slices,
 ): Promise<readonly Ranked[]> {
   let newest: Ranked[] = [];
-  let looked = 0;
+  let compared = 0;
   const keep = (): void => {
     newest = newest.sort((a, b) => b.occurredAtMs - a.occurredAtMs || b.rank - a.rank).slice(0, count);
   };
   for (const [fingerprint, one] of seen) {
-    if (++looked % COMPARED_AT_ONCE === 0 && slices.isOver) await slices.begin();
+    if (++compared % COMPARED_AT_ONCE === 0 && slices.isOver) await slices.begin();
     const rank = Buffer.from(fingerprint, 'latin1').readUIntBE(0, 6);
     const isOlder =
       after === null ||

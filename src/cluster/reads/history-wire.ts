@@ -8,7 +8,7 @@ import type { LogPlace } from '../../history/decision-log/order.ts';
 import type { RawRow } from '../../history/decision-log/search.ts';
 import { PEER_PART_BYTES } from '../nodes/peers.ts';
 
-/** What nodes ask each other about decisions, as arrays for `pack`. Every reader returns null for anything else. */
+/** Questions of nodes about each other's decisions, as arrays for `pack`. Every reader returns null for anything else. */
 
 type Body = readonly unknown[];
 

@@ -1,3 +1,3 @@
-/** What the link uses of the client package. Apart from its users, so that it is a part of the bundle that is loaded on demand. */
+/** Parts of the client package for the link. Apart from its users, so that it is a part of the bundle that is loaded on demand. */
 export { ErrorReply, RedisClient } from '@redis/client';
 export { boundReplies } from './reply-bound.ts';

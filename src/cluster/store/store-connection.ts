@@ -37,7 +37,7 @@ const PAUSES_TO_LONGEST = 10;
 
 type Client = ReturnType<typeof openClient>;
 
-/** What the connections of this thread do at each tick. One timer for all: with one each, a quiet node woke up 60 times a second. */
+/** Work of the connections of this thread at each tick. One timer for all: with one each, a quiet node woke up 60 times a second. */
 const ticks = new Set<() => void>();
 let timer: NodeJS.Timeout | null = null;
 
@@ -161,7 +161,7 @@ export class StoreConnection {
   }
 
   #answered(client: Client, bytes: number): void {
-    // What a replaced client held was counted as gone.
+    // Commands of a replaced client were counted as lost.
     if (client !== this.#client) return;
     this.#inFlight--;
     this.#inFlightBytes -= bytes;
@@ -204,7 +204,7 @@ export class StoreConnection {
     this.#isProbing = false;
     const lost = (error: unknown): void => {
       if (client !== this.#client) return;
-      // What was too large is read again after the pause: the longest one spares the store.
+      // A reply that was too large is read again after the pause: the longest one spares the store.
       if (error instanceof ReplyTooLarge) this.#failures = PAUSES_TO_LONGEST;
       this.#drop(error instanceof Error ? describe(error) : String(error));
     };

@@ -2,7 +2,7 @@ import type { ClusterAddress } from './link.ts';
 import { readSlots, type Redirect, slotOf, SLOTS } from './hash-slots.ts';
 import { type StoreAddress, StoreConnection } from './store-connection.ts';
 
-/** Which connection a command takes. */
+/** Finds the connection for a command. */
 export interface Routes {
   /** Null while the store of this key is not known. */
   find(key: string): StoreConnection | null;
@@ -15,9 +15,9 @@ export interface Routes {
 }
 
 const PORT_DEFAULT = 6_379;
-/** Choice: a failover of a Cluster takes seconds; each look costs one command. */
-const LOOK_MS = 250;
-const LOOK_DEADLINE_MS = 1_000;
+/** Choice: a failover of a Cluster takes seconds; each map of slots costs one command. */
+const DISCOVERY_MS = 250;
+const DISCOVERY_DEADLINE_MS = 1_000;
 
 export function openRoutes(address: ClusterAddress): Routes {
   const roots = address.urls.map((url) => toStoreAddress(url, address));
@@ -67,13 +67,13 @@ class ClusterRoutes implements Routes {
   #primaries = new Map<string, StoreConnection>();
   readonly #seeds = new Map<string, StoreConnection>();
   #isStale = true;
-  #isLooking = false;
-  #lookedAt = 0;
+  #isDiscovering = false;
+  #discoveries = 0;
   #openedBefore = 0;
 
   constructor(roots: readonly StoreAddress[]) {
     this.#roots = roots;
-    this.#timer = setInterval(() => this.#tick(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#tick(), DISCOVERY_MS).unref();
     this.#tick();
   }
 
@@ -109,7 +109,7 @@ class ClusterRoutes implements Routes {
     const primaries = [...this.#primaries.values()];
     if (primaries.some(({ isUp }) => isUp)) this.#closeSeeds();
     else this.#openSeeds();
-    if (this.#isStale || primaries.some(({ isUp }) => !isUp)) this.#look();
+    if (this.#isStale || primaries.some(({ isUp }) => !isUp)) this.#discover();
   }
 
   #openSeeds(): void {
@@ -124,23 +124,23 @@ class ClusterRoutes implements Routes {
     this.#seeds.clear();
   }
 
-  #look(): void {
+  #discover(): void {
     const candidates = [...this.#primaries.values(), ...this.#seeds.values()].filter(({ isUp }) => isUp);
     // Another one each time: one that is cut off from the others would keep an old map.
-    const asked = candidates[this.#lookedAt++ % Math.max(1, candidates.length)];
-    if (asked === undefined || this.#isLooking) return;
-    this.#isLooking = true;
-    const unsent = asked.send(['CLUSTER', 'SLOTS'], LOOK_DEADLINE_MS, {
+    const asked = candidates[this.#discoveries++ % Math.max(1, candidates.length)];
+    if (asked === undefined || this.#isDiscovering) return;
+    this.#isDiscovering = true;
+    const unsent = asked.send(['CLUSTER', 'SLOTS'], DISCOVERY_DEADLINE_MS, {
       replied: (reply) => {
-        this.#isLooking = false;
+        this.#isDiscovering = false;
         const ranges = readSlots(reply);
         if (ranges !== null && ranges.length > 0) this.#learn(ranges, asked);
       },
       failed: () => {
-        this.#isLooking = false;
+        this.#isDiscovering = false;
       },
     });
-    if (unsent !== null) this.#isLooking = false;
+    if (unsent !== null) this.#isDiscovering = false;
   }
 
   #learn(ranges: NonNullable<ReturnType<typeof readSlots>>, asked: StoreConnection): void {

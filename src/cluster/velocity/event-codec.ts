@@ -6,11 +6,11 @@ import { type Outcome, OUTCOMES } from '../../risk/event-outcome.ts';
 import type { HistoryEvent, Networks, NonceUse, Place } from '../../risk/history.ts';
 import type { BrowserFamily, SystemFamily } from '../../risk/signals/agent-families.ts';
 
-/** What nodes tell each other: an event that was counted, or an outcome that was reported later. */
+/** An item between nodes: an event that was counted, or an outcome that was reported later. */
 export type SharedItem = HistoryEvent | SettledEvent;
 
 /**
- * Packs what nodes tell each other about one batch: a byte of version, then msgpack of an array: the time of the first item, ms, and an
+ * Packs the items of one batch for other nodes: a byte of version, then msgpack of an array: the time of the first item, ms, and an
  * array per item. Small numbers stand for the entries of the tables below, so a change of a table or of an item's fields
  * raises the version: nodes skip and count what they do not read.
  *

@@ -19,7 +19,7 @@ export const OUTBOX_BYTES_MAX = 8_388_608;
 const APPENDS_MAX = 16;
 
 /**
- * What one sender has for one stream, in order. An entry that may have been appended keeps its number when it is sent again, so the store
+ * Entries of one sender for one stream, in order. An entry that may have been appended keeps its number when it is sent again, so the store
  * can tell that it has it. The numbers of entries that are not settled span no more than the store knows.
  */
 export class StreamOutbox {

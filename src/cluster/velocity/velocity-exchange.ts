@@ -33,7 +33,7 @@ export const ENTRY_AGE_MS = 900_000;
 /** Choice: what waited for longer would be too old when others read it. */
 const WAIT_MS_MAX = ENTRY_AGE_MS - 60_000;
 
-/** What all exchanges of this node have in common. */
+/** State that all exchanges of this node share. */
 export interface ExchangeOptions {
   readonly memory: VelocityMemory;
   readonly values: EncryptedValues;
@@ -225,7 +225,7 @@ export class VelocityExchange {
     }
     const { appended, isGap, isMore, upTo, entries } = result;
     if (isGap && after !== null) this.#gap(stream, after);
-    this.#takeAll(stream, entries);
+    this.#receiveAll(stream, entries);
     if (after !== null && isPlausible(upTo)) this.#marks.claim(stream, wordOfId(upTo));
     if (isMore) {
       travelled.isComplete = false;
@@ -244,17 +244,17 @@ export class VelocityExchange {
     if (isNext) this.#marks.claim(stream, id);
   }
 
-  #takeAll(stream: number, entries: readonly VelocityStreamEntry[]): void {
+  #receiveAll(stream: number, entries: readonly VelocityStreamEntry[]): void {
     if (entries.length === 0) return;
     this.#applier.begin(stream);
     try {
-      for (const entry of entries) this.#take(stream, entry);
+      for (const entry of entries) this.#receive(stream, entry);
     } finally {
       this.#applier.end();
     }
   }
 
-  #take(stream: number, { id, sealed }: VelocityStreamEntry): void {
+  #receive(stream: number, { id, sealed }: VelocityStreamEntry): void {
     if (!isPlausible(id)) return this.#marks.add('repeated', 1);
     const word = wordOfId(id);
     if (!this.#marks.claim(stream, word)) return;

@@ -1,7 +1,7 @@
 /**
- * Functions of the browser that the collector uses, in forms that the page cannot change by accident. Frameworks of the years before 2015 replace
- * `Array.from`, `Array.prototype.map` and the like, and give every object a `toJSON`. A form's fields and a document's images hide
- * properties and methods of their names: `<input name="elements">`.
+ * Functions of the browser that the collector uses, in forms that the page cannot change by accident. Frameworks of the years before 2015
+ * replace `Array.from`, `Array.prototype.map` and the like, and give every object a `toJSON`. A form's fields and a document's images
+ * hide properties and methods of their names: `<input name="elements">`.
  */
 
 /** Returns what `read` returns; undefined if it throws. A signal that cannot be read is absent, and the others stay. */

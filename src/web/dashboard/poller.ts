@@ -28,7 +28,7 @@ export interface PollerOptions {
 export class Poller {
   readonly #options: PollerOptions;
   readonly #ended = new AbortController();
-  /** Of the poll in flight. */
+  /** Ends the poll in flight. */
   #polling: AbortController | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dueMs = 0;

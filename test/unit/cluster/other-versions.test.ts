@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DELIVERY_CODEC, packDelivery } from '../../../src/cluster/deliveries/delivery-codec.ts';
 import { EncryptedValues } from '../../../src/cluster/store/encrypted-values.ts';
 import { chunksKey } from '../../../src/cluster/feed/feed-keys.ts';
-import { giveSnapshot } from '../../../src/cluster/feed/data-snapshot.ts';
+import { sendSnapshot } from '../../../src/cluster/feed/data-snapshot.ts';
 import { writePage } from '../../../src/cluster/reads/history-wire.ts';
 import { JobLog } from '../../../src/cluster/jobs/job-log.ts';
 import { JOB_LOG_FORMAT } from '../../../src/cluster/jobs/job-ops.ts';
@@ -179,9 +179,9 @@ describe('a snapshot of the tables', () => {
     if (positions === null) throw new Error('the store is open for writing');
     const parts = { link, key: FEED_KEY, root, positions, turns: new Turns(), tables: 2 };
     const wanted = { id: 'request', atMs: Date.now(), atLeast: { term: 0, number: 0 } };
-    expect(await giveSnapshot(parts, 'a', { ...wanted, tables: 1 })).toBe(false);
+    expect(await sendSnapshot(parts, 'a', { ...wanted, tables: 1 })).toBe(false);
     expect(await ask(link, 'LLEN', chunksKey(wanted.id))).toBe(0);
-    expect(await giveSnapshot(parts, 'a', { ...wanted, tables: 2 })).toBe(true);
+    expect(await sendSnapshot(parts, 'a', { ...wanted, tables: 2 })).toBe(true);
     await link.close();
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { giveSnapshot, takeSnapshot } from '../../../../src/cluster/feed/data-snapshot.ts';
+import { sendSnapshot, receiveSnapshot } from '../../../../src/cluster/feed/data-snapshot.ts';
 import { CHANGES_KEY, chunksKey, HEAD_KEY, RESTART_KEY, WANTED_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
 import { recordPlace, textOfSigned } from '../../../../src/cluster/feed/signed-record.ts';
 import { ENVIRONMENT_FORMATS } from '../../../../src/kernel/formats.ts';
@@ -175,12 +175,12 @@ describe.runIf(HAS_REDIS)('snapshots that somebody writes again', () => {
     if (positions === null || position === null) throw new Error('the node is in a cluster');
     const parts = { link: node.link, key: CLUSTER_KEY, root, positions, turns: new Turns(), tables: TABLES };
     const atLeast = { term: 0, number: 0 };
-    expect(await giveSnapshot(parts, 'a', { id: 'old', atMs: Date.now(), tables: TABLES, atLeast })).toBe(true);
+    expect(await sendSnapshot(parts, 'a', { id: 'old', atMs: Date.now(), tables: TABLES, atLeast })).toBe(true);
     await evaluate(KEEP, [chunksKey('old')], 'kept-chunks');
     await commit(node, { kind: 'key.revoked', hash: keyHash });
     const [rows, before] = [rowsOf(node.store), positions.read()];
     await node.feed.close();
-    const taking = takeSnapshot(parts, 'b', position.cluster, atLeast);
+    const taking = receiveSnapshot(parts, 'b', position.cluster, atLeast);
     // Under the id of the new request, as often as it looks.
     const writing = { isDone: false };
     const replaying = (async () => {
@@ -210,7 +210,7 @@ describe.runIf(HAS_REDIS)('snapshots that somebody writes again', () => {
     if (positions === null) throw new Error('the store is open for writing');
     const parts = { link: node.link, key: CLUSTER_KEY, root, positions, turns: new Turns(), tables: TABLES };
     const later = { ...request, id: 'later', atLeast: { term: 1, number: node.feed.position + 1 } };
-    expect(await giveSnapshot(parts, node.id, later)).toBe(false);
+    expect(await sendSnapshot(parts, node.id, later)).toBe(false);
     expect(recordPlace(WANTED_KEY, 'x')).not.toBe(recordPlace(WANTED_KEY, 'y'));
   });
 });
