@@ -73,7 +73,12 @@ describe('The overview', () => {
       decision: 'REVIEW',
       score: 70,
       reasons: [],
+      why: 'review',
+      occurred_at: 1_795_262_400,
+      verdict: null,
       assignee: null,
+      note: null,
+      closed_at: null,
     }));
     const override: Override = (path, query) => {
       if (path !== '/v1/shadow-reviews') return null;
