@@ -4,7 +4,7 @@ import { FunctionLibrary } from '../store/functions.ts';
 export const ID_NODES = 2 ** 20;
 /**
  * Choice: an id stays this much longer than it is valid by the clock of the node that admitted it, because other nodes' clocks may differ.
- * Whether it is valid is decided by the clock of the node that asks.
+ * The clock of the calling node decides whether it is valid.
  */
 export const ID_SPARE_SECONDS = 60;
 /** Choice: a window, and one more for nodes whose clocks are behind or were set back. */

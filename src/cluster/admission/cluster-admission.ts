@@ -30,7 +30,7 @@ export interface ClusterAdmissionOptions {
   readonly hashKey: Buffer;
   /** Unique in the cluster. */
   readonly nodeId: string;
-  /** Whether requests that cannot be counted together are refused; else this node decides alone. */
+  /** True: requests that cannot be counted in the shared store are refused. False: this node decides alone. */
   readonly isStrict: boolean;
   /** Time for one round trip. */
   readonly deadlineMs?: number;
@@ -40,7 +40,7 @@ export interface ClusterAdmissionOptions {
 
 /** Totals since the start. */
 export interface ClusterAdmissionCounts {
-  /** Calls of `admit` that asked the store, and the requests in them. */
+  /** Calls of `admit` that used the store, and the requests in them. */
   readonly batches: number;
   readonly requests: number;
   /** Requests that this node decided alone. */
@@ -74,7 +74,7 @@ const CLOSE_POLL_MS = 20;
  * When the store does not answer within the deadline, or refuses, this node decides alone, from its own counts. Ids admitted alone are
  * written to the store when it is back. Strict mode refuses instead (`unavailable`); an id whose use is then unknown stays used up.
  *
- * Windows and the expiry of ids follow the clock of the node that asks, so the store's clock plays no part. An id stays in the store for
+ * Windows and the expiry of ids follow the clock of the calling node, so the store's clock plays no part. An id stays in the store for
  * 60 s beyond its expiry: nodes whose clocks differ by less still refuse each other's ids.
  *
  * Measured (bench:admission, ratios on two shared cores): one command for each key of a batch. Processor time for a decision is 20 µs

@@ -62,9 +62,9 @@ export interface WorkFault {
 const LEASE_MS = 60_000;
 /** Choice: work scanned by one claim, so that a lane of claimed work holds the store for some milliseconds at most. */
 const ROWS_MAX = 10_000;
-/** Choice: longer than a node that was away takes to ask which of its work others have ended. */
+/** Choice: longer than an absent node needs until it queries which of its work others have ended. */
 const ENDED_KEPT_MS = 86_400_000;
-/** Choice: claims may have large values; nobody waits for them. */
+/** Choice: claims may have large values, and no request waits for them. */
 const DEADLINE_MS = 2_000;
 
 /**
@@ -135,7 +135,7 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
   }
 
   /**
-   * For a lane that one node keeps alone as long as it lives: writes the latest values of its work, known or not. Work that another node
+   * Writes the latest values of a lane's work, known or not. Only for the node that owns the lane while it lives. Work that another node
    * has ended stays ended.
    */
   async replace(lane: string, work: readonly New[]): Promise<QueueAnswer<null>> {

@@ -26,9 +26,9 @@ export interface SharedDeliveriesParts {
   /** Encrypts the rows. */
   readonly key: Uint8Array;
   readonly node: string;
-  /** Whether this node sends deliveries. The rows of one that does not are taken over by others at once. */
+  /** True if this node sends deliveries. If not, other nodes take over its rows at once. */
   readonly sends: boolean;
-  /** Whether the store took a heartbeat of this node within the time after which others declare it dead. */
+  /** True if the store has stored a heartbeat of this node within the time after which others declare it dead. */
   readonly isJoined: () => boolean;
   /** Ids of all live nodes that send deliveries. */
   readonly senders: () => readonly string[];
@@ -252,8 +252,8 @@ export class SharedDeliveries {
   }
 
   /**
-   * Stores the rows here and in the lane of this node, then ends their claims, and only then hands out what was still claimed: whenever
-   * this node dies in between, somebody has each row and nobody has sent it.
+   * Stores the rows here and in the lane of this node, then ends their claims, then hands out what was still claimed. In this order a node
+   * that dies in between leaves each row in at least one place, and none sent.
    */
   async #import(all: readonly Claim<DeliveryWork>[]): Promise<number> {
     const { node, nowMs } = this.#parts;
@@ -295,8 +295,8 @@ export class SharedDeliveries {
   }
 
   /**
-   * Continues what was stored here when the store failed before this node's lane had it, or what goes on here anyway. Only this node's own
-   * state of it counts.
+   * Continues deliveries that are stored here but not in this node's lane, because the store failed, and those still in progress here. Only
+   * this node's own state of them counts.
    */
   async #resume(claims: readonly Claim<DeliveryWork>[]): Promise<void> {
     // Read and sent without a wait in between: an attempt that ends now is written after it.
@@ -315,8 +315,8 @@ export class SharedDeliveries {
   }
 
   /**
-   * Ends claims. Returns which of them, by their position, are this node's own from then on. Without an answer all are: the store may have
-   * ended them, and a delivery that two nodes send is better than one that nobody does.
+   * Ends claims. Returns which of them, by their position, are this node's own from then on. If the store does not answer, all are: it may have
+   * ended them, and a delivery sent twice is better than one that is never sent.
    */
   async #ending(claims: readonly Claim<DeliveryWork>[]): Promise<(at: number) => boolean> {
     const settled = await this.#settle(claims);

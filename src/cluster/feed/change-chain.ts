@@ -1,7 +1,7 @@
 import { decrypt, encrypt } from '../../kernel/encryption.ts';
 import { CHANGES_KEY } from './feed-keys.ts';
 
-/** Where a node is in the changes of its cluster. */
+/** Position of a node in the changes of its cluster. */
 export interface ChainPosition {
   /** How often the stream has been founded on the way there. */
   readonly term: number;
@@ -92,7 +92,7 @@ export class ChangeChain<Entry extends StreamEntry> {
     return this.#open.at(-1) ?? null;
   }
 
-  take(entry: Entry): ChainStep<Entry> {
+  accept(entry: Entry): ChainStep<Entry> {
     const verified = openEntry(this.#key, this.#cluster, entry);
     if (verified === null) return { kind: 'broken' };
     const { number, part, parts, previous, token } = verified;

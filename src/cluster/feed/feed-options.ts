@@ -31,8 +31,8 @@ export interface FeedOptions {
   readonly trimMs?: number;
   readonly commitMsMax?: number;
   readonly reportMs?: number;
-  /** How long a damaged stream waits for the reports of others before it is founded again. */
+  /** Milliseconds to wait for the other nodes' reports before a damaged stream is founded again. */
   readonly foundWaitMs?: number;
-  /** How long a start waits for a store that does not answer, or for a change that it cannot apply. */
+  /** Milliseconds that a start waits for a store that does not answer, or for a change that it cannot apply. */
   readonly startMs?: number;
 }

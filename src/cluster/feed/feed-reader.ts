@@ -32,7 +32,7 @@ export type ReadState =
   | {
       readonly kind: 'stopped';
       readonly detail: string;
-      /** Whether a newer build wrote the next change. */
+      /** True if a newer build wrote the next change. */
       readonly needsUpgrade?: boolean;
     }
   /** The store does not answer. */
@@ -46,7 +46,7 @@ export interface ReaderParts {
   readonly formats: ChangeFormats;
   readonly check: string;
   readonly format: string;
-  /** How long the other nodes have to report how far they are, before the furthest one founds the stream again. */
+  /** Milliseconds in which the other nodes report their positions, before the furthest one founds the stream again. */
   readonly foundWaitMs?: number;
   readonly applier: ChangeApplier;
   /** Called for each change when it is read. */
@@ -171,7 +171,7 @@ export class FeedReader {
     let areSound = true;
     this.#strayNumber = 0;
     for (const entry of entries) {
-      const link = this.#chain.take(entry);
+      const link = this.#chain.accept(entry);
       if (link.kind === 'complete') {
         this.#complete.push(link.parts);
         this.#parts.onRead(entry.token);

@@ -102,7 +102,7 @@ return redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2] .. '-0')
 
 /**
  * Takes a key with a record that expires. Keys: the record. Arguments: what is there now (empty for nothing), the new record, ms. Returns
- * whether it did: nobody else was first.
+ * whether it did; false if another node was first.
  */
 export const ACQUIRE_TURN = `
 local kind = redis.call('TYPE', KEYS[1]).ok

@@ -8,14 +8,14 @@ import { proofOf } from './signed-record.ts';
 
 /** Choice: a commit may wait longer than a decision; a store that is slower than this is away. */
 export const FEED_DEADLINE_MS = 500;
-/** Choice: a reader asks at least twice a second whether the stream is still the one that it reads. */
+/** Choice: a reader checks at least twice a second whether the stream is still the one that it reads. */
 const BLOCK_MS = 500;
 /** Choice: a read has at most some 2 MB. */
 const ENTRIES_PER_READ = 100;
 /** The largest second half of an id. */
 const PART_MAX = '18446744073709551615';
 
-/** How the stream was founded: `number` and `last` are those before its first entry. */
+/** State of the stream when it was founded: `number` and `last` are those before its first entry. */
 export interface Head extends ChainPosition {
   readonly cluster: string;
   readonly check: string;
@@ -45,7 +45,7 @@ export interface StoredStream {
   /** Id of the newest entry; empty without any. */
   readonly topId: string;
   readonly top: StoredEntry | null;
-  /** First part of the change with the number that was asked for. */
+  /** First part of the change with the requested number. */
   readonly own: StoredEntry | null;
 }
 
@@ -55,11 +55,11 @@ export interface Away {
   readonly detail: string;
 }
 
-export type AskedStore<T> = { readonly kind: 'ok'; readonly value: T } | Away;
+export type StoreResult<T> = { readonly kind: 'ok'; readonly value: T } | Away;
 
 /** Reads the state of the stream. `number`: the change of which the first part is returned too. */
-export function readStream(link: Link, number: number): Promise<AskedStore<StoredStream>> {
-  return ask(link, script(READ_STREAM, [String(number)]), storedStreamOf);
+export function readStream(link: Link, number: number): Promise<StoreResult<StoredStream>> {
+  return callStore(link, script(READ_STREAM, [String(number)]), storedStreamOf);
 }
 
 /** Returns the proof of a head. */
@@ -67,15 +67,15 @@ export function headProof(key: Uint8Array, { cluster, format, term, number, last
   return proofOf(key, HEAD_KEY, JSON.stringify([format, cluster, term, number, last]));
 }
 
-/** Founds the stream with these entries instead of what is there, unless that is not what `mark` stands for any more. */
+/** Replaces the stream by these entries, unless it is no longer the one that `mark` identifies. */
 export function found(
   link: Link,
   mark: string,
   { cluster, check, format, term, number, last, proof }: Head,
   entries: readonly StreamEntry[] = [],
-): Promise<AskedStore<boolean>> {
+): Promise<StoreResult<boolean>> {
   const head = [mark, cluster, check, format, String(term), String(number), last, proof];
-  return ask(link, script(FOUND, [...head, ...argumentsOf(entries)]), (reply) => Number(reply) === 1);
+  return callStore(link, script(FOUND, [...head, ...argumentsOf(entries)]), (reply) => Number(reply) === 1);
 }
 
 export interface Extended {
@@ -90,8 +90,8 @@ export function extend(
   cluster: string,
   { number, last }: Pick<ChainPosition, 'number' | 'last'>,
   entries: readonly StreamEntry[],
-): Promise<AskedStore<Extended>> {
-  return ask(link, script(EXTEND, [cluster, String(number), last, ...argumentsOf(entries)]), (reply) => {
+): Promise<StoreResult<Extended>> {
+  return callStore(link, script(EXTEND, [cluster, String(number), last, ...argumentsOf(entries)]), (reply) => {
     const [status, after] = replyList(reply);
     return { status: replyText(status) as Extended['status'], after: replyList(after).map(entryOf) };
   });
@@ -104,27 +104,27 @@ function argumentsOf(entries: readonly StreamEntry[]): readonly Argument[] {
   return args;
 }
 
-export function trimFeed(link: Link, cluster: string, before: number): Promise<AskedStore<number>> {
-  return ask(link, script(TRIM, [cluster, String(before)]), Number);
+export function trimFeed(link: Link, cluster: string, before: number): Promise<StoreResult<number>> {
+  return callStore(link, script(TRIM, [cluster, String(before)]), Number);
 }
 
-/** Where a read begins: after a part, or after a whole change with `part` null. */
+/** Position after which a read begins: a part, or a whole change with `part` null. */
 export interface After {
   readonly number: number;
   readonly part: number | null;
 }
 
 /** Waits until there are parts after one, for half a second at most. */
-export function waitAfter(waiting: Link, after: After): Promise<AskedStore<readonly StoredEntry[]>> {
+export function waitAfter(waiting: Link, after: After): Promise<StoreResult<readonly StoredEntry[]>> {
   const head = ['XREAD', 'COUNT', String(ENTRIES_PER_READ), 'BLOCK', String(BLOCK_MS), 'STREAMS', CHANGES_KEY];
   const command = { key: CHANGES_KEY, args: [...head, idOf(after)] };
-  return ask(waiting, command, entriesOfRead, BLOCK_MS + 2 * FEED_DEADLINE_MS);
+  return callStore(waiting, command, entriesOfRead, BLOCK_MS + 2 * FEED_DEADLINE_MS);
 }
 
 /** The same without waiting. */
-export function readAfter(link: Link, after: After): Promise<AskedStore<readonly StoredEntry[]>> {
+export function readAfter(link: Link, after: After): Promise<StoreResult<readonly StoredEntry[]>> {
   const args = ['XRANGE', CHANGES_KEY, `(${idOf(after)}`, '+', 'COUNT', String(ENTRIES_PER_READ)];
-  return ask(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf));
+  return callStore(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf));
 }
 
 function idOf({ number, part }: After): string {
@@ -132,17 +132,17 @@ function idOf({ number, part }: After): string {
 }
 
 /** Returns the first entry from a number on; null at the end. */
-export function firstFrom(link: Link, number: number): Promise<AskedStore<StoredEntry | null>> {
+export function firstFrom(link: Link, number: number): Promise<StoreResult<StoredEntry | null>> {
   const args = ['XRANGE', CHANGES_KEY, `${number}-0`, '+', 'COUNT', '1'];
-  return ask(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf)[0] ?? null);
+  return callStore(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf)[0] ?? null);
 }
 
-export async function ask<T>(
+export async function callStore<T>(
   link: Link,
   command: Command,
   read: (reply: Reply) => T,
   deadlineMs = FEED_DEADLINE_MS,
-): Promise<AskedStore<T>> {
+): Promise<StoreResult<T>> {
   const [sent] = await link.send([command], deadlineMs);
   return readSent(sent, read);
 }
@@ -152,9 +152,9 @@ export function timeCommand(key: string): Command {
   return { key, args: ['EVAL', "return redis.call('TIME')", '1', key] };
 }
 
-/** Asks for that clock alone. */
-export function askTime(link: Link, key: string): Promise<AskedStore<number>> {
-  return ask(link, timeCommand(key), timeOf);
+/** Reads that clock alone. */
+export function readStoreTime(link: Link, key: string): Promise<StoreResult<number>> {
+  return callStore(link, timeCommand(key), timeOf);
 }
 
 /** Unix ms. */
@@ -163,7 +163,7 @@ export function timeOf(reply: Reply): number {
   return Number(replyText(seconds)) * 1000 + Number(replyText(microseconds)) / 1000;
 }
 
-function readSent<T>(sent: Sent | undefined, read: (reply: Reply) => T): AskedStore<T> {
+function readSent<T>(sent: Sent | undefined, read: (reply: Reply) => T): StoreResult<T> {
   if (sent === undefined) return { kind: 'away', what: 'down', detail: 'nothing was sent' };
   if (sent.kind === 'fault') return { kind: 'away', what: sent.what, detail: sent.detail };
   return { kind: 'ok', value: read(sent.reply) };

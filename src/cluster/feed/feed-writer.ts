@@ -77,11 +77,11 @@ export class FeedWriter {
 
   async #send(): Promise<void> {
     this.#isSending = true;
-    while (this.#queue.length > 0) await this.#sendBatch(this.#take());
+    while (this.#queue.length > 0) await this.#sendBatch(this.#nextBatch());
     this.#isSending = false;
   }
 
-  #take(): readonly Queued[] {
+  #nextBatch(): readonly Queued[] {
     let bytes = 0;
     let count = 0;
     for (const { appending } of this.#queue) {
@@ -152,7 +152,7 @@ export class FeedWriter {
     const { key, cluster } = this.#parts;
     const chain = new ChangeChain(key, cluster, tip);
     for (const entry of after) {
-      const { kind } = chain.take(entry);
+      const { kind } = chain.accept(entry);
       if (kind === 'complete') this.onRead(entry.token);
       else if (kind !== 'open') break;
     }

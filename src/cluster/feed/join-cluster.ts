@@ -5,7 +5,7 @@ import { holdsCustomers } from '../../state/tables/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
 import type { Link } from '../store/link.ts';
-import { type AskedStore, found, type Head, headProof, type StoredStream, readStream } from './feed-store.ts';
+import { type StoreResult, found, type Head, headProof, type StoredStream, readStream } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 import { isProved } from './stream-state.ts';
 
@@ -17,9 +17,9 @@ export interface JoinParts {
   /** Value that shows which master key the cluster has. */
   readonly check: string;
   readonly format: string;
-  /** How long to wait for a store that does not answer, or whose head no node has written. */
+  /** Milliseconds to wait for a store that does not answer, or whose head no node has written. */
   readonly waitMs: number;
-  /** How long nodes that live need to report, if the store has just lost everything. */
+  /** Milliseconds in which live nodes report after the store has lost everything. */
   readonly reportMs: number;
   /** Returns whether another node is alive, of this cluster or of any, by what it has signed. */
   readonly isAlive: (cluster: string | null) => Promise<boolean>;
@@ -62,7 +62,7 @@ export async function joinCluster(parts: JoinParts): Promise<Joined> {
     if (position !== null) return continueIn(parts, position, proved, stored.value);
     if (!hasHead && !(await hasNodes(parts))) return foundFirst(parts, stored.value);
     if (proved !== null) return joinAs(parts, proved);
-    // The nodes that live mend what somebody has written into its place.
+    // Live nodes repair a head that another client has overwritten.
     if (performance.now() > Math.min(deadline, startedMs + UNPROVED_MS)) return unproved(parts, head);
     await sleep(RETRY_MS);
   }
@@ -135,7 +135,7 @@ async function foundFirst(parts: JoinParts, { mark }: StoredStream): Promise<Joi
   return undone.kind === 'fault' ? undone : joinCluster(parts);
 }
 
-async function readStreamWithin({ link }: JoinParts, deadline: number): Promise<AskedStore<StoredStream>> {
+async function readStreamWithin({ link }: JoinParts, deadline: number): Promise<StoreResult<StoredStream>> {
   for (;;) {
     const stored = await readStream(link, 0);
     if (stored.kind === 'ok' || performance.now() > deadline) return stored;

@@ -12,7 +12,7 @@ import { LEAVE_SCRIPT } from '../nodes/membership-beat.ts';
 import type { NodeIdentity } from '../nodes/node-id.ts';
 import { NODES_KEY } from '../store/store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
-import { type AskedStore, ask, readStream } from './feed-store.ts';
+import { type StoreResult, callStore, readStream } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 
 /** Commands about the cluster of a data directory. The server of the directory must not run, except for `status`. */
@@ -95,7 +95,7 @@ export async function prepareJoin(link: Link, dataDir: string, isReplacing: bool
   });
 }
 
-async function readCluster(link: Link): Promise<AskedStore<ShownCluster | null>> {
+async function readCluster(link: Link): Promise<StoreResult<ShownCluster | null>> {
   const stored = await readStream(link, 0);
   if (stored.kind === 'away' || stored.value.head === null)
     return stored.kind === 'away' ? stored : { kind: 'ok', value: null };
@@ -129,8 +129,8 @@ const INCOMPLETE =
 
 /** Makes the other nodes take over the work of a node that is gone for good, and removes its reports. */
 export async function forgetNode(link: Link, { id, home }: NodeIdentity): Promise<void> {
-  await ask(link, { key: NODES_KEY, args: ['EVAL', LEAVE_SCRIPT, '1', NODES_KEY, id, home] }, Number);
-  await ask(link, { key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }, Number);
+  await callStore(link, { key: NODES_KEY, args: ['EVAL', LEAVE_SCRIPT, '1', NODES_KEY, id, home] }, Number);
+  await callStore(link, { key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }, Number);
 }
 
 async function whileStopped<T>(dataDir: string, work: () => Promise<T>): Promise<T | StoreFault> {

@@ -40,7 +40,7 @@ const TRIM_MS = 10_000;
 const POLL_MS = 5;
 /** Choice: a store that fails over answers within a second or two. A node with data then serves what it has, and `/readyz` shows it. */
 const START_MS_MAX = 10_000;
-/** Choice: how long a start asks for a snapshot before it gives up. */
+/** Choice: milliseconds that a start requests a snapshot before it fails. */
 const SNAPSHOT_MS_MAX = 60_000;
 
 /**

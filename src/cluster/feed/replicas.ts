@@ -2,7 +2,7 @@ import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Command, Link, Reply, Sent } from '../store/link.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
-import { askTime, FEED_DEADLINE_MS, replyList, replyText, timeCommand, timeOf } from './feed-store.ts';
+import { readStoreTime, FEED_DEADLINE_MS, replyList, replyText, timeCommand, timeOf } from './feed-store.ts';
 import { readSigned, recordPlace, signRecord, textOfSigned } from './signed-record.ts';
 
 /** Report of a node about its copy of the data. */
@@ -98,9 +98,9 @@ export class Replicas {
     await link.send([{ key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }], FEED_DEADLINE_MS);
   }
 
-  /** Reports what is so now, and reads what the others reported. Returns whether the store took it. */
+  /** Reports this node's present state, and reads the reports of the others. Returns whether the store stored it. */
   async report(): Promise<boolean> {
-    // One that is on its way may tell what was so before.
+    // A report in progress may have an earlier state.
     await this.#reporting;
     this.#reporting ??= this.#report().finally(() => {
       this.#reporting = null;
@@ -138,7 +138,7 @@ export class Replicas {
     return this.live().some((one) => one.id !== this.#parts.id && (cluster === null || one.cluster === cluster));
   }
 
-  /** Returns whether no other live node is later than this position, or as far with a lower id and able to go on. */
+  /** Returns whether no other live node is ahead of this position, or equally far, able to continue, and of a lower id. */
   isFurthest(cluster: string, position: ChainPosition): boolean {
     return this.#others(cluster).every((other) => {
       if (isLater(other, position)) return false;
@@ -200,7 +200,7 @@ export class Replicas {
   }
 }
 
-/** States in which a node looks after the stream, and those in which it sends snapshots. */
+/** States in which a node maintains the stream, and those in which it sends snapshots. */
 const GOES_ON: readonly string[] = ['current', 'catching-up', 'mending'];
 const SENDING_STATES: readonly string[] = ['current', 'catching-up'];
 
@@ -211,11 +211,11 @@ export async function readReplicas(link: Link): Promise<readonly Replica[] | nul
 }
 
 export async function readStoreClock(link: Link): Promise<number | null> {
-  const time = await askTime(link, REPLICAS_KEY);
+  const time = await readStoreTime(link, REPLICAS_KEY);
   return time.kind === 'ok' ? time.value : null;
 }
 
-/** Removes keys in whose place somebody has put another type. */
+/** Removes keys that another client has overwritten with a value of another type. */
 async function freeTypes(link: Link, sent: Readonly<Record<string, Sent | undefined>>): Promise<void> {
   for (const [key, one] of Object.entries(sent)) {
     if (one?.kind === 'fault' && one.detail.includes('WRONGTYPE'))

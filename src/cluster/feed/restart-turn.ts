@@ -1,7 +1,7 @@
 import type { Link } from '../store/link.ts';
 import { RESTART_KEY } from './feed-keys.ts';
 import { ACQUIRE_TURN } from './feed-scripts.ts';
-import { ask, replyText } from './feed-store.ts';
+import { callStore, replyText } from './feed-store.ts';
 import { readSigned, signRecord } from './signed-record.ts';
 
 /** Choice: longer than a start that takes a snapshot usually needs. A node that does not come back keeps the others waiting for so long. */
@@ -18,7 +18,7 @@ export interface TurnParts {
  * waiting; without it several may end at once, but never the one that is furthest. `nowMs` is on the store's clock.
  */
 export async function acquireTurn({ link, key, node }: TurnParts, nowMs: number): Promise<boolean> {
-  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
+  const present = await callStore(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
   if (present.kind === 'away' && present.what !== 'refused') return false;
   // A key of another type is replaced.
   const value = present.kind === 'ok' ? present.value : '';
@@ -26,15 +26,15 @@ export async function acquireTurn({ link, key, node }: TurnParts, nowMs: number)
   if (holder !== null && holder.node !== node && nowMs - holder.atMs < TURN_MS) return false;
   const record = signRecord(key, RESTART_KEY, JSON.stringify({ node, atMs: Math.round(nowMs) }));
   const command = ['EVAL', ACQUIRE_TURN, '1', RESTART_KEY, value, record, String(TURN_MS)];
-  const acquired = await ask(link, { key: RESTART_KEY, args: command }, Number);
+  const acquired = await callStore(link, { key: RESTART_KEY, args: command }, Number);
   return acquired.kind === 'ok' && acquired.value === 1;
 }
 
 /** Ends this node's turn, if it has it. */
 export async function endTurn({ link, key, node }: TurnParts): Promise<void> {
-  const present = await ask(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
+  const present = await callStore(link, { key: RESTART_KEY, args: ['GET', RESTART_KEY] }, replyText);
   if (present.kind !== 'ok' || readTurn(key, present.value)?.node !== node) return;
-  await ask(link, { key: RESTART_KEY, args: ['DEL', RESTART_KEY] }, Number);
+  await callStore(link, { key: RESTART_KEY, args: ['DEL', RESTART_KEY] }, Number);
 }
 
 function readTurn(key: Buffer, value: string): { readonly node: string; readonly atMs: number } | null {

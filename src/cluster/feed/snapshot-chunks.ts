@@ -6,7 +6,7 @@ import type { ChangeTable } from '../../state/tables/change-tables.ts';
 import { committed, fault, type StoreFault, writtenInSteps } from '../../state/tables/durable.ts';
 import type { Environment } from '../../state/tables/environment.ts';
 import type { Link } from '../store/link.ts';
-import { ask, askTime, replyList } from './feed-store.ts';
+import { callStore, readStoreTime, replyList } from './feed-store.ts';
 import { recordPlace, signRecord } from './signed-record.ts';
 
 /**
@@ -42,10 +42,10 @@ export const WANTED_MS = 60_000;
 const CHUNK_BYTES = 512 * 1024;
 /** Choice: unread chunks that may lie in the store: 4 MB. */
 const CHUNKS_WAITING_MAX = 8;
-/** Choice: a sender or a receiver that is silent for so long is dead. */
+/** Choice: a sender or a receiver that is silent for this long is dead. */
 const SILENT_MS = 5_000;
 const POLL_MS = 10;
-/** Choice: a node that waits for the first chunk asks again so often. */
+/** Choice: milliseconds between two requests of a node that waits for the first chunk. */
 const ASK_MS = 100;
 /** Name of the first chunk, which says what the copy contains, and of the last one, which is empty. */
 const BEGIN = 'begin';
@@ -58,13 +58,13 @@ type Transaction = ReturnType<Environment['useReadTransaction']>;
 export async function claimTransfer({ link, keys }: SnapshotChannel, node: string, id: string): Promise<boolean> {
   const key = keys.sender(id);
   const mine = ['SET', key, node, 'NX', 'PX', String(SILENT_MS * 12)];
-  const claimed = await ask(link, { key, args: mine }, (reply) => reply !== null);
+  const claimed = await callStore(link, { key, args: mine }, (reply) => reply !== null);
   return claimed.kind === 'ok' && claimed.value;
 }
 
 /**
- * Writes `about`, and then all rows of the tables as the transaction sees them. `beforeChunk` may wait. Returns false if nobody reads them
- * any more, or this node stops.
+ * Writes `about`, and then all rows of the tables as the transaction sees them. `beforeChunk` may wait. Returns false if the receiver is
+ * gone, or this node stops.
  */
 export async function sendTables(
   channel: SnapshotChannel,
@@ -112,7 +112,7 @@ export type ReceivedTables =
   | StoreFault;
 
 /**
- * Asks the other nodes for a copy under a new id, and replaces the rows of the tables by it. `onBegin` is called before the first row
+ * Requests a copy from the other nodes under a new id, and replaces the rows of the tables by it. `onBegin` is called before the first row
  * changes, with what the sender says about the copy; after a fault nothing changes. Chunks are encrypted for this request: whatever else
  * lies in their place, such as those of an earlier copy, is passed over.
  */
@@ -192,14 +192,14 @@ async function pushChunk(
   const key = keys.chunks(id);
   const deadline = performance.now() + SILENT_MS * 2;
   for (;;) {
-    const length = await ask(link, { key, args: ['LLEN', key] }, Number);
+    const length = await callStore(link, { key, args: ['LLEN', key] }, Number);
     if (length.kind === 'ok' && length.value < CHUNKS_WAITING_MAX) break;
     if (performance.now() > deadline || isStopping()) return false;
     await sleep(POLL_MS);
   }
-  const pushed = await ask(link, { key, args: ['RPUSH', key, sealed] }, Number, SILENT_MS);
+  const pushed = await callStore(link, { key, args: ['RPUSH', key, sealed] }, Number, SILENT_MS);
   if (pushed.kind === 'away') return false;
-  return (await ask(link, { key, args: ['PEXPIRE', key, String(SILENT_MS * 12)] }, Number)).kind === 'ok';
+  return (await callStore(link, { key, args: ['PEXPIRE', key, String(SILENT_MS * 12)] }, Number)).kind === 'ok';
 }
 
 /** Writes the rows of a chunk: key, value, … Returns the fault, if there is one. */
@@ -227,21 +227,26 @@ async function postRequest(
   request: SnapshotRequest & { readonly id: string },
 ): Promise<void> {
   // Senders compare the time with theirs, and the clock of a node may be minutes off.
-  const time = await askTime(link, keys.wanted);
+  const time = await readStoreTime(link, keys.wanted);
   if (time.kind === 'away') return;
   const text = JSON.stringify({ ...request, atMs: Math.round(time.value) });
   const record = signRecord(key, recordPlace(keys.wanted, node), text);
-  await ask(link, { key: keys.wanted, args: ['HSET', keys.wanted, node, record] }, Number);
+  await callStore(link, { key: keys.wanted, args: ['HSET', keys.wanted, node, record] }, Number);
 }
 
 async function withdraw({ link, keys }: SnapshotChannel, node: string, id: string): Promise<void> {
-  await ask(link, { key: keys.wanted, args: ['HDEL', keys.wanted, node] }, Number);
-  await ask(link, { key: keys.wanted, args: ['DEL', keys.chunks(id), keys.sender(id)] }, Number);
+  await callStore(link, { key: keys.wanted, args: ['HDEL', keys.wanted, node] }, Number);
+  await callStore(link, { key: keys.wanted, args: ['DEL', keys.chunks(id), keys.sender(id)] }, Number);
 }
 
 async function popChunk({ link, keys }: SnapshotChannel, id: string): Promise<Buffer | null> {
   const key = keys.chunks(id);
-  const popped = await ask(link, { key, args: ['LPOP', key, '1'] }, (reply) => replyList(reply)[0] ?? null, SILENT_MS);
+  const popped = await callStore(
+    link,
+    { key, args: ['LPOP', key, '1'] },
+    (reply) => replyList(reply)[0] ?? null,
+    SILENT_MS,
+  );
   return popped.kind === 'ok' && Buffer.isBuffer(popped.value) ? popped.value : null;
 }
 

@@ -10,7 +10,7 @@ export interface Knowledge {
   readonly own: ChainPosition;
   /** The changes up to that one that it still has, in order; may be empty. */
   readonly tail: readonly StreamEntry[];
-  /** Whether a node of this other cluster is alive. */
+  /** True if a node of this other cluster is alive. */
   readonly isAlive: (cluster: string) => boolean;
 }
 

@@ -17,7 +17,7 @@ export interface SealedEntry {
   readonly number: number;
   /** Number of the job that the entry creates; 0 for any other entry. */
   readonly job: number;
-  /** As the store has it: equal for one entry on all nodes, and never equal for two. */
+  /** Encrypted bytes as stored: the same on all nodes, and different for any two entries. */
   readonly sealed: Buffer;
 }
 
@@ -50,7 +50,7 @@ const META = extractionKey('', 'meta');
 const NEWEST = ['XREVRANGE', LOG, '+', '-', 'COUNT', '1'];
 /** Choice: a node that was away for less than this much of results catches up. */
 const BYTES_MAX = 256 * 2 ** 20;
-/** Choice: an entry has up to 4 MiB, and nobody waits for it. */
+/** Choice: an entry has up to 4 MiB, and no request waits for it. */
 const APPEND_MS = 2_000;
 const READ_BLOCK_MS = 1_000;
 /** Choice: entries read at a time, so that a node that catches up holds some 32 MiB at most. */
@@ -135,8 +135,8 @@ end
 return back`;
 
 /**
- * Removes an entry that no node has written, unless another one stands there by now, and lets the numbers go on below its own. KEYS: log.
- * ARGV: id, and the SHA-1 of its fields in hex.
+ * Removes an entry that no node has written, unless it has been replaced since. New entries then follow the newest one that is left. KEYS:
+ * log. ARGV: id, and the SHA-1 of its fields in hex.
  */
 const REMOVE = `
 local row = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]

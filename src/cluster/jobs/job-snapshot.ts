@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT_FORMATS } from '../../kernel/formats.ts';
 import { committed, type StoreFault } from '../../state/tables/durable.ts';
 import { type ExtractStore, openJobTables } from '../../state/tables/extract-store.ts';
-import { ask, askTime, replyList, replyText } from '../feed/feed-store.ts';
+import { callStore, readStoreTime, replyList, replyText } from '../feed/feed-store.ts';
 import type { Link } from '../store/link.ts';
 import {
   claimTransfer,
@@ -94,9 +94,9 @@ export class JobSnapshots {
   async #serveRequests(): Promise<void> {
     const { link, key, node, store } = this.#parts;
     if (this.#isLoading || this.#isClosed) return;
-    const rows = await ask(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, replyList);
+    const rows = await callStore(link, { key: KEYS.wanted, args: ['HGETALL', KEYS.wanted] }, replyList);
     if (rows.kind === 'away' || rows.value.length === 0) return;
-    const time = await askTime(link, KEYS.wanted);
+    const time = await readStoreTime(link, KEYS.wanted);
     if (time.kind === 'away') return;
     for (let at = 0; at + 1 < rows.value.length; at += 2) {
       const asking = replyText(rows.value[at]);

@@ -12,7 +12,7 @@ export interface TakeoverParts {
   readonly tickMs?: number;
 }
 
-/** Choice: jobs of a dead node go on within some seconds after membership has declared it dead. */
+/** Choice: jobs of a dead node are continued within some seconds after membership has declared it dead. */
 const TICK_MS = 500;
 /** Choice: after this many ticks any node claims a job whose turn it is not: the chosen one may be dying too. */
 const OTHERS_TICKS = 4;

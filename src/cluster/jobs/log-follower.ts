@@ -94,7 +94,7 @@ export class LogFollower {
     this.#position = parts.position.get();
   }
 
-  /** Whether this node waits for its upgrade, at an entry of a newer build. */
+  /** True while the next entry was written by a newer build: this node waits for its upgrade. */
   get isStopped(): boolean {
     return this.#stopped !== null;
   }
@@ -252,7 +252,7 @@ export class LogFollower {
   }
 
   /**
-   * Appends an entry that changes nothing: the numbers then go on above this node's position, and nodes that are behind it see a gap.
+   * Appends an entry that changes nothing, so that later entries get numbers above this node's position. Nodes behind it then see a gap.
    * Returns 0; null if the store does not answer.
    */
   async #continue(): Promise<0 | null> {
@@ -266,7 +266,7 @@ export class LogFollower {
     return known === undefined ? this.#tail[0]?.number === number + 1 : known.sealed.equals(sealed);
   }
 
-  /** Takes the jobs of another node, which must contain everything before `to`. Without one, goes on with what this one has. */
+  /** Replaces this node's jobs by another node's, which must contain everything before `to`. Keeps its own if no node has that. */
   async #replace(to: number): Promise<boolean> {
     this.#isReplacing = true;
     const position = await this.#parts.replace(this.#position, to);

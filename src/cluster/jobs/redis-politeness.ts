@@ -17,11 +17,11 @@ export interface RedisPolitenessParts {
 /** Choice: a slot of a dead node is free again after this; a live node renews its slots three times as often. */
 const SLOT_MS = 15_000;
 const RENEWALS = 3;
-/** Choice: how often a node asks again while other nodes have all slots; a page takes about as long. */
+/** Milliseconds between two tries while other nodes hold all slots. Choice: a page takes about as long. */
 const BUSY_MS = 100;
 /** Choice: a request waits for its domain anyway, so a slow store is no reason for the local limits. */
 const DEADLINE_MS = 250;
-/** Choice: what a source asked for is kept at least this long, as in `DomainClock`. */
+/** Choice: a pause that a source asked for is kept at least this long, as in `DomainClock`. */
 const KEPT_MS = 60_000;
 
 /**

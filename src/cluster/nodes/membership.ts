@@ -27,8 +27,8 @@ export interface ClusterNode extends NodeFacts {
 }
 
 /**
- * `appeared`: a node started, or it is heard again. `gone`: it stopped (`isOrderly`) or has not been heard for `GONE_MS`; its run of this
- * epoch holds nothing any more, or it will notice that it was declared dead.
+ * `appeared`: a node started, or its heartbeats have resumed. `gone`: it stopped (`isOrderly`), or wrote no heartbeat for `GONE_MS`. Its
+ * run of this epoch then owns nothing any more; a node that is still alive notices that it was declared dead.
  */
 export type MembershipEvent =
   | { readonly kind: 'appeared'; readonly node: ClusterNode }
@@ -65,7 +65,7 @@ interface Known {
   state: NodeState;
   /** The newest beat of the run that this node has read. */
   beat: number;
-  /** As the node says it, on the store's clock. */
+  /** Time that the node wrote, on the store's clock. */
   lastBeatMs: number;
   /** When it was read, on this process's clock; -Infinity if it was old then. */
   seenAtMs: number;
@@ -77,10 +77,10 @@ interface Known {
 /**
  * The nodes of a cluster. Each node writes a heartbeat every second, with a counter. A node is alive as long as others see its counter
  * rise, so the clocks of nodes do not matter; the store's clock decides about the first beat that a node reads of another one. While this
- * node itself does not reach the store, it declares nobody dead, and has no peers.
+ * node does not reach the store, it declares no node dead, and has no peers.
  *
  * Everybody who can write to the store can write rows. Only what is encrypted in a row counts: who the node is, which run of it, and when
- * the row was made. A row that no node wrote is nobody, and an old one that somebody writes again is that of a dead node.
+ * the row was made. A row that no node wrote is ignored, and a copy of an old row counts as that of a dead node.
  */
 export class Membership {
   readonly id: string;
@@ -123,7 +123,7 @@ export class Membership {
     return this.#epoch > 0 && performance.now() - this.#beatAtMs < this.#goneMs;
   }
 
-  /** Rows of other nodes that were not believed: of an earlier run, an earlier beat, or of nobody. Counted at each read. */
+  /** Rejected rows of other nodes, counted at each read: of an earlier run or beat, or written by no node. */
   get refused(): number {
     return this.#refused;
   }
@@ -212,7 +212,7 @@ export class Membership {
       return forged.length === 0 ? beat : this.#sendOnce(mode, true, forged);
     }
     if (beat.status === 'id_taken' && this.#rivalIn(beat) === null) return this.#sendOnce(mode, true);
-    // The first beat has this machine's clock, by which the node may look dead, and no epoch.
+    // The first beat has no epoch, and the time of this machine's clock, by which other nodes may take this one for dead.
     if (beat.status === 'ok' && mode === 'join') {
       this.#epoch = beat.epoch;
       return (await this.#sendOnce('beat')) ?? beat;

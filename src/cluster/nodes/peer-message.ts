@@ -15,7 +15,7 @@ export interface PeerQuestion {
   readonly fromRun: string;
   /** Rises with each question of the run, so that a repeated one is recognised. */
   readonly serial: number;
-  /** For how long the asking node waits, ms. */
+  /** Milliseconds that the asking node waits for the answer. */
   readonly deadlineMs: number;
   readonly name: string;
   /** Version of the question's body and of its answer. */
@@ -58,7 +58,7 @@ export type AnswerStatus = 'more' | 'done' | 'busy' | 'unsupported' | 'failed';
 
 export interface PeerPart {
   readonly kind: 'part';
-  /** That of the question. */
+  /** Id of the question. */
   readonly id: string;
   readonly from: string;
   readonly fromRun: string;

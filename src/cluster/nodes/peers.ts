@@ -15,7 +15,7 @@ import {
 
 /** Choice: a person waits this long for a page; a node that is slower counts as missing. */
 export const ASK_DEADLINE_MS = 2_000;
-/** Choice: five times the longest deadline. An inbox that nobody reads disappears. */
+/** Choice: five times the longest deadline. An inbox without a reader expires. */
 const INBOX_KEPT_MS = 10_000;
 /** Choice: far above what the limits below allow to be in flight for a node that reads. */
 const INBOX_ENTRIES_MAX = 4_096;
@@ -25,7 +25,7 @@ const READ_WAIT_SECONDS = 1;
 const READ_DEADLINE_MS = 3_000;
 const READ_PAUSE_MS = 200;
 const SEND_DEADLINE_MS = 1_000;
-/** Choice: more than all management calls that may run at once ask. */
+/** Choice: more questions than all concurrent management calls send. */
 const ASKED_MAX = 256;
 /** Choice: twice the searches that a node runs at once. */
 const ANSWERING_MAX = 16;
@@ -55,9 +55,9 @@ export interface PeerAnswer {
 }
 
 export interface Asked {
-  /** Those that answered completely. */
+  /** Complete answers only. */
   readonly answers: readonly PeerAnswer[];
-  /** Whether a node that holds data did not answer, also one that is dead. */
+  /** True if a node that holds data, alive or dead, did not answer. */
   readonly isPartial: boolean;
 }
 
@@ -111,7 +111,7 @@ export class Peers {
   readonly #handlers = new Map<string, PeerHandler>();
   /** By question and node. */
   readonly #open = new Map<string, Open>();
-  /** Runs that have asked → serial of their last question. The store keeps their order, so a lower one was written again. */
+  /** Run of an asking node → serial of its last question. The store keeps their order, so a lower serial is a copy. */
   readonly #serials = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #queue: PeerQuestion[] = [];
@@ -143,7 +143,7 @@ export class Peers {
     this.#reading ??= this.#read();
   }
 
-  /** Asks these nodes, by default all others that are alive, at once. Never rejects. */
+  /** Sends a question to these nodes in parallel, by default to all others that are alive. Never rejects. */
   async ask(name: string, body: readonly unknown[], options: AskOptions = {}): Promise<Asked> {
     const { membership } = this.#options;
     const nodes = options.nodes ?? membership.peers();

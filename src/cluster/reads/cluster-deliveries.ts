@@ -18,7 +18,7 @@ const FIND = 'deliveries.find';
 const PAGE = 'deliveries.page';
 
 /**
- * The delivery logs of all nodes. Each node keeps the deliveries that it made or took over; a read asks all that are alive at once. Those
+ * The delivery logs of all nodes. Each node keeps the deliveries that it made or took over; a read queries all live nodes in parallel. Those
  * of a dead node that had ended are missing until it is back, and the call's `coverage` shows it.
  */
 export class ClusterDeliveries {
@@ -36,7 +36,7 @@ export class ClusterDeliveries {
     return this.#own.settled();
   }
 
-  /** Asks the other nodes only for a delivery that this node does not have. */
+  /** Queries the other nodes only if this node does not have the delivery. */
   async find(customer: CustomerNumber, id: DeliveryId, coverage?: Coverage): Promise<Delivery | null> {
     const own = this.#own.find(customer, id);
     if (own !== null) return own;

@@ -25,7 +25,7 @@ import { mergePages, queryAt, sourceOf, type SourcePage } from './source-order.t
 type Log = Pick<DecisionLog, 'append' | 'find' | 'findRaw' | 'positionOf' | 'searchRaw' | 'scan' | 'readAt'>;
 
 /**
- * The decisions of all nodes. Each node keeps its own in its data directory; a read asks all that are alive at once, and merges their
+ * The decisions of all nodes. Each node keeps its own in its data directory; a read queries all live nodes in parallel, and merges their
  * answers. The decisions of a dead node are missing until it is back, and the call's `coverage` shows it.
  * Measured: a page of 100 of 30,000 decisions on 3 nodes takes 3.9 ms of processor time on all three together, of one node 0.7 ms; each
  * node sends once. A scan of 20,000 takes 45 ms together, of 10,000 on one node 2 ms.
@@ -49,7 +49,7 @@ export class ClusterHistory implements DecisionReader {
     this.#log.append(customer, record, latencyMs, isFlagged);
   }
 
-  /** Asks the other nodes only for a decision that this node does not have. */
+  /** Queries the other nodes only if this node does not have the decision. */
   find(customer: CustomerNumber, requestId: string, nowMs: number, coverage?: Coverage): FoundDecision {
     return this.#log.find(customer, requestId, nowMs) ?? this.#findElsewhere(customer, requestId, nowMs, coverage);
   }

@@ -15,7 +15,7 @@ type Body = readonly unknown[];
 /** Choice: a text to search for, an event type or a reason is no longer. */
 const TEXT_CHARACTERS_MAX = 256;
 const LINKS_MAX = 8;
-/** Choice: more than any scan asks for. */
+/** Choice: more than any scan requests. */
 const SCAN_ROWS_MAX = 1_000_000;
 
 export const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

@@ -77,7 +77,7 @@ export class FunctionLibrary {
   }
 }
 
-/** Whether the store refused a call because it does not know the function. */
+/** Returns whether the store refused a call because the function is not loaded. */
 export function isUnknownFunction(detail: string): boolean {
   return detail.includes('Function not found');
 }

@@ -45,7 +45,7 @@ export const LINK_DEADLINE_MS = 25;
 export const WAITING_DEADLINE_MS = 10_000;
 
 /**
- * Choice: the largest reply that nodes cause has eight entries of 4 MiB; what somebody else has written may have hundreds of MB. A
+ * Choice: the largest reply that nodes cause has eight entries of 4 MiB; a value written by another client may have hundreds of MB. A
  * connection that brings more is replaced, and this node works alone meanwhile.
  */
 export const REPLY_BYTES_MAX = 48 * 2 ** 20;
@@ -64,7 +64,7 @@ export class ReplyTooLarge extends Error {
   }
 }
 
-/** Where the shared store is, and how to sign in there. */
+/** Address and credentials of the shared store. */
 export interface ClusterAddress {
   /** `redis://host:port` or `rediss://host:port`; several for a Cluster. */
   readonly urls: readonly string[];
@@ -94,7 +94,7 @@ export const ROUND_TRIP_BOUNDS = [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 
 export interface LinkStatus {
   /** Primaries of the store; 0 as long as a Cluster has not been found. */
   readonly stores: number;
-  /** Those that answer. */
+  /** Primaries that answer. */
   readonly storesUp: number;
   /** The last fault of each primary that does not answer. */
   readonly details: readonly string[];

@@ -9,7 +9,7 @@ interface ReplySize {
 }
 
 /**
- * Bounds what one reply of the store may take in memory, whatever somebody has written there. The client package has no such bound and no
+ * Bounds the memory of one reply of the store, whatever another client has written there. The client package has no such bound and no
  * place for one, so the decoder of all its connections in this thread is given it here. A connection whose reply is larger gets the error
  * that `refuse` makes. Call it once.
  */
@@ -22,7 +22,7 @@ export function boundReplies(bytesMax: number, refuse: () => Error): void {
     if (size.bytes > bytesMax) throw refuse();
   };
 
-  /** Counts from 0 after each reply, and each text in one when the decoder asks how it shall be read. */
+  /** Counts the bytes since the last reply, and `PART_BYTES` more for each text, when the decoder looks up how to read it. */
   const startedFor = (decoder: Decoder): ReplySize => {
     const size: ReplySize = { bytes: 0 };
     sizes.set(decoder, size);

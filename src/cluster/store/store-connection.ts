@@ -213,7 +213,7 @@ export class StoreConnection {
     if (client === this.#client) this.#probe();
   }
 
-  /** Asks for an answer that only a usable store gives: signed in, loaded, and in time. */
+  /** Sends a command that only a usable store answers: signed in, loaded, and in time. */
   #probe(): void {
     if (this.#isProbing) return;
     this.#isProbing = true;

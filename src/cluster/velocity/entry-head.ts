@@ -21,7 +21,7 @@ export interface EntryHead {
 
 const SERIAL_MAX = 2 ** 32 - 1;
 
-/** Numbers the entries of a thread by stream. When a stream has used them all, the thread goes on as a new sender. */
+/** Numbers the entries of a thread by stream. When a stream has used them all, the thread continues as a new sender. */
 export class EntryNumbers {
   readonly #max: number;
   readonly #last = new Map<number, number>();

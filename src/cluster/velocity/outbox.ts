@@ -19,8 +19,8 @@ export const OUTBOX_BYTES_MAX = 8_388_608;
 const APPENDS_MAX = 16;
 
 /**
- * Entries of one sender for one stream, in order. An entry that may have been appended keeps its number when it is sent again, so the store
- * can tell that it has it. The numbers of entries that are not settled span no more than the store knows.
+ * Entries of one sender for one stream, in order. An entry that may have been appended keeps its number when it is sent again, so that the
+ * store recognises it. The numbers of unconfirmed entries span no more than the store remembers.
  */
 export class StreamOutbox {
   readonly #queue: Outgoing[] = [];
@@ -37,7 +37,7 @@ export class StreamOutbox {
   }
 
   /** Returns the entries to send now, in order. They fly until they are settled. */
-  take(): readonly Outgoing[] {
+  nextEntries(): readonly Outgoing[] {
     const taken: Outgoing[] = [];
     const oldest = this.#queue[0]?.number ?? 0;
     for (const one of this.#queue) {

@@ -103,7 +103,7 @@ end
 export const STREAM_ENTRIES_MAX = 32_768;
 /** Choice: longer than a node takes to restart or to be updated. With 10,000 decisions a second all streams hold 0.5 GB then. */
 export const STREAM_AGE_MS = 300_000;
-/** How long the store knows which entries a sender has appended. */
+/** How long the store remembers which entries a sender has appended. */
 const SENDER_SECONDS = 3_600;
 /** Numbers of a sender that are known one by one. */
 export const NUMBERS_KNOWN = 32;

@@ -164,8 +164,8 @@ export class VelocityExchange {
   }
 
   /**
-   * A position that is too far ahead, of a snapshot or of a clock that was wrong, is given up: its stream began again. `SenderWindows`
-   * recognises what was read before.
+   * Drops a position that is too far ahead, from a snapshot or a wrong clock: the stream has been started again. `SenderWindows` recognises
+   * entries that were read before.
    */
   #after(stream: number): string {
     const mark = this.#marks.read(stream);
@@ -180,7 +180,7 @@ export class VelocityExchange {
     const outbox = this.#outboxOf(stream);
     const fromMs = Date.now() - WAIT_MS_MAX;
     for (let old = outbox.dropBefore(fromMs); old !== null; old = outbox.dropBefore(fromMs)) this.#lose(old);
-    const taken = outbox.take();
+    const taken = outbox.nextEntries();
     const last = taken.length - 1;
     for (const [at, one] of taken.entries()) {
       const reads = entriesMax !== null && at === last;

@@ -6,13 +6,13 @@ import { trimStreams } from './stream-functions.ts';
 import type { VelocityExchange } from './velocity-exchange.ts';
 
 /**
- * How often streams are read that this node sends nothing to. Choice: within it another node sends fewer entries than one decision reads,
- * up to 600 a second in a stream.
+ * Milliseconds between two reads of the streams to which this node sends nothing. Choice: up to 600 entries a second in a stream, another
+ * node sends fewer within this time than one decision reads.
  */
 const READ_MS = 50;
 /** Choice: streams without any entry are read in every tenth turn. */
 const QUIET_TURNS = 10;
-/** Entries of each stream in a turn. Choice: the store answers nobody else while it reads for one, so a turn asks for little. */
+/** Entries read from each stream in one turn. Choice: few, because the store serves no other client during a read. */
 const ENTRIES_PER_TURN = 8;
 /** Choice: 0.3 ms of the store for a stream that has more, one at a time. */
 const ENTRIES_PER_READ = 64;
@@ -84,7 +84,7 @@ export class VelocityReader {
     return more?.length === 0;
   }
 
-  /** Leaves out streams that a worker has just read, and most of the time those that nobody uses. */
+  /** Skips streams that a worker has just read, and in most turns those without entries. */
   #due(): readonly number[] {
     const due: number[] = [];
     const isFull = this.#turn % QUIET_TURNS === 0;

@@ -28,7 +28,7 @@ const START = { number: 0, last: '' };
 
 function kindsOf(entries: readonly StreamEntry[]): readonly string[] {
   const reader = new ChangeChain(KEY, CLUSTER, START);
-  return entries.map((entry) => reader.take(entry).kind);
+  return entries.map((entry) => reader.accept(entry).kind);
 }
 
 describe('the place of an entry', () => {
