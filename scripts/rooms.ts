@@ -120,7 +120,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     mayImport: ['history', 'kernel', 'ports', 'risk', 'state', 'velocity', 'work'],
     path: 'either',
   },
-  observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },
+  observe: { holds: 'Log and metrics', mayImport: ['frames', 'kernel', 'risk'], path: 'either' },
   score: {
     holds: 'Scoring a batch, inside a score worker',
     mayImport: ['assets', 'contract', 'frames', 'kernel', 'ports', 'risk', 'state'],

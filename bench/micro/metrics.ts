@@ -1,7 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import { DECISIONS } from '../../src/risk/decision.ts';
 import { RULES } from '../../src/risk/rules/rule-table.ts';
-import { DecisionCounts } from '../../src/observe/metrics.ts';
+import { DecisionCounts } from '../../src/observe/decision-counts.ts';
 import type { Stage } from './stage.ts';
 
 const BUCKETS = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];

@@ -1,4 +1,5 @@
 import type { DecisionRecorder } from '../observe/decision-recorder.ts';
+import type { Reading } from '../observe/reading.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { StoreNotice } from '../state/repair/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
@@ -62,4 +63,28 @@ export function isDegraded(states: AssetStates): boolean {
 /** Returns layer → name of its state. */
 export function stateNames(states: AssetStates): Readonly<Record<string, AssetStatus['state']>> {
   return Object.fromEntries(Object.entries(states).map(([name, { state }]) => [name, state]));
+}
+
+const LEVELS = { ok: 1, absent: 0, broken: -1 } as const satisfies Record<AssetStatus['state'], number>;
+
+/** Metrics of the layers. */
+export function layerReadings(
+  read: () => Readonly<Record<string, Pick<AssetStatus, 'state' | 'refused'>>>,
+): readonly Reading[] {
+  return [
+    {
+      name: 'gatehouse_layer_state',
+      help: 'State of a layer: 1 ok, 0 absent, -1 broken.',
+      kind: 'levels',
+      labels: ['layer'],
+      read: () => Object.entries(read()).map(([layer, { state }]) => ({ labels: [layer], count: LEVELS[state] })),
+    },
+    {
+      name: 'gatehouse_layer_refused',
+      help: 'Whether a file of the layer was rejected: 1 while it is present, whatever is used instead.',
+      kind: 'levels',
+      labels: ['layer'],
+      read: () => Object.entries(read()).map(([layer, { refused }]) => ({ labels: [layer], count: refused ? 1 : 0 })),
+    },
+  ];
 }

@@ -1,6 +1,6 @@
 import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { Log } from '../observe/log.ts';
-import type { Reading } from '../observe/metrics.ts';
+import { level, type Reading, total } from '../observe/reading.ts';
 import type { BackupResult } from '../state/repair/backup.ts';
 import { fault, messageOf } from '../state/tables/durable.ts';
 
@@ -64,30 +64,14 @@ export function createAutomaticBackups({ everyMs, startedAtMs, list, make, log }
       return { state: 'ok', version, detail: version === null ? 'no automatic backup yet' : '' };
     },
     readings: [
-      {
-        name: 'gatehouse_backups',
-        help: 'Automatic backups that are kept.',
-        kind: 'level',
-        read: () => list().length,
-      },
-      {
-        name: 'gatehouse_backup_age_seconds',
-        help: 'Age of the newest automatic backup; time since the start without one.',
-        kind: 'level',
-        read: () => Math.max(0, Date.now() - (madeAtMs ?? startedAtMs)) / 1000,
-      },
-      {
-        name: 'gatehouse_backup_bytes',
-        help: 'Size of the last automatic backup since the start, 0 before it.',
-        kind: 'level',
-        read: () => bytes,
-      },
-      {
-        name: 'gatehouse_backup_failures_total',
-        help: 'Automatic backups that failed.',
-        kind: 'total',
-        read: () => failures,
-      },
+      level('gatehouse_backups', 'Automatic backups that are kept.', () => list().length),
+      level(
+        'gatehouse_backup_age_seconds',
+        'Age of the newest automatic backup; time since the start without one.',
+        () => Math.max(0, Date.now() - (madeAtMs ?? startedAtMs)) / 1000,
+      ),
+      level('gatehouse_backup_bytes', 'Size of the last automatic backup since the start, 0 before it.', () => bytes),
+      total('gatehouse_backup_failures_total', 'Automatic backups that failed.', () => failures),
     ],
   };
 }

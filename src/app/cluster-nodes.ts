@@ -13,7 +13,7 @@ import { SharedSignIns, type SignInOptions } from '../cluster/reads/shared-sign-
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
-import type { Reading } from '../observe/metrics.ts';
+import type { Reading } from '../observe/reading.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
 import type { ReportedOutcomes } from '../ports/outcome-reports.ts';
 import type { SignInShare } from '../ports/sign-ins.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Reading } from '../observe/metrics.ts';
+import type { Reading } from '../observe/reading.ts';
 import { BACKUPS_NAME } from '../state/repair/backup.ts';
 import { freeBytes } from '../state/tables/disk-room.ts';
 import { ENVIRONMENT_NAMES } from '../state/tables/table-names.ts';

@@ -1,5 +1,5 @@
 import type { ConnectionRoom } from '../http/connection-room.ts';
-import type { Reading } from '../observe/metrics.ts';
+import { level, type Reading, total, totals } from '../observe/reading.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { StoreNotice } from '../state/repair/ensure-usable.ts';
 import { ENVIRONMENT_NAMES, ENVIRONMENTS } from '../state/tables/table-names.ts';
@@ -12,19 +12,13 @@ import { type MarkCounter, StreamMarks } from '../velocity/stream-marks.ts';
 export function connectionReadings(connections: ConnectionRoom | null): readonly Reading[] {
   if (connections === null) return [];
   return [
-    {
-      name: 'gatehouse_connections',
-      help: 'Open connections of clients.',
-      kind: 'level',
-      read: () => connections.open,
-    },
-    {
-      name: 'gatehouse_connections_refused_total',
-      help: 'Connections closed at once, by the bound that they exceeded: source, total or rate.',
-      kind: 'totals',
-      label: 'bound',
-      read: () => Object.entries(connections.refused),
-    },
+    level('gatehouse_connections', 'Open connections of clients.', () => connections.open),
+    totals(
+      'gatehouse_connections_refused_total',
+      'Connections closed at once, by the bound that they exceeded: source, total or rate.',
+      'bound',
+      () => Object.entries(connections.refused),
+    ),
   ];
 }
 
@@ -36,60 +30,44 @@ export function repairReading(repairs: readonly StoreNotice[]): Reading {
       ENVIRONMENTS[name].backups === 'all' ? `${name}_restored` : `${name}_begun_anew`,
     ),
   ];
-  return {
-    name: 'gatehouse_store_repairs_total',
-    help: 'Repairs of the store by this start, by their code in the log.',
-    kind: 'totals',
-    label: 'code',
-    read: () => codes.map((code) => [code, repairs.filter((repair) => repair.code === code).length]),
-  };
+  return totals(
+    'gatehouse_store_repairs_total',
+    'Repairs of the store by this start, by their code in the log.',
+    'code',
+    () => codes.map((code) => [code, repairs.filter((repair) => repair.code === code).length]),
+  );
 }
 
 /** Metrics of the velocity store, read at each scrape. */
 export function velocityReadings(memory: VelocityMemory): readonly Reading[] {
   return [
-    {
-      name: 'gatehouse_velocity_bytes',
-      help: 'Bytes of the velocity table.',
-      kind: 'level',
-      read: () => readVelocityStats(memory).bytes,
-    },
-    {
-      name: 'gatehouse_velocity_records',
-      help: 'Records in use in the velocity table.',
-      kind: 'level',
-      read: () => readVelocityStats(memory).used,
-    },
-    {
-      name: 'gatehouse_velocity_capacity_records',
-      help: 'Capacity of the velocity table in records.',
-      kind: 'level',
-      read: () => readVelocityStats(memory).capacity,
-    },
-    {
-      name: 'gatehouse_velocity_evictions_total',
-      help: 'Records evicted from the velocity table before they expired.',
-      kind: 'total',
-      read: () => readVelocityStats(memory).evicted,
-    },
-    {
-      name: 'gatehouse_velocity_lost_total',
-      help: 'Updates lost to compare-and-swap contention.',
-      kind: 'total',
-      read: () => readVelocityStats(memory).lost,
-    },
-    {
-      name: 'gatehouse_velocity_public_records',
-      help: 'Records in the velocity table created by requests of public keys.',
-      kind: 'level',
-      read: () => readVelocityStats(memory).publicUsed,
-    },
-    {
-      name: 'gatehouse_velocity_refused_total',
-      help: 'Records not created because a customer, or public keys, had used up their share of a full velocity table.',
-      kind: 'total',
-      read: () => readVelocityStats(memory).refused,
-    },
+    level('gatehouse_velocity_bytes', 'Bytes of the velocity table.', () => readVelocityStats(memory).bytes),
+    level('gatehouse_velocity_records', 'Records in use in the velocity table.', () => readVelocityStats(memory).used),
+    level(
+      'gatehouse_velocity_capacity_records',
+      'Capacity of the velocity table in records.',
+      () => readVelocityStats(memory).capacity,
+    ),
+    total(
+      'gatehouse_velocity_evictions_total',
+      'Records evicted from the velocity table before they expired.',
+      () => readVelocityStats(memory).evicted,
+    ),
+    total(
+      'gatehouse_velocity_lost_total',
+      'Updates lost to compare-and-swap contention.',
+      () => readVelocityStats(memory).lost,
+    ),
+    level(
+      'gatehouse_velocity_public_records',
+      'Records in the velocity table created by requests of public keys.',
+      () => readVelocityStats(memory).publicUsed,
+    ),
+    total(
+      'gatehouse_velocity_refused_total',
+      'Records not created because a customer, or public keys, had used up their share of a full velocity table.',
+      () => readVelocityStats(memory).refused,
+    ),
   ];
 }
 
@@ -127,59 +105,42 @@ export function decisionReadings(
   { shadowReviews, sightingQueue }: Pick<Store, 'shadowReviews' | 'sightingQueue'>,
 ): readonly Reading[] {
   return [
-    {
-      name: 'gatehouse_decision_log_rows',
-      help: 'Decisions in the log.',
-      kind: 'level',
-      read: () => decisions.stats().rows,
-    },
-    {
-      name: 'gatehouse_decision_log_bytes',
-      help: 'Bytes of the decisions in the log.',
-      kind: 'level',
-      read: () => decisions.stats().bytes,
-    },
-    {
-      name: 'gatehouse_decision_log_waiting_bytes',
-      help: 'Memory of log blocks that are growing or waiting to be written, bytes.',
-      kind: 'level',
-      read: () => decisions.stats().pendingBytes,
-    },
-    {
-      name: 'gatehouse_decision_log_dropped_total',
-      help: 'Decisions that could not be logged.',
-      kind: 'total',
-      read: () => decisions.stats().dropped,
-    },
-    {
-      name: 'gatehouse_decision_log_damaged_blocks_total',
-      help: 'Blocks of the log that could not be read.',
-      kind: 'total',
-      read: () => decisions.stats().damagedBlocks,
-    },
-    {
-      name: 'gatehouse_shadow_reviews_dropped_total',
-      help: 'Decisions that did not fit the shadow review queue.',
-      kind: 'total',
-      read: () => shadowReviews.dropped,
-    },
-    {
-      name: 'gatehouse_shadow_reviews_evicted_total',
-      help: 'Rows evicted from a full shadow review queue before their retention ended.',
-      kind: 'total',
-      read: () => shadowReviews.evicted,
-    },
-    {
-      name: 'gatehouse_sightings_waiting',
-      help: 'BLOCKs waiting to be recorded for the registry.',
-      kind: 'level',
-      read: () => sightingQueue.waiting,
-    },
-    {
-      name: 'gatehouse_sightings_dropped_total',
-      help: 'BLOCKs not recorded for the registry because the queue was full.',
-      kind: 'total',
-      read: () => sightingQueue.dropped,
-    },
+    level('gatehouse_decision_log_rows', 'Decisions in the log.', () => decisions.stats().rows),
+    level('gatehouse_decision_log_bytes', 'Bytes of the decisions in the log.', () => decisions.stats().bytes),
+    level(
+      'gatehouse_decision_log_waiting_bytes',
+      'Memory of log blocks that are growing or waiting to be written, bytes.',
+      () => decisions.stats().pendingBytes,
+    ),
+    total(
+      'gatehouse_decision_log_dropped_total',
+      'Decisions that could not be logged.',
+      () => decisions.stats().dropped,
+    ),
+    total(
+      'gatehouse_decision_log_damaged_blocks_total',
+      'Blocks of the log that could not be read.',
+      () => decisions.stats().damagedBlocks,
+    ),
+    total(
+      'gatehouse_shadow_reviews_dropped_total',
+      'Decisions that did not fit the shadow review queue.',
+      () => shadowReviews.dropped,
+    ),
+    total(
+      'gatehouse_shadow_reviews_evicted_total',
+      'Rows evicted from a full shadow review queue before their retention ended.',
+      () => shadowReviews.evicted,
+    ),
+    level(
+      'gatehouse_sightings_waiting',
+      'BLOCKs waiting to be recorded for the registry.',
+      () => sightingQueue.waiting,
+    ),
+    total(
+      'gatehouse_sightings_dropped_total',
+      'BLOCKs not recorded for the registry because the queue was full.',
+      () => sightingQueue.dropped,
+    ),
   ];
 }

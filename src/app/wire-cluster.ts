@@ -6,7 +6,7 @@ import { readNodeId } from '../cluster/nodes/node-id.ts';
 import type { NodeFacts } from '../cluster/nodes/node-payload.ts';
 import { openLink } from '../cluster/store/redis-link.ts';
 import type { Log } from '../observe/log.ts';
-import type { Reading } from '../observe/metrics.ts';
+import type { Reading } from '../observe/reading.ts';
 import { ClusterNodes } from './cluster-nodes.ts';
 import { admissionReadings, linkReadings, RefusedLog, refusedReading, type RefusedValues } from './cluster-readings.ts';
 import type { Installation } from './installation.ts';

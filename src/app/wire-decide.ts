@@ -6,7 +6,7 @@ import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import { DecisionRecorder } from '../observe/decision-recorder.ts';
 import { createUnreadLog } from '../observe/log.ts';
-import { DecisionCounts } from '../observe/metrics.ts';
+import { DecisionCounts } from '../observe/decision-counts.ts';
 import { recordingStats } from './stats-recorder.ts';
 import type { SharedParts } from './wire-endpoints.ts';
 import type { Deciding, ServiceParts } from './service-parts.ts';

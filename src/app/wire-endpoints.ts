@@ -5,7 +5,7 @@ import { outcomeHandlers } from '../api/outcome-handlers.ts';
 import { FailedAuthentications } from '../decide/failed-authentications.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { LocalOutcomes } from '../history/local-outcomes.ts';
-import { DecisionCounts } from '../observe/metrics.ts';
+import { DecisionCounts } from '../observe/decision-counts.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { listenAddressesOf } from './open-listener.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';

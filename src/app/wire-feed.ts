@@ -8,7 +8,7 @@ import { CLUSTER_VALUES_PURPOSE } from '../cluster/store/encrypted-values.ts';
 import { endProcess } from '../kernel/end-process.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Log } from '../observe/log.ts';
-import type { Reading } from '../observe/metrics.ts';
+import { histogram, level, type Reading, total } from '../observe/reading.ts';
 import type { Change, StateFeed } from '../state/feed/changes.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { FeedParts } from '../state/feed/lmdb-feed.ts';
@@ -115,36 +115,29 @@ export class WiredFeed {
     const feed = this.#feed;
     if (feed === null) return [];
     return [
-      {
-        name: 'gatehouse_feed_position',
-        help: 'Number of the last change of the cluster that this node has applied.',
-        kind: 'level',
-        read: () => feed.position,
-      },
-      {
-        name: 'gatehouse_feed_behind_changes',
-        help: 'Changes that another live node has applied and this one has not.',
-        kind: 'level',
-        read: () => Math.max(0, ...(feed.replicas?.live() ?? []).map(({ number }) => number - feed.position)),
-      },
-      {
-        name: 'gatehouse_feed_nodes',
-        help: 'Live nodes that follow the changes, this one included.',
-        kind: 'level',
-        read: () => feed.replicas?.live().length ?? 0,
-      },
-      {
-        name: 'gatehouse_feed_broken_entries_total',
-        help: 'Entries of the stream of changes that no node of the cluster wrote for their place, and that were skipped.',
-        kind: 'total',
-        read: () => feed.brokenEntries,
-      },
-      {
-        name: 'gatehouse_feed_lag_seconds',
-        help: 'Time from the append of a change to its application on this node, seconds.',
-        kind: 'histogram',
-        read: () => ({ bounds: LAG_BOUNDS, counts: feed.lag.counts, sum: feed.lag.sumSeconds }),
-      },
+      level(
+        'gatehouse_feed_position',
+        'Number of the last change of the cluster that this node has applied.',
+        () => feed.position,
+      ),
+      level('gatehouse_feed_behind_changes', 'Changes that another live node has applied and this one has not.', () =>
+        Math.max(0, ...(feed.replicas?.live() ?? []).map(({ number }) => number - feed.position)),
+      ),
+      level(
+        'gatehouse_feed_nodes',
+        'Live nodes that follow the changes, this one included.',
+        () => feed.replicas?.live().length ?? 0,
+      ),
+      total(
+        'gatehouse_feed_broken_entries_total',
+        'Entries of the stream of changes that no node of the cluster wrote for their place, and that were skipped.',
+        () => feed.brokenEntries,
+      ),
+      histogram(
+        'gatehouse_feed_lag_seconds',
+        'Time from the append of a change to its application on this node, seconds.',
+        () => ({ bounds: LAG_BOUNDS, counts: feed.lag.counts, sum: feed.lag.sumSeconds }),
+      ),
     ];
   }
 

@@ -2,11 +2,20 @@ import { countOfRefusedReplies } from '../cluster/store/link.ts';
 import { operationHandlers } from '../api/operation-handlers.ts';
 import { staticFile } from '../http/static-files.ts';
 import { readOpenApi } from '../kernel/programs.ts';
-import { createMetrics, type DecisionCounts, type Metrics } from '../observe/metrics.ts';
+import { countReadings, type DecisionCounts } from '../observe/decision-counts.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { level } from '../observe/reading.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { StreamMarks } from '../velocity/stream-marks.ts';
-import { addressStatus, type AssetStates, isDegraded, storeStatus, velocityStatus } from './asset-states.ts';
+import {
+  addressStatus,
+  type AssetStates,
+  isDegraded,
+  layerReadings,
+  storeStatus,
+  velocityStatus,
+} from './asset-states.ts';
 import { forRoles } from './roles.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 import { machineReadings } from './machine-metrics.ts';
@@ -106,28 +115,26 @@ function metricsOf(
     job: () => extractions.refusedEntries(),
     reply: countOfRefusedReplies,
   });
-  return createMetrics(
-    counts,
-    RULES.map((rule) => rule.code),
-    {
-      queued: () => role?.decide.queued() ?? 0,
-      keys: () => keyCache.size,
-      replayIds: () => replay.size,
-      readings: [
-        ...machineReadings(settings, { version, transport: listener.transport.name }),
-        ...connectionReadings(listener.transport.connections),
-        ...(velocity === null ? [] : velocityReadings(velocity.memory)),
-        ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),
-        ...decisionReadings(decisions, store),
-        ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
-        ...extractions.readings,
-        ...backups.readings,
-        repairReading(installation.repairs),
-        ...(installation.feed?.readings ?? []),
-        ...(cluster?.readings ?? []),
-        ...(work?.readings ?? []),
-      ],
-      layers: assetStates,
-    },
-  );
+  return createMetrics([
+    ...countReadings(
+      counts,
+      RULES.map((rule) => rule.code),
+    ),
+    level('gatehouse_queue_requests', 'Requests waiting for a score worker.', () => role?.decide.queued() ?? 0),
+    level('gatehouse_keys', 'Accepted API keys.', () => keyCache.size),
+    level('gatehouse_replay_ids', 'Request ids held for replay detection.', () => replay.size),
+    ...machineReadings(settings, { version, transport: listener.transport.name }),
+    ...connectionReadings(listener.transport.connections),
+    ...(velocity === null ? [] : velocityReadings(velocity.memory)),
+    ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),
+    ...decisionReadings(decisions, store),
+    ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
+    ...extractions.readings,
+    ...backups.readings,
+    repairReading(installation.repairs),
+    ...(installation.feed?.readings ?? []),
+    ...(cluster?.readings ?? []),
+    ...(work?.readings ?? []),
+    ...layerReadings(assetStates),
+  ]);
 }

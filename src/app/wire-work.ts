@@ -7,7 +7,7 @@ import { SharedDeliveries } from '../cluster/deliveries/shared-deliveries.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
 import type { EngineCluster } from '../extract/engine/engine-messages.ts';
 import type { Log } from '../observe/log.ts';
-import type { Reading } from '../observe/metrics.ts';
+import { level, type Reading, total } from '../observe/reading.ts';
 import type { LiveNode } from '../state/tables/shared-jobs.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -68,24 +68,21 @@ export class SharedWork {
 
   get readings(): readonly Reading[] {
     return [
-      {
-        name: 'gatehouse_cluster_deliveries_taken_over_total',
-        help: 'Deliveries of other nodes that this one has continued.',
-        kind: 'total',
-        read: () => this.#takenOver,
-      },
-      {
-        name: 'gatehouse_cluster_deliveries_held',
-        help: '1 while no attempt begins because the shared store does not answer.',
-        kind: 'level',
-        read: () => (this.mirror.isHeldUp ? 1 : 0),
-      },
-      {
-        name: 'gatehouse_cluster_unreadable_deliveries',
-        help: 'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
-        kind: 'level',
-        read: () => this.mirror.unreadable,
-      },
+      total(
+        'gatehouse_cluster_deliveries_taken_over_total',
+        'Deliveries of other nodes that this one has continued.',
+        () => this.#takenOver,
+      ),
+      level(
+        'gatehouse_cluster_deliveries_held',
+        '1 while no attempt begins because the shared store does not answer.',
+        () => (this.mirror.isHeldUp ? 1 : 0),
+      ),
+      level(
+        'gatehouse_cluster_unreadable_deliveries',
+        'Deliveries of nodes that are gone which this node cannot read, because a newer build wrote them.',
+        () => this.mirror.unreadable,
+      ),
     ];
   }
 

@@ -7,7 +7,7 @@ import {
 import { DECISIONS } from '../risk/decision.ts';
 import { decodeRecord, trustedName, type DecisionRecord } from '../risk/decision-record.ts';
 import { LogSampler, type Log, withoutRedaction } from './log.ts';
-import type { DecisionCounts } from './metrics.ts';
+import type { DecisionCounts } from './decision-counts.ts';
 
 /** The data of a decision's log line that the main thread contributes. */
 export interface DecisionContext {

@@ -1,4 +1,4 @@
-import type { Reading } from '../observe/metrics.ts';
+import { histogram, level, type Reading, total, totals } from '../observe/reading.ts';
 import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
@@ -10,26 +10,16 @@ export function deliveryReadings(
 ): readonly Reading[] {
   const { counts, health, windows, rows, subscribers } = dispatcher;
   return [
-    {
-      name: 'gatehouse_webhook_attempts_total',
-      help: 'Delivery attempts by result: succeeded, or the error code.',
-      kind: 'totals',
-      label: 'result',
-      read: () => counts.attempts,
-    },
-    {
-      name: 'gatehouse_webhook_deliveries_total',
-      help: 'Finished deliveries by status.',
-      kind: 'totals',
-      label: 'status',
-      read: () => counts.ends,
-    },
-    {
-      name: 'gatehouse_webhook_delivery_seconds',
-      help: 'Time from a decision until its delivery succeeded, seconds.',
-      kind: 'histogram',
-      read: () => counts.histogram(),
-    },
+    totals(
+      'gatehouse_webhook_attempts_total',
+      'Delivery attempts by result: succeeded, or the error code.',
+      'result',
+      () => counts.attempts,
+    ),
+    totals('gatehouse_webhook_deliveries_total', 'Finished deliveries by status.', 'status', () => counts.ends),
+    histogram('gatehouse_webhook_delivery_seconds', 'Time from a decision until its delivery succeeded, seconds.', () =>
+      counts.histogram(),
+    ),
     level('gatehouse_webhooks', 'Number of webhooks.', () => subscribers.size),
     level('gatehouse_webhooks_unhealthy', 'Unhealthy webhooks.', () => health.unhealthy),
     level('gatehouse_webhook_queue_deliveries', 'Pending deliveries.', () => deliveries.pendingCount()),
@@ -75,12 +65,4 @@ export function deliveryReadings(
       dispatcher.total('connectionsReused'),
     ),
   ];
-}
-
-function level(name: string, help: string, read: () => number): Reading {
-  return { name, help, kind: 'level', read };
-}
-
-function total(name: string, help: string, read: () => number): Reading {
-  return { name, help, kind: 'total', read };
 }

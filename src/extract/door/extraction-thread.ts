@@ -3,7 +3,7 @@ import type { ListeningAddress } from '../../egress/public-address.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { unreachable } from '../../kernel/brand.ts';
 import type { Log } from '../../observe/log.ts';
-import type { Reading } from '../../observe/metrics.ts';
+import type { Reading } from '../../observe/reading.ts';
 import { messageOf, type StoreFault } from '../../state/tables/durable.ts';
 import type { ExtractStore } from '../../state/tables/extract-store.ts';
 import type { LiveNode } from '../../state/tables/shared-jobs.ts';

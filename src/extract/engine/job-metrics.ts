@@ -1,4 +1,4 @@
-import type { Reading } from '../../observe/metrics.ts';
+import { level, type Reading, total, totals } from '../../observe/reading.ts';
 import type { ExtractionTable } from '../../state/tables/extraction-table.ts';
 import type { SharedJobsState } from '../../state/tables/shared-jobs.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -74,51 +74,36 @@ export function figuresOf(
 /** Metrics of the extraction jobs of a cluster. `read` is called at each scrape. */
 export function sharedExtractionReadings(read: () => ExtractionFigures): readonly Reading[] {
   return [
-    {
-      name: 'gatehouse_cluster_extractions_taken_over_total',
-      help: 'Extraction jobs of other nodes that this one has continued.',
-      kind: 'total',
-      read: () => read().takenOver,
-    },
-    {
-      name: 'gatehouse_cluster_job_log_behind',
-      help: 'Entries of the log of extraction jobs that this node has not applied.',
-      kind: 'level',
-      read: () => read().shared?.behind ?? 0,
-    },
-    {
-      name: 'gatehouse_cluster_job_log_put_back_total',
-      help: 'Entries of the log of extraction jobs that the shared store had lost and this node has put back.',
-      kind: 'total',
-      read: () => read().shared?.putBack ?? 0,
-    },
-    {
-      name: 'gatehouse_cluster_jobs_incomplete',
-      help: '1 if this node lacks extraction jobs that no other node could give it.',
-      kind: 'level',
-      read: () => (read().shared?.isIncomplete === true ? 1 : 0),
-    },
+    total(
+      'gatehouse_cluster_extractions_taken_over_total',
+      'Extraction jobs of other nodes that this one has continued.',
+      () => read().takenOver,
+    ),
+    level(
+      'gatehouse_cluster_job_log_behind',
+      'Entries of the log of extraction jobs that this node has not applied.',
+      () => read().shared?.behind ?? 0,
+    ),
+    total(
+      'gatehouse_cluster_job_log_put_back_total',
+      'Entries of the log of extraction jobs that the shared store had lost and this node has put back.',
+      () => read().shared?.putBack ?? 0,
+    ),
+    level(
+      'gatehouse_cluster_jobs_incomplete',
+      '1 if this node lacks extraction jobs that no other node could give it.',
+      () => (read().shared?.isIncomplete === true ? 1 : 0),
+    ),
   ];
 }
 
 /** Metrics of extraction. `read` is called at each scrape. */
 export function extractionReadings(read: () => ExtractionFigures): readonly Reading[] {
-  const level = (name: string, help: string, of: (figures: ExtractionFigures) => number): Reading => ({
-    name,
-    help,
-    kind: 'level',
-    read: () => of(read()),
-  });
-  const byConnector = (name: string, help: string, of: 'pages' | 'records' | 'errors' | 'bytes'): Reading => ({
-    name,
-    help,
-    kind: 'totals',
-    label: 'connector',
-    read: () => read()[of],
-  });
+  const byConnector = (name: string, help: string, of: 'pages' | 'records' | 'errors' | 'bytes'): Reading =>
+    totals(name, help, 'connector', () => read()[of]);
   return [
-    level('gatehouse_extraction_jobs_queued', 'Jobs waiting to start.', ({ queued }) => queued),
-    level('gatehouse_extraction_jobs_running', 'Jobs running.', ({ running }) => running),
+    level('gatehouse_extraction_jobs_queued', 'Jobs waiting to start.', () => read().queued),
+    level('gatehouse_extraction_jobs_running', 'Jobs running.', () => read().running),
     {
       name: 'gatehouse_extraction_jobs_total',
       help: 'Jobs that ended, by connector and result: succeeded, or the failure reason.',
@@ -126,25 +111,16 @@ export function extractionReadings(read: () => ExtractionFigures): readonly Read
       labels: ['connector', 'result'],
       read: () => read().ends,
     },
-    level('gatehouse_extraction_steps_in_flight', 'Steps assigned to workers.', (now) => now.stepsInFlight),
-    level('gatehouse_extraction_results_waiting', 'Results waiting to be written.', (now) => now.resultsWaiting),
-    level(
-      'gatehouse_extraction_deliveries',
-      'Jobs whose records are still to be delivered.',
-      ({ deliveries }) => deliveries,
-    ),
-    level('gatehouse_extraction_domains', 'Domains in the memory of the rate limiter.', ({ domains }) => domains),
-    level('gatehouse_extraction_domains_paused', 'Domains that asked for a pause.', (now) => now.domainsPaused),
-    level('gatehouse_extraction_stored_bytes', 'Bytes of the records of ended jobs.', (now) => now.storedBytes),
+    level('gatehouse_extraction_steps_in_flight', 'Steps assigned to workers.', () => read().stepsInFlight),
+    level('gatehouse_extraction_results_waiting', 'Results waiting to be written.', () => read().resultsWaiting),
+    level('gatehouse_extraction_deliveries', 'Jobs whose records are still to be delivered.', () => read().deliveries),
+    level('gatehouse_extraction_domains', 'Domains in the memory of the rate limiter.', () => read().domains),
+    level('gatehouse_extraction_domains_paused', 'Domains that asked for a pause.', () => read().domainsPaused),
+    level('gatehouse_extraction_stored_bytes', 'Bytes of the records of ended jobs.', () => read().storedBytes),
     byConnector('gatehouse_extraction_pages_total', 'Pages and API calls that succeeded.', 'pages'),
     byConnector('gatehouse_extraction_records_total', 'Records stored.', 'records'),
     byConnector('gatehouse_extraction_errors_total', 'Failed fetches and dropped records.', 'errors'),
     byConnector('gatehouse_extraction_bytes_total', 'Bytes of response bodies on the wire.', 'bytes'),
-    {
-      name: 'gatehouse_extraction_workers_lost_total',
-      help: 'Extract workers that died.',
-      kind: 'total',
-      read: () => read().workersLost,
-    },
+    total('gatehouse_extraction_workers_lost_total', 'Extract workers that died.', () => read().workersLost),
   ];
 }

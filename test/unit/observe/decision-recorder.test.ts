@@ -10,7 +10,7 @@ import { DEFAULT_POLICY } from '../../../src/risk/policy/policy.ts';
 import { RULES } from '../../../src/risk/rules/rule-table.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import { DecisionRecorder } from '../../../src/observe/decision-recorder.ts';
-import { DecisionCounts } from '../../../src/observe/metrics.ts';
+import { DecisionCounts } from '../../../src/observe/decision-counts.ts';
 import {
   ANSWER_SHADOW_ROUTED,
   ANSWER_STORE_FAILED,

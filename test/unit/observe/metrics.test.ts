@@ -1,25 +1,27 @@
 import { describe, expect, test } from 'vitest';
+import { layerReadings } from '../../../src/app/asset-states.ts';
 import { ExtractionCounts } from '../../../src/extract/engine/counts.ts';
 import { extractionReadings, NO_FIGURES } from '../../../src/extract/engine/job-metrics.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
-import { createMetrics, DecisionCounts, type MetricSources, type Reading } from '../../../src/observe/metrics.ts';
+import { countReadings, DecisionCounts } from '../../../src/observe/decision-counts.ts';
+import { createMetrics, type Metrics } from '../../../src/observe/metrics.ts';
+import { level, total } from '../../../src/observe/reading.ts';
 
 const CODES = Array.from({ length: 64 }, (_, i) => `rule_${i}`);
-const SOURCES: MetricSources = {
-  queued: () => 3,
-  keys: () => 4,
-  replayIds: () => 5,
-  layers: () => ({
-    store: { state: 'ok' },
-    model: { state: 'absent' },
-    geoip_city: { state: 'broken', refused: true },
-    geoip_country: { state: 'ok', refused: true },
-  }),
-  readings: [
-    { name: 'gatehouse_some_records', help: 'Some.', kind: 'level' as const, read: () => 5 },
-    { name: 'gatehouse_some_total', help: 'Some.', kind: 'total' as const, read: () => 7 },
-  ],
-};
+/** The metrics of the decide path, and one of each kind without a label. */
+function metricsOf(counts: DecisionCounts): Metrics {
+  return createMetrics([
+    ...countReadings(counts, CODES),
+    level('gatehouse_some_records', 'Some.', () => 5),
+    total('gatehouse_some_total', 'Some.', () => 7),
+    ...layerReadings(() => ({
+      store: { state: 'ok' },
+      model: { state: 'absent' },
+      geoip_city: { state: 'broken', refused: true },
+      geoip_country: { state: 'ok', refused: true },
+    })),
+  ]);
+}
 
 interface Sample {
   readonly name: string;
@@ -50,7 +52,7 @@ function parse(text: string): { samples: Sample[]; types: Map<string, string> } 
 }
 
 async function scrape(counts: DecisionCounts) {
-  return parse(await createMetrics(counts, CODES, SOURCES).text());
+  return parse(await metricsOf(counts).text());
 }
 
 function valueOf(samples: readonly Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
@@ -65,17 +67,14 @@ const own = (text: string): string[] => text.split('\n').filter((line) => line.s
 
 test('The text of the metrics is built in several turns of the event loop', async () => {
   let hasTurned = false;
-  const slow = Array.from({ length: 4 }, (_none, i): Reading => ({
-    name: `gatehouse_slow_${i}`,
-    help: 'Takes a millisecond.',
-    kind: 'level',
-    read() {
+  const slow = Array.from({ length: 4 }, (_none, i) =>
+    level(`gatehouse_slow_${i}`, 'Takes a millisecond.', () => {
       const until = performance.now() + 1;
       while (performance.now() < until);
       return i === 3 && hasTurned ? 1 : 0;
-    },
-  }));
-  const metrics = createMetrics(new DecisionCounts(0), [], { ...SOURCES, readings: slow });
+    }),
+  );
+  const metrics = createMetrics(slow);
   setImmediate(() => (hasTurned = true));
   expect(await metrics.text()).toContain('\ngatehouse_slow_3 1\n');
 });
@@ -90,7 +89,7 @@ describe('the metrics', () => {
     }
     const unique = new Set(samples.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`));
     expect(unique.size).toBe(samples.length);
-    expect(createMetrics(counts, CODES, SOURCES).contentType).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(metricsOf(counts).contentType).toMatch(/^text\/plain; version=0\.0\.4/);
   });
 
   test('The metrics count decisions by value and refusals by code, and read gauges when they are scraped', async () => {
@@ -114,9 +113,8 @@ describe('the metrics', () => {
     expect(valueOf(samples, 'gatehouse_refusals_total', { code: 'unknown_key' })).toBe(2);
     expect(valueOf(samples, 'gatehouse_batch_failures_total')).toBe(6);
     expect(valueOf(samples, 'gatehouse_shadow_routed_total')).toBe(7);
-    expect(valueOf(samples, 'gatehouse_queue_requests')).toBe(3);
-    expect(valueOf(samples, 'gatehouse_keys')).toBe(4);
-    expect(valueOf(samples, 'gatehouse_replay_ids')).toBe(5);
+    expect(valueOf(samples, 'gatehouse_some_records')).toBe(5);
+    expect(valueOf(samples, 'gatehouse_some_total')).toBe(7);
     expect(valueOf(samples, 'gatehouse_layer_state', { layer: 'geoip_city' })).toBe(-1);
     expect(valueOf(samples, 'gatehouse_layer_state', { layer: 'geoip_country' })).toBe(1);
     expect(valueOf(samples, 'gatehouse_layer_refused', { layer: 'geoip_country' })).toBe(1);
@@ -127,7 +125,7 @@ describe('the metrics', () => {
     const counts = new DecisionCounts(64);
     counts.decided(1, 1, 0, 3);
     counts.batches[1] = 1;
-    const metrics = createMetrics(counts, CODES, SOURCES);
+    const metrics = metricsOf(counts);
     expect(own(await metrics.text())).toEqual(own(await metrics.text()));
   });
 
@@ -195,7 +193,7 @@ test('Jobs are counted by connector and by outcome', async () => {
     counts.ended(connector, how);
   const figures = { ...NO_FIGURES, ends: counts.ends };
   const readings = extractionReadings(() => figures).filter(({ kind }) => kind === 'labelled');
-  const metrics = createMetrics(new DecisionCounts(CODES.length), CODES, { ...SOURCES, readings });
+  const metrics = createMetrics(readings);
   const { samples } = parse(await metrics.text());
   const ends = samples.filter(({ name }) => name === 'gatehouse_extraction_jobs_total');
   expect(ends.map(({ labels, value }) => [labels, value])).toEqual([
