@@ -24,11 +24,49 @@ import {
   type TransportState,
 } from './transport.ts';
 
-/**
- * Serves with `node:http`, for platforms without uWebSockets.js. Its timeouts are tightened: by default, slow connections would stay open
- * for over 45 s. Choice: 8 s for the header and 10 s for the whole request, as much as the other transport allows.
- */
+/** Serves with `node:http`, for platforms without uWebSockets.js. */
 export function listenNode(options: TransportOptions): Promise<Transport> {
+  const server = createNodeServer(options.tls);
+  const state: TransportState = {
+    draining: false,
+    trustedProxies: options.trustedProxies,
+    onCrash: options.onCrash,
+    bodies: new BodyRoom(),
+  };
+  const ended = new WeakSet<Socket>();
+  const onRequest = createRequestListener(options, state, ended);
+  server.on('request', onRequest);
+  server.on('checkExpectation', onRequest);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Sends nothing more on a connection that already ends with an earlier response.
+    if (!ended.has(socket)) refuseBroken(error, socket);
+  });
+
+  const connections = boundConnections(server, options);
+
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, exclusive: true, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve({
+        name: 'node',
+        port: (server.address() as AddressInfo).port,
+        connections,
+        drain() {
+          state.draining = true;
+          // Calls the close of the TCP server. The HTTP server's own close also cuts connections whose request is still arriving.
+          NetServer.prototype.close.call(server);
+        },
+      });
+    });
+  });
+}
+
+/**
+ * Its timeouts are tightened: by default, slow connections would stay open for over 45 s. Choice: 8 s for the header and 10 s for the whole
+ * request, as much as the other transport allows.
+ */
+function createNodeServer(tls: TransportOptions['tls']): Server {
   const settings: ServerOptions = {
     maxHeaderSize: TRANSPORT_HEADER_BYTES_MAX,
     headersTimeout: 8_000,
@@ -41,25 +79,26 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     requireHostHeader: false,
   };
   const server: Server =
-    options.tls === null
+    tls === null
       ? createServer(settings)
       : createTlsServer({
           ...settings,
-          cert: readFileSync(options.tls.certFile),
-          key: readFileSync(options.tls.keyFile),
+          cert: readFileSync(tls.certFile),
+          key: readFileSync(tls.keyFile),
           // As long as the transport allows a whole request; the default is two minutes.
           handshakeTimeout: 10_000,
         });
   server.maxHeadersCount = 0;
+  return server;
+}
 
+/** Returns the listener that validates the header of a request and hands it on. `ended`: connections whose last response is sent. */
+function createRequestListener(
+  options: Pick<TransportOptions, 'onRequest' | 'onCrash'>,
+  state: TransportState,
+  ended: WeakSet<Socket>,
+): (req: IncomingMessage, res: ServerResponse) => void {
   const gate = new HeaderValidation();
-  const state: TransportState = {
-    draining: false,
-    trustedProxies: options.trustedProxies,
-    onCrash: options.onCrash,
-    bodies: new BodyRoom(),
-  };
-  const ended = new WeakSet<Socket>();
   const requests = new Map<Socket, number>();
   /** Counts the requests of a connection in the current turn of the event loop. */
   const requestsOfTurn = (socket: Socket): number => {
@@ -68,7 +107,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     requests.set(socket, count);
     return count;
   };
-  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+  return (req, res) => {
     // Requests pipelined behind one that ended its connection get no response.
     if (ended.has(req.socket)) {
       // Otherwise up to 2 MiB of further requests would be parsed before the connection ends.
@@ -96,31 +135,6 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
       options.onCrash(error, exchange);
     }
   };
-  server.on('request', onRequest);
-  server.on('checkExpectation', onRequest);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Sends nothing more on a connection that already ends with an earlier response.
-    if (!ended.has(socket)) refuseBroken(error, socket);
-  });
-
-  const connections = boundConnections(server, options);
-
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: options.host, port: options.port, exclusive: true, backlog: 1024 }, () => {
-      server.off('error', reject);
-      resolve({
-        name: 'node',
-        port: (server.address() as AddressInfo).port,
-        connections,
-        drain() {
-          state.draining = true;
-          // Calls the close of the TCP server. The HTTP server's own close also cuts connections whose request is still arriving.
-          NetServer.prototype.close.call(server);
-        },
-      });
-    });
-  });
 }
 
 /** Closes the connection, after a response in the usual format if the parser rejected a request. */
