@@ -2,14 +2,14 @@ import type { JsonAnswer, JsonRequest, JsonValue, LongText, Page, Source, TextRe
 import { decodeText, textDecoder } from '../read/charset.ts';
 import { refreshTarget } from '../read/refresh.ts';
 import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
-import { mayFetchAgain, type Patience } from './attempt.ts';
+import { type Answered, CountedFetches, type FetchAsk } from './counted-fetches.ts';
 import { decompressInPieces } from './decompress.ts';
 import { FetchFailure, statusFault } from './source-failure.ts';
-import { follow, undecodable, type Followed, type FollowRequest } from './follow.ts';
+import { undecodable } from './follow.ts';
 import type { FetchParts, SourceUsage } from './fetch-parts.ts';
 import { withFirstPieces, type Pieces } from './pieces.ts';
 import { isLoginPage, readFetchUrl } from './redirects.ts';
-import { findRobots, holdToRobots } from './robots.ts';
+import { findRobots } from './robots.ts';
 import { type JobSession, SessionJar } from './fetch-session.ts';
 import type { CookieChange } from './session-cookies.ts';
 
@@ -37,97 +37,25 @@ export interface CountedSource extends Source {
   takeCookies(): readonly CookieChange[] | null;
 }
 
-type Answered = Extract<Followed, { kind: 'answer' }>;
-
 /**
  * Creates one job's access to the network: rate-limited, guarded, retried and counted. Its methods reject with `SourceFailure`s, or as the
  * rate limiter's token does if that rejects.
- * Credits: one for each page and each API call that succeeded, even if the source responded that nothing has changed, because the cost of a
- * job must not depend on earlier fetches. An error status that a connector accepts as a response is free.
  */
 export function createSource(parts: SourceParts): CountedSource {
   const session = parts.session === null ? null : new SessionJar(parts.session);
-  const usage = { pages: 0, credits: 0, errors: 0, bytes: 0 };
-  let tier: SourceUsage['tier'] = null;
-
-  const onBytes = (bytes: number): void => {
-    usage.bytes += bytes;
-  };
-  const byRobots = (url: string): Promise<void> => holdToRobots(parts, url, onBytes);
-
-  /** Fetches and reads; repeats both if the body was incomplete. A failure on the way counts as one error. */
-  async function fetched<T>(
-    url: string,
-    ask: Ask,
-    read: (answer: Answered) => T | Promise<T>,
-    tierOf: (value: T) => 'basic' | 'standard' = () => ask.tier,
-  ): Promise<T> {
-    const patience: Patience = { retries: 0 };
-    for (;;) {
-      try {
-        const answer = await answerOf(url, ask, patience);
-        const value = await read(answer);
-        if (answer.status >= 200 && answer.status < 300) {
-          usage.pages++;
-          usage.credits++;
-          if (tier !== 'standard') tier = tierOf(value);
-        }
-        return value;
-      } catch (error) {
-        if (await mayFetchAgain(parts, error, patience)) continue;
-        usage.errors++;
-        throw error;
-      }
-    }
-  }
-
-  async function answerOf(url: string, { robots, allowStatuses, ...ask }: Ask, patience: Patience): Promise<Answered> {
-    const target = readFetchUrl(url);
-    if (target === null) throw new FetchFailure('content', `${url}: not an http or https URL`);
-    const beforeHop = robots ? byRobots : () => Promise.resolve();
-    const isAnswer = (status: number): boolean => allowStatuses.includes(status);
-    const followed = await follow(parts, { ...ask, url: target, session, patience, beforeHop, isAnswer, onBytes });
-    if (followed.kind === 'astray') throw new FetchFailure('refused', followed.detail);
-    const isSuccess = followed.status >= 200 && followed.status < 300;
-    if (isSuccess || isAnswer(followed.status)) return followed;
-    throw new FetchFailure('refused', `${followed.url}: status ${followed.status}`);
-  }
-
-  /** Follows pages that only lead to another one, which are free as redirects are. Each address is checked like any other. */
-  async function page(url: string): Promise<Page> {
-    let at = url;
-    for (let hops = 0; ; hops++) {
-      const found = await fetched(at, PAGE, (answer) => {
-        requirePage(answer.url, answer.contentType, answer.body);
-        return toPage(answer);
-      });
-      const next = refreshTarget(found);
-      if (next === null) return found;
-      usage.pages--;
-      usage.credits--;
-      if (hops >= REFRESHES_MAX) {
-        usage.errors++;
-        throw new FetchFailure('refused', `${url}: more than ${REFRESHES_MAX} pages that lead to another one`);
-      }
-      if (isLoginPage(next) && !isLoginPage(url)) {
-        usage.errors++;
-        throw new FetchFailure(session === null ? 'login' : 'session', `${at} leads to ${next}`);
-      }
-      at = next;
-    }
-  }
+  const fetches = new CountedFetches(parts, session);
 
   return {
-    page,
+    page: (url) => fetchPage(fetches, url, session !== null),
     json: (url, options = {}) =>
-      fetched(url, jsonAsk(options), ({ body, contentType, ...answer }): JsonAnswer => ({
+      fetches.fetch(url, jsonAsk(options), ({ body, contentType, ...answer }): JsonAnswer => ({
         url: answer.url,
         status: answer.status,
         body: jsonOf(answer, contentType, body, session !== null),
         headers: answer.headers,
       })),
     text: (url, options = {}) =>
-      fetched(
+      fetches.fetch(
         url,
         textAsk(options),
         (answer) => {
@@ -146,28 +74,43 @@ export function createSource(parts: SourceParts): CountedSource {
           answer.rest?.leave();
         }
       };
-      const { value } = await fetched(url, LONG_TEXT, readOf, ({ isPage }) => (isPage ? 'standard' : 'basic'));
+      const { value } = await fetches.fetch(url, LONG_TEXT, readOf, ({ isPage }) => (isPage ? 'standard' : 'basic'));
       return value;
     },
     async robotsSitemaps(url) {
       const target = readFetchUrl(url);
       if (target === null) return [];
-      const answer = await findRobots(parts, target, onBytes).catch(() => null);
+      const answer = await findRobots(parts, target, fetches.onBytes).catch(() => null);
       return answer?.kind === 'rules' ? answer.rules.sitemaps : [];
     },
     base: (fallback) => parts.base ?? fallback,
-    usage: () => ({ ...usage, tier }),
+    usage: () => fetches.usage,
     takeCookies: () => session?.takeChanges() ?? null,
   };
 }
 
-interface Ask extends Pick<FollowRequest, 'accept' | 'headers' | 'bytesMax' | 'opensGzip' | 'leavesPacked'> {
-  readonly robots: boolean;
-  readonly allowStatuses: readonly number[];
-  readonly tier: 'basic' | 'standard';
+/** Follows pages that only lead to another one, which are free as redirects are. Each address is checked like any other. */
+async function fetchPage(fetches: CountedFetches, url: string, hasSession: boolean): Promise<Page> {
+  let at = url;
+  for (let hops = 0; ; hops++) {
+    const found = await fetches.fetch(at, PAGE, (answer) => {
+      requirePage(answer.url, answer.contentType, answer.body);
+      return toPage(answer);
+    });
+    const next = refreshTarget(found);
+    if (next === null) return found;
+    fetches.refund();
+    if (hops >= REFRESHES_MAX) {
+      const detail = `${url}: more than ${REFRESHES_MAX} pages that lead to another one`;
+      throw fetches.failed(new FetchFailure('refused', detail));
+    }
+    if (isLoginPage(next) && !isLoginPage(url))
+      throw fetches.failed(new FetchFailure(hasSession ? 'session' : 'login', `${at} leads to ${next}`));
+    at = next;
+  }
 }
 
-const PAGE: Ask = {
+const PAGE: FetchAsk = {
   accept: 'text/html, application/xhtml+xml;q=0.9, application/xml;q=0.8, text/*;q=0.7, */*;q=0.1',
   headers: {},
   bytesMax: PAGE_BYTES_MAX,
@@ -178,7 +121,7 @@ const PAGE: Ask = {
   tier: 'standard',
 };
 
-function jsonAsk({ headers = {}, allowStatuses = [] }: JsonRequest): Ask {
+function jsonAsk({ headers = {}, allowStatuses = [] }: JsonRequest): FetchAsk {
   const { accept = 'application/json', ...own } = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
@@ -187,7 +130,7 @@ function jsonAsk({ headers = {}, allowStatuses = [] }: JsonRequest): Ask {
 
 const ACCEPT_TEXT = 'text/*, application/xml, */*;q=0.5';
 
-const LONG_TEXT: Ask = {
+const LONG_TEXT: FetchAsk = {
   ...PAGE,
   accept: ACCEPT_TEXT,
   bytesMax: LONG_TEXT_BYTES_MAX,
@@ -196,7 +139,7 @@ const LONG_TEXT: Ask = {
   tier: 'basic',
 };
 
-function textAsk({ accept = ACCEPT_TEXT, allowStatuses = [], robots = true }: TextRequest): Ask {
+function textAsk({ accept = ACCEPT_TEXT, allowStatuses = [], robots = true }: TextRequest): FetchAsk {
   return { ...PAGE, accept, opensGzip: true, robots, allowStatuses, tier: 'basic' };
 }
 
