@@ -1,41 +1,14 @@
-import {
-  SourceFailure,
-  type Connector,
-  type FoundRecord,
-  type JsonObject,
-  type JsonValue,
-  type Operation,
-  type Source,
-} from '../base/connector.ts';
-import { isoDate } from '../read/dates.ts';
-import { plainText, textOfHtml } from '../read/html.ts';
-import { address, withQuery, type AddressQuery } from './kit/api-address.ts';
-import { chained, type PageResult } from './kit/chain.ts';
-import {
-  at,
-  flagOf,
-  givenText,
-  idOf,
-  integerOf,
-  listIn,
-  objectIn,
-  objectOf,
-  readEach,
-  textMember,
-  textsOf,
-  unreadable,
-  urlOf,
-} from './kit/json.ts';
-import { recordOf } from './kit/record.ts';
+import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Operation } from '../base/connector.ts';
+import type { AddressQuery } from './kit/api-address.ts';
+import { chained } from './kit/chain.ts';
+import { at, givenText, integerOf, listIn, readEach, textMember } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt, firstThatAnswers } from './kit/sites.ts';
+import { askWiki, wikiApis, wikiContinuation, wikiCursor } from './mediawiki/wiki-api.ts';
+import { readWikiHit, readWikiMember, readWikiPage, readWikiRevision } from './mediawiki/wiki-records.ts';
 
 /** Source: API:Etiquette and the limits of `list=` modules for those without the right `apihighlimits`. */
 const PAGE_SIZE_MAX = 500;
-/** Maximum replication lag (seconds) of the wiki's databases for a request that is not urgent. Source: Manual:Maxlag parameter. */
-const LAG_SECONDS_MAX = 5;
-/** Source: Manual:Maxlag parameter, the minimum wait if the response names none. */
-const LAG_WAIT_SECONDS = 5;
 /** With this, a list also returns the wiki's URL pattern. */
 const SITE_INFO = { meta: 'siteinfo', siprop: 'general' };
 /** Characters that no title contains. Source: Manual:$wgLegalTitleChars. */
@@ -47,10 +20,6 @@ interface Args extends JsonObject {
   /** The query, the title or the category. */
   readonly what: string;
 }
-
-type Answer =
-  | { readonly kind: 'answer'; readonly body: JsonObject }
-  | Extract<PageResult<Args>, { readonly kind: 'later' }>;
 
 /** What one operation requests from the wiki, and how to read the response. */
 interface Reading {
@@ -76,151 +45,21 @@ function operation(reading: Reading): Operation {
     ...operation,
     tier: 'basic',
     sizing: 'free',
-    begin: (input) => beginAt(input, (site) => ({ apis: apisOf(site), what: givenText(input, whatIn) })),
+    begin: (input) => beginAt(input, (site) => ({ apis: wikiApis(site), what: givenText(input, whatIn) })),
     read: async ({ args, at: cursor, size }, source) => {
-      const asked = { ...continuation(cursor), ...query(args.what, size) };
+      const asked = { ...wikiContinuation(cursor), ...query(args.what, size) };
       const { api, answer } = await firstThatAnswers(args.apis, async (api: string) => ({
         api,
-        answer: await ask(source, api, asked),
+        answer: await askWiki(source, api, asked),
       }));
       if (answer.kind === 'later') return answer;
       return {
         kind: 'page',
         ...readBody(answer.body, api),
-        next: cursorOf(answer.body),
+        next: wikiCursor(answer.body),
         args: { ...args, apis: [api] },
       };
     },
-  });
-}
-
-/** Wikis are at the top of their host, in `/w`, or in a folder. A URL of `api.php` itself is used as it is. */
-function apisOf(site: string): readonly string[] {
-  if (site.endsWith('/api.php')) return [site];
-  const { origin } = new URL(site);
-  return [...new Set([`${origin}/w/api.php`, `${site}/api.php`, `${origin}/api.php`])];
-}
-
-async function ask(source: Source, api: string, query: AddressQuery): Promise<Answer> {
-  const fixed = { format: 'json', formatversion: 2, maxlag: LAG_SECONDS_MAX };
-  const { body, headers } = await source.json(withQuery(api, { ...query, ...fixed }));
-  const answer = objectIn(body, 'the answer');
-  const code = textMember(at(answer, 'error', 'code'));
-  if (code === 'maxlag') {
-    const pauseSeconds = integerOf(headers['retry-after']) ?? LAG_WAIT_SECONDS;
-    return { kind: 'later', pauseSeconds, detail: `${api}: the databases of the wiki lag` };
-  }
-  if (answer['error'] !== undefined) throw failureOf(code, api);
-  return { kind: 'answer', body: answer };
-}
-
-/** Source: API:Errors and warnings, "Standard error messages". */
-function failureOf(code: string | null, api: string): SourceFailure {
-  const detail = `${api} answers the error ${code}`;
-  if (code === null) return unreadable(detail);
-  if (/^(?:missingtitle|nosuch|invalidtitle|cminvalidcategory|invalidcategory)/.test(code))
-    return new SourceFailure('source_not_found', detail, false);
-  if (code === 'readapidenied') return new SourceFailure('login_required', detail, false);
-  if (/denied|blocked/.test(code)) return new SourceFailure('access_denied', detail, false);
-  if (code === 'ratelimited') return new SourceFailure('rate_limited_by_source', detail, true);
-  if (/^(?:internal_api_error|readonly|timeout|search-error)/.test(code))
-    return new SourceFailure('source_unavailable', detail, true);
-  return new SourceFailure('unsupported_content', detail, false);
-}
-
-/** Returns the parameters for the next page. All of `continue` is sent back unchanged. Source: API:Continue. */
-function cursorOf(body: JsonObject): string | null {
-  const tokens = Object.entries(objectOf(body['continue']) ?? {}).filter(
-    ([, value]) => typeof value === 'string' || typeof value === 'number',
-  );
-  return tokens.length === 0 ? null : JSON.stringify(Object.fromEntries(tokens));
-}
-
-function continuation(cursor: string | number | null): AddressQuery {
-  return cursor === null ? {} : (JSON.parse(String(cursor)) as AddressQuery);
-}
-
-/** Returns the URL of a page: by the wiki's own pattern if it is known, else by the script next to `api.php`. */
-function pageUrl(title: string, api: string, general?: JsonValue): string {
-  const name = title.replaceAll(' ', '_');
-  const server = urlOf(at(general, 'server'), api);
-  const pattern = textMember(at(general, 'articlepath'));
-  const path = pattern?.startsWith('/') === true ? pattern.replace('$1', () => encodeName(name)) : null;
-  return (
-    (server === null || path === null ? null : urlOf(path, server)) ??
-    withQuery(api.replace(/api\.php$/, 'index.php'), { title: name })
-  );
-}
-
-/** Keeps slashes and colons readable, as wikis write them. */
-function encodeName(name: string): string {
-  return address('', [name]).slice(1).replaceAll('%2F', '/').replaceAll('%3A', ':');
-}
-
-function pageIn(item: JsonObject, api: string, general?: JsonValue) {
-  const title = textMember(item['title']);
-  return { id: idOf(item['pageid']), title, url: title === null ? null : pageUrl(title, api, general) };
-}
-
-function readHit(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
-  const { id, title, url } = pageIn(item, api, general);
-  return recordOf(id, url, {
-    title,
-    snippet: plainText(textMember(item['snippet'])),
-    namespace: integerOf(item['ns']),
-    words: integerOf(item['wordcount']),
-    bytes: integerOf(item['size']),
-    updated_at: isoDate(item['timestamp']),
-  });
-}
-
-function readContent(body: JsonObject, api: string): FoundRecord {
-  const page = objectIn(body['parse'], 'parse');
-  const { id, title, url } = pageIn(page, api);
-  const html = textMember(page['text']);
-  const record = recordOf(id, url, {
-    title,
-    display_title: plainText(textMember(page['displaytitle'])),
-    text: textOfHtml(html),
-    html,
-    wikitext: textMember(page['wikitext']),
-    revision_id: idOf(page['revid']),
-    categories: textsOf(page['categories'], (item) =>
-      at(item, 'hidden') === true ? null : (textMember(at(item, 'category'))?.replaceAll('_', ' ') ?? null),
-    ),
-    external_links: textsOf(page['externallinks'], (link) => urlOf(link, api)),
-  });
-  if (record === null) throw unreadable(`${api}: a page without a number or a title`);
-  return record;
-}
-
-function readRevision(item: JsonObject, title: string | null, api: string): FoundRecord | null {
-  const id = idOf(item['revid']);
-  if (id === null) return null;
-  const index = api.replace(/api\.php$/, 'index.php');
-  const url = withQuery(index, { oldid: id });
-  const user = textMember(item['user']);
-  // A user name imported with revisions from another wiki has that wiki's prefix, `imported>Lio`, and no page here.
-  const hasPage = user !== null && !user.includes('>');
-  return recordOf(id, url, {
-    page_title: title,
-    parent_id: item['parentid'] === 0 ? null : idOf(item['parentid']),
-    author: schema.author(user, hasPage ? withQuery(index, { title: `User:${user}` }) : null),
-    comment: textMember(item['comment']),
-    is_minor: flagOf(item['minor']),
-    bytes: integerOf(item['size']),
-    tags: textsOf(item['tags']),
-    published_at: isoDate(item['timestamp']),
-  });
-}
-
-function readMember(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
-  const { id, title, url } = pageIn(item, api, general);
-  return recordOf(id, url, {
-    title,
-    kind: textMember(item['type']),
-    namespace: integerOf(item['ns']),
-    added_at: isoDate(item['timestamp']),
   });
 }
 
@@ -286,7 +125,7 @@ export const mediawiki: Connector = {
       }),
       readBody: (body, api) => ({
         records: readEach(listIn(at(body, 'query', 'search'), 'query.search'), (item) =>
-          readHit(item, api, at(body, 'query', 'general')),
+          readWikiHit(item, api, at(body, 'query', 'general')),
         ),
         total: integerOf(at(body, 'query', 'searchinfo', 'totalhits')),
       }),
@@ -335,7 +174,7 @@ export const mediawiki: Connector = {
         disableeditsection: 1,
         disabletoc: 1,
       }),
-      readBody: (body, api) => ({ records: [readContent(body, api)], total: 1 }),
+      readBody: (body, api) => ({ records: [readWikiPage(body, api)], total: 1 }),
     }),
     operation({
       name: 'page.revisions',
@@ -388,7 +227,7 @@ export const mediawiki: Connector = {
           throw new SourceFailure('source_not_found', `${api}: no such page`, false);
         const title = textMember(at(page, 'title'));
         const items = listIn(at(page, 'revisions'), 'revisions');
-        return { records: readEach(items, (item) => readRevision(item, title, api)), total: null };
+        return { records: readEach(items, (item) => readWikiRevision(item, title, api)), total: null };
       },
     }),
     operation({
@@ -427,7 +266,7 @@ export const mediawiki: Connector = {
       }),
       readBody: (body, api) => ({
         records: readEach(listIn(at(body, 'query', 'categorymembers'), 'query.categorymembers'), (item) =>
-          readMember(item, api, at(body, 'query', 'general')),
+          readWikiMember(item, api, at(body, 'query', 'general')),
         ),
         total: null,
       }),
