@@ -2,11 +2,12 @@ import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { DECISION_BLOCK_BYTES_MAX, DECISION_PRUNE_BLOCKS_MAX, STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
-import { ARRIVAL_SPAN_MAX, type Block, decodeKey, ROW_HEAD_BYTES, type Stream } from './decision-log/block.ts';
+import { type Block, decodeKey, ROW_HEAD_BYTES } from './decision-log/block.ts';
 import { BlockReader } from './decision-log/block-reader.ts';
 import { BlockWriter } from './decision-log/block-writer.ts';
 import { Buffers } from './decision-log/buffers.ts';
 import { findIn, findSealed, type Located, rowTimeOfId } from './decision-log/find-row.ts';
+import { GrowingBlocks } from './decision-log/growing-blocks.ts';
 import type { LogPlace } from './decision-log/order.ts';
 import { searchFingerprints } from './decision-log/fingerprints.ts';
 import { LinkIndex } from './decision-log/link-index.ts';
@@ -31,7 +32,6 @@ import { type LoggedDecision, type RawPage, type RawRow, searchRows, unpackPage 
 import type { DecisionReader } from './decision-reader.ts';
 import { SearchSlots } from './decision-log/search-slots.ts';
 import { Slices, Turns } from '../state/tables/turns.ts';
-import { SUM_BYTES } from '../state/tables/value.ts';
 
 /** Choice: lower bound of the size limit, bytes, that keeps the log from growing while the disk is short of space. */
 const SCANT_BYTES_MIN = 64 * 1_048_576;
@@ -77,12 +77,12 @@ export class DecisionLog implements DecisionReader {
   readonly #reader: BlockReader;
   readonly #links: LinkIndex | null;
   readonly #turns: Turns;
-  /** The growing blocks, the one that has grown longest first. */
-  readonly #open = new Set<Block>();
+  readonly #growing: GrowingBlocks;
   readonly #head = { decision: 0, occurredAtMs: 0 };
   readonly #slots = new SearchSlots();
   #nextArrival = 1;
-  #dropped = 0;
+  /** Decisions whose record was empty or malformed. */
+  #malformed = 0;
   /** Size limit of the log while the disk is short of space. */
   #scantBytes: number | null = null;
   #isMeasuring = false;
@@ -96,6 +96,13 @@ export class DecisionLog implements DecisionReader {
     this.#freeBytes = freeBytes ?? (() => freeBytesOf(folder));
     this.#writer = new BlockWriter(table, this.#buffers);
     this.#reader = new BlockReader(table);
+    this.#growing = new GrowingBlocks({
+      index: this.#index,
+      buffers: this.#buffers,
+      writer: this.#writer,
+      bounds: this.#bounds,
+      onSealed: (customer) => this.#links?.sealed(customer),
+    });
     this.#load(table);
     this.#links = linkTable === undefined ? null : new LinkIndex(linkTable, this.#index, this.#reader);
   }
@@ -109,16 +116,17 @@ export class DecisionLog implements DecisionReader {
     const head = this.#head;
     const bytes = ROW_HEAD_BYTES + record.length;
     if (bytes > DECISION_BLOCK_BYTES_MAX || !readRecordHead(record, head)) {
-      this.#dropped++;
+      this.#malformed++;
       return;
     }
     const log = this.#index.obtain(customer);
     const arrival = this.#nextArrival++;
-    const block = this.#blockFor(log, head.decision === 0 && !isFlagged ? 0 : 1, bytes, arrival);
+    const block = this.#growing.blockFor(log, head.decision === 0 && !isFlagged ? 0 : 1, bytes, arrival);
     block.add(record, head.decision, head.occurredAtMs, latencyMs, arrival);
     this.#index.grew(log, bytes);
     if (!block.isWaiting) this.#writer.add(block);
-    if (log.rows > this.#bounds.rowsPerCustomerMax) this.#remove(this.#index.removeOldest(log));
+    const excess = log.rows > this.#bounds.rowsPerCustomerMax ? this.#index.removeOldest(log) : null;
+    if (excess !== null) this.#growing.remove(excess);
   }
 
   /**
@@ -126,9 +134,7 @@ export class DecisionLog implements DecisionReader {
    * need not await it.
    */
   flush(): Promise<void> {
-    for (const block of this.#open) {
-      if (block.isWaiting && block.end >= this.#bounds.blockBytesMin) this.#seal(block);
-    }
+    this.#growing.sealLarge();
     void this.#links?.tend(new Slices(this.#turns));
     return this.#writer.write();
   }
@@ -145,7 +151,7 @@ export class DecisionLog implements DecisionReader {
     for (const log of this.#index.customers.values()) {
       for (const stream of [0, 1] as const) {
         const removed = this.#index.removeEnded(log, stream, ended[stream], left);
-        for (const block of removed) this.#remove(block);
+        for (const block of removed) this.#growing.remove(block);
         left -= removed.length;
         left -= this.#links?.prune(log, stream, Math.max(0, left)) ?? 0;
       }
@@ -161,7 +167,7 @@ export class DecisionLog implements DecisionReader {
       if (largest === null || left % 16 === 0) largest = this.#index.largest();
       const block = largest === null ? null : this.#index.removeOldest(largest);
       if (block === null) return;
-      this.#remove(block);
+      this.#growing.remove(block);
     }
   }
 
@@ -286,7 +292,7 @@ export class DecisionLog implements DecisionReader {
       bytes,
       blocks,
       pendingBytes: this.#buffers.heldBytes,
-      dropped: this.#dropped,
+      dropped: this.#malformed + this.#growing.dropped,
       damagedBlocks: this.#reader.damaged,
     };
   }
@@ -325,61 +331,6 @@ export class DecisionLog implements DecisionReader {
     }
     take(last);
     this.#index.sort();
-  }
-
-  /** Returns the block that receives a row of this size. */
-  #blockFor(log: CustomerLog, stream: Stream, bytes: number, arrival: number): Block {
-    const open = log.open[stream];
-    if (open !== null) {
-      const isFull = open.rows >= this.#bounds.blockRowsMax || arrival - open.firstArrival > ARRIVAL_SPAN_MAX;
-      if (!isFull && this.#makeRoom(open, open.end + bytes)) return open;
-      this.#seal(open);
-    }
-    const eldest = this.#open.size < this.#bounds.openBlocksMax ? undefined : this.#open.values().next().value;
-    if (eldest !== undefined) this.#seal(eldest);
-    const block = this.#index.open(log, stream, arrival);
-    this.#open.add(block);
-    this.#makeRoom(block, bytes);
-    return block;
-  }
-
-  /** Returns whether the block's buffer has room for this many bytes, moving the block to a larger buffer if necessary. */
-  #makeRoom(block: Block, bytes: number): boolean {
-    const before = block.buffer;
-    if (before !== null && bytes + SUM_BYTES <= before.length) return true;
-    const buffer = this.#buffers.take(bytes);
-    if (buffer === null) return false;
-    if (before !== null) {
-      before.copy(buffer, 0, 0, block.end);
-      this.#buffers.release(before);
-    }
-    block.buffer = buffer;
-    while (this.#buffers.heldBytes > this.#bounds.pendingBytesMax) if (!this.#dropOldest()) break;
-    return true;
-  }
-
-  /** Drops the oldest pending block, because the disk accepts no writes. */
-  #dropOldest(): boolean {
-    const block = this.#writer.takeOldest();
-    if (block === null) return false;
-    this.#dropped += block.rows;
-    this.#index.remove(block);
-    this.#remove(block);
-    return true;
-  }
-
-  #seal(block: Block): void {
-    this.#open.delete(block);
-    this.#index.seal(this.#index.obtain(block.customer), block);
-    this.#links?.sealed(block.customer);
-    // The block is written, and no row was added since.
-    if (!block.isWaiting) this.#writer.release(block);
-  }
-
-  #remove(block: Block | null): void {
-    if (block === null) return;
-    this.#open.delete(block);
-    this.#writer.remove(block);
   }
 
   /** Measures the free disk space for the next call. While the disk is short of space, the log may not grow. */
