@@ -1,5 +1,5 @@
 import { threadId, workerData } from 'node:worker_threads';
-import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/kernel/limits.ts';
+import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/kernel/delivery-limits.ts';
 import { DeliveryWorker, type AttemptEnd, type AttemptRequest } from '../src/webhooks/delivery-worker.ts';
 import { signedHeaders } from '../src/webhooks/sign-delivery.ts';
 import { type Target, readTarget } from '../src/egress/egress-target.ts';

@@ -4,7 +4,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import { LinkHasher } from '../../src/risk/decision-links.ts';
 import { LinkTailWriter } from '../../src/risk/link-tail.ts';
 import { encodeRecord, type LinkTail } from '../../src/risk/decision-record.ts';
-import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/kernel/limits.ts';
+import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/kernel/history-limits.ts';
 import type { DecisionLog } from '../../src/history/decision-log.ts';
 import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { calmFacts, CUSTOMER, makeFolder, NOW_SECONDS, removeFolder, sharedCopy } from './fixtures.ts';

@@ -1,6 +1,6 @@
 import type { DecisionReader } from '../history/decision-reader.ts';
 import { FingerprintUsage } from '../history/fingerprint-usage.ts';
-import { DECISION_SCAN_ROWS_MAX } from '../kernel/limits.ts';
+import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
 import type { AnyRequest } from './kit/endpoint-types.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import type { FingerprintHash } from '../kernel/brand.ts';
-import { LINK_NEIGHBOURS_MAX, LINK_ROWS_MAX } from '../kernel/limits.ts';
+import { LINK_NEIGHBOURS_MAX, LINK_ROWS_MAX } from '../kernel/history-limits.ts';
 import { problem } from '../contract/problem.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';

@@ -4,7 +4,7 @@ import {
   DECISION_SCAN_ROWS_MAX,
   RULE_COUNT_FLAGGED_MAX,
   RULE_COUNT_LABELS_MAX,
-} from '../kernel/limits.ts';
+} from '../kernel/history-limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';

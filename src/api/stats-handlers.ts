@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { STATS_POINTS_MAX } from '../kernel/limits.ts';
+import { STATS_POINTS_MAX } from '../kernel/history-limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISIONS } from '../risk/decision.ts';

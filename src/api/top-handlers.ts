@@ -1,4 +1,4 @@
-import { TOP_ROWS_MAX, TOP_SUBJECTS } from '../kernel/limits.ts';
+import { TOP_ROWS_MAX, TOP_SUBJECTS } from '../kernel/history-limits.ts';
 import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';

@@ -1,7 +1,7 @@
 import { readDecisions } from '../history/open-decision-log.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { DecisionReport, type ReportRow } from '../risk/decision-report.ts';
-import { ALLOW_KEPT_MS } from '../kernel/limits.ts';
+import { ALLOW_KEPT_MS } from '../kernel/history-limits.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 import { tableText, timeText } from './text-table.ts';

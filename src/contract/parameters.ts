@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { PAGE_ROWS_MAX, SEARCH_TEXT_CHARACTERS_MAX } from '../kernel/limits.ts';
+import { SEARCH_TEXT_CHARACTERS_MAX } from '../kernel/history-limits.ts';
+import { PAGE_ROWS_MAX } from '../kernel/limits.ts';
 import { HASH } from './requests/list-requests.ts';
 import { DECISIONS } from './vocabulary.ts';
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/limits.ts';
+import { HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/delivery-limits.ts';
 import { egressPolicy, type ListeningAddress } from './public-address.ts';
 import { dialTcp, type TcpOptions } from './dial.ts';
 import { EgressExchange } from './http-exchange.ts';

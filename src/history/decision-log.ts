@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { DECISION_BLOCK_BYTES_MAX, DECISION_PRUNE_BLOCKS_MAX, STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
+import { DECISION_BLOCK_BYTES_MAX, DECISION_PRUNE_BLOCKS_MAX } from '../kernel/history-limits.ts';
+import { STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
 import { type Block, decodeKey, ROW_HEAD_BYTES } from './decision-log/block.ts';
 import { BlockReader } from './decision-log/block-reader.ts';
 import { BlockWriter } from './decision-log/block-writer.ts';

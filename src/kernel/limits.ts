@@ -1,6 +1,7 @@
 /**
- * All limits of the service with their units and origins. `Source:` is the contract, `Choice:` is our own with its reason, `Measured:`
- * gives a measurement. Relations between limits are asserted at the end, when this file is loaded.
+ * Limits of the service with their units and origins; those of the decision log, of the velocity store and of deliveries are in
+ * `history-limits.ts`, `velocity-limits.ts` and `delivery-limits.ts`. `Source:` is the contract, `Choice:` is our own with its reason,
+ * `Measured:` gives a measurement. Relations between limits are asserted at the end, when the file is loaded.
  */
 
 // HTTP
@@ -340,144 +341,6 @@ export const POLICY_TRUSTED_PER_NAME_MAX = 1_000;
 /** Choice: four times the maximum of a request. */
 export const POLICY_ENTITY_KEYS_MAX = 128;
 
-// Decision log
-
-/** Decisions kept per customer. Source: contract, 9.4. */
-export const DECISIONS_KEPT_MAX = 1_000_000;
-/** Source: contract, 9.4. */
-export const ALLOW_KEPT_MS = 86_400_000;
-/** Source: contract, 9.4. */
-export const FLAGGED_KEPT_MS = 30 * ALLOW_KEPT_MS;
-/** Choice: a record has some 210 bytes, so both limits of a block are reached at about the same time. */
-export const DECISION_BLOCK_ROWS_MAX = 256;
-export const DECISION_BLOCK_BYTES_MAX = 65_536;
-/** Choice: a page of LMDB, which is written completely anyway; a smaller block is written again when it has grown. */
-export const DECISION_BLOCK_BYTES_MIN = 4_096;
-/** Choice: five seconds at 40,000 decisions/s, so a disk may pause; beyond that the oldest waiting decisions are dropped. */
-export const DECISION_PENDING_BYTES_MAX = 64 * 1_048_576;
-/** Choice: for all customers; 70 of them with the maximum log. */
-export const DECISION_LOG_BYTES_MAX = 16 * 2 ** 30;
-/** Measured: a block's index entry takes 365 bytes of memory. */
-export const DECISION_LOG_BLOCKS_MAX = 1_000_000;
-/** Choice: blocks growing at the same time, 4 KiB each for customers with little traffic. */
-export const DECISION_OPEN_BLOCKS_MAX = 8_192;
-/** Choice: with less free disk space the log stops growing: it removes its oldest blocks for new ones. */
-export const DECISION_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
-/** Measured: one call removes this many blocks in 0.3 ms. Choice: three times as many as 40,000 decisions/s fill in a second. */
-export const DECISION_PRUNE_BLOCKS_MAX = 512;
-/** Choice: rows scanned per search; some 30 ms of the main thread, in slices. */
-export const DECISION_SCAN_ROWS_MAX = 100_000;
-/** Choice: concurrent searches, of all customers and of one; they share the thread, so more would only be slower. */
-export const DECISION_SEARCHES_MAX = 8;
-/** Choice: flagged decisions whose reasons are fused again in one call; a customer has them in some hours at the most. */
-export const RULE_COUNT_FLAGGED_MAX = 20_000;
-/** Choice: labels that one call compares with the decisions. */
-export const RULE_COUNT_LABELS_MAX = 5_000;
-/** Choice: decisions whose links one call counts. */
-export const TOP_ROWS_MAX = 20_000;
-/** Choice: as many as fit a tile of a page. */
-export const TOP_SUBJECTS = 10;
-/** Choice: examples that a person reads of each pair of decisions. */
-export const CHALLENGER_EXAMPLES_MAX = 20;
-export const DECISION_SEARCHES_PER_CUSTOMER_MAX = 4;
-/**
- * Choice: decisions in a segment of the index of links: a search reads one part of each, some 250 of a million decisions, and the blocks of
- * at most this many decisions that no segment covers yet.
- */
-export const LINK_SEGMENT_ROWS = 4_096;
-/** Choice: blocks of a segment of a customer with little traffic, whose blocks have some 16 rows. */
-export const LINK_SEGMENT_BLOCKS_MAX = 512;
-/** Choice: decisions that one call about a link or a fingerprint summarises, the newest ones; some 10 ms of the main thread, in slices. */
-export const LINK_ROWS_MAX = 1_000;
-/** Choice: neighbours of a link in a response, those with the most decisions. */
-export const LINK_NEIGHBOURS_MAX = 100;
-/** Choice: customers counted in a minute, at most some 8 MB; the requests of further ones are not in their statistics. */
-export const STATS_CUSTOMERS_MAX = 4_096;
-/** Source: contract, 9.5: a day; one hour more, so that hours are summed from complete ones. */
-export const STATS_MINUTES_KEPT = 25 * 60;
-/** Source: contract, 9.5: 30 days. */
-export const STATS_HOURS_KEPT = 30 * 24;
-/** Choice: a day in minutes. */
-export const STATS_POINTS_MAX = 1_440;
-/** Choice: no address, country or reason is longer. */
-export const SEARCH_TEXT_CHARACTERS_MAX = 200;
-
-// Velocity
-
-/** Choice: entities counted per event, the first ones, so that one request touches at most some thirty records. */
-export const VELOCITY_ENTITIES_MAX = 8;
-/** Choice: a subject not seen for this long is forgotten, as are networks, devices and locations of an entity. */
-export const VELOCITY_KEEP_SECONDS = 30 * 86_400;
-/** Choice: what one typed array of Node.js 20 can hold, with a margin; some 60,000,000 records. */
-export const VELOCITY_BYTES_MAX = 8 * 2 ** 30;
-/** Choice: locations this close to each other count as one; databases move a city's centre by less. */
-export const VELOCITY_PLACE_KM = 50;
-/** Choice: as far as people travel on a usual day. */
-export const VELOCITY_FAMILIAR_KM = 100;
-/** Source: the default rules, `travel_impossible`. */
-export const VELOCITY_FAMILIAR_SECONDS = 86_400;
-/** Choice: a week, so that who prepares accounts or a list has to do so a week ahead. */
-export const VELOCITY_SETTLED_SECONDS = 7 * 86_400;
-/** Source: the default rules, `velocity_machine_rhythm`. */
-export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
-/**
- * Number of networks (/24, /48) in 24 h beyond which a fingerprint is common. Source: docs/rules.md, History. A phone on the move has five
- * to ten a day.
- */
-export const DEVICE_COMMON_NETWORKS_24H = 20;
-/** Choice: five times as many in 30 days, for a device model whose owners visit a small shop one by one. */
-export const DEVICE_COMMON_NETWORKS_30D = 100;
-/**
- * Choice: a browser's own id that comes from more networks in 24 h is the fault of an app or a page that gives all of its users the same
- * id, and identifies nobody. A phone on the move has five to ten.
- */
-export const BROWSER_NETWORKS_24H_MAX = 100;
-/** Choice: quarantined snapshots kept for inspection. */
-export const VELOCITY_ASIDE_MAX = 3;
-
-// Webhooks and other deliveries. Source for what is sent, how often and for how long: contract, 10.5 and 10.6.
-
-/** Source: contract, 10.5: bytes of a receiver's answer that are read. */
-export const DELIVERY_RESPONSE_BYTES_MAX = 65_536;
-/** Source: contract, 10.5: time for a connection, within the attempt's own. */
-export const DELIVERY_CONNECT_MS = 2_000;
-/** Choice: attempts in flight in the whole worker; a few hundred sockets are far below any limit of descriptors. */
-export const ATTEMPTS_IN_FLIGHT_MAX = 512;
-/** Choice: an endpoint starts with this many, gets one more after each success and half after a time-out. */
-export const ENDPOINT_ATTEMPTS_START = 4;
-export const ENDPOINT_ATTEMPTS_MAX = 16;
-export const ENDPOINT_ATTEMPTS_MIN = 2;
-/** Choice: attempts at one host and port, of all endpoints together, except slow ones. */
-export const HOST_ATTEMPTS_MAX = 64;
-/** Choice: an attempt that takes this long, ms, is slow: it and the endpoint's further attempts are separated from fast ones. */
-export const ATTEMPT_LATE_MS = 200;
-/** Choice: slow attempts at one host and port. Measured: if 100 of 1,000 endpoints of one host hang, they do not delay any other. */
-export const HOST_LATE_ATTEMPTS_MAX = 96;
-/** Choice: deliveries that the worker holds per endpoint, in flight, queued or waiting for a retry. */
-export const DELIVERIES_HELD_PER_ENDPOINT_MAX = 64;
-/** Choice: the same for all endpoints together, some 20 MB. Further deliveries stay in the store. */
-export const DELIVERIES_HELD_MAX = 20_000;
-/** Choice: the part of these that endpoints whose last attempt failed may use, so that dead ones never shut out the others. */
-export const DELIVERIES_HELD_TROUBLED_MAX = 16_000;
-/** Choice: some 600 MB on disk. Beyond that a decision's delivery is recorded as skipped. */
-export const DELIVERIES_PENDING_MAX = 1_000_000;
-/** Choice: per endpoint; three minutes of 500 decisions a second that it cannot keep up with. */
-export const DELIVERIES_PENDING_PER_ENDPOINT_MAX = 100_000;
-/** Choice: per customer, so that a few slow ones never take all of it. */
-export const DELIVERIES_PENDING_PER_CUSTOMER_MAX = 200_000;
-/** Choice: deliveries that wait for their row's write, some 40 MB; beyond that they are only in the journal, and read from there later. */
-export const DELIVERIES_WAITING_MAX = 50_000;
-/** Choice: rows per second for decisions skipped because of unhealthy webhooks; beyond that they are only counted. */
-export const SKIPPED_ROWS_PER_SECOND_MAX = 1_000;
-/** Choice: the part of these rows that one customer may use. */
-export const SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX = 100;
-/** Choice: concurrent tests of all customers; each takes at most an attempt's time. */
-export const WEBHOOK_TESTS_MAX = 128;
-/** Choice: concurrent tests of one customer, one for each of its webhooks; if their receivers hang, slots remain for other customers. */
-export const WEBHOOK_TESTS_PER_CUSTOMER_MAX = 20;
-/** Choice: concurrent requests of one customer for pages of the log: one is processed, the others wait for at most some 20 ms each. */
-export const DELIVERY_PAGES_PER_CUSTOMER_MAX = 32;
-
 // Extraction
 
 /** The name of the service in robots.txt. */
@@ -515,8 +378,3 @@ if (BATCH_BODY_BYTES_MAX < DECIDE_BODY_BYTES_MAX) throw new Error('a batch buffe
 if (REPLAY_KEEP_SECONDS <= TIMESTAMP_WINDOW_SECONDS) throw new Error('ids must outlive the timestamp window');
 if (TRANSPORT_HEADER_BYTES_MAX <= HEADER_BYTES_MAX)
   throw new Error('the transport must accept more than the header validation allows');
-if (WEBHOOK_TESTS_PER_CUSTOMER_MAX >= WEBHOOK_TESTS_MAX) throw new Error('one customer must not use up all tests');
-if (DELIVERIES_HELD_TROUBLED_MAX >= DELIVERIES_HELD_MAX)
-  throw new Error('dead endpoints must leave room for the others');
-if (DELIVERIES_HELD_PER_ENDPOINT_MAX < ENDPOINT_ATTEMPTS_MAX)
-  throw new Error('an endpoint must be handed as many deliveries as it may send');

@@ -5,7 +5,7 @@ import type { HistoryEvent } from '../risk/history.ts';
 import { LinkHasher } from '../risk/decision-links.ts';
 import { LinkTailWriter } from '../risk/link-tail.ts';
 import type { LogIdentities } from '../risk/policy/policy.ts';
-import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
+import { VELOCITY_ENTITIES_MAX } from '../kernel/velocity-limits.ts';
 
 /** The links of a session's last event, and what they were computed from. */
 export interface SessionLinks {

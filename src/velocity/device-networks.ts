@@ -1,4 +1,4 @@
-import { DEVICE_COMMON_NETWORKS_24H, DEVICE_COMMON_NETWORKS_30D } from '../kernel/limits.ts';
+import { DEVICE_COMMON_NETWORKS_24H, DEVICE_COMMON_NETWORKS_30D } from '../kernel/velocity-limits.ts';
 import { mix, SALT_DEVICE_DAY, SALT_DEVICE_MONTH } from './keys.ts';
 import { KIND_LONG_SET } from './layout.ts';
 import { SetRecords } from './set-record.ts';

@@ -2,7 +2,7 @@ import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { KeyedHash } from '../kernel/keyed-hash.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import { parseV4 } from '../kernel/ip-text.ts';
-import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
+import { VELOCITY_ENTITIES_MAX } from '../kernel/velocity-limits.ts';
 import { mix, SALT_HOST, SALT_NONCE, SALT_POPULATION, SALT_REGION, SALT_SITE } from './keys.ts';
 import { setMemberOf } from './timed-set.ts';
 

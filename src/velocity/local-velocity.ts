@@ -16,7 +16,11 @@ import {
   teachingOf,
   TEACHES_NOTHING,
 } from '../risk/event-outcome.ts';
-import { BROWSER_NETWORKS_24H_MAX, VELOCITY_ENTITIES_MAX, VELOCITY_SETTLED_SECONDS } from '../kernel/limits.ts';
+import {
+  BROWSER_NETWORKS_24H_MAX,
+  VELOCITY_ENTITIES_MAX,
+  VELOCITY_SETTLED_SECONDS,
+} from '../kernel/velocity-limits.ts';
 import type { AccountChange } from './account-days.ts';
 import { AddressRecords } from './address-record.ts';
 import { ContextRecords, type TeachingChange } from './context-record.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { VELOCITY_BYTES_MAX } from '../kernel/limits.ts';
+import { VELOCITY_BYTES_MAX } from '../kernel/velocity-limits.ts';
 import { createAppliersMemory } from './applier.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_MAGIC, HEAD_VERSION, HEAD_WORDS, LAYOUT_VERSION, MAGIC } from './layout.ts';
 import { createMarksMemory } from './stream-marks.ts';

@@ -5,7 +5,7 @@ import {
   VELOCITY_FAMILIAR_SECONDS,
   VELOCITY_KEEP_SECONDS,
   VELOCITY_PLACE_KM,
-} from '../kernel/limits.ts';
+} from '../kernel/velocity-limits.ts';
 import { countryOfCode } from './country.ts';
 import type { Table } from './table.ts';
 

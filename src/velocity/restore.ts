@@ -11,7 +11,7 @@ import {
   SEEN_MIN,
 } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
-import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
+import { VELOCITY_KEEP_SECONDS } from '../kernel/velocity-limits.ts';
 import { StreamMarks } from './stream-marks.ts';
 import { Table } from './table.ts';
 

@@ -1,5 +1,5 @@
 import type { Rhythm } from '../risk/history.ts';
-import { VELOCITY_RHYTHM_EVENTS_MIN } from '../kernel/limits.ts';
+import { VELOCITY_RHYTHM_EVENTS_MIN } from '../kernel/velocity-limits.ts';
 import type { CounterRing } from './counter.ts';
 import type { Table } from './table.ts';
 

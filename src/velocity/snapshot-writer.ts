@@ -1,7 +1,7 @@
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
+import { VELOCITY_KEEP_SECONDS } from '../kernel/velocity-limits.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_WORDS, LINE_WORDS, OWNERS, RECORD_WORDS, SEEN_MIN, WAYS } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
 import { Shares } from './shares.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { unreachable } from '../kernel/brand.ts';
 import { FILE_FORMATS, type NewerFormat } from '../kernel/formats.ts';
-import { VELOCITY_ASIDE_MAX } from '../kernel/limits.ts';
+import { VELOCITY_ASIDE_MAX } from '../kernel/velocity-limits.ts';
 import type { VelocityMemory } from './memory.ts';
 import { Restorer } from './restore.ts';
 import {

@@ -1,4 +1,4 @@
-import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
+import { VELOCITY_KEEP_SECONDS } from '../kernel/velocity-limits.ts';
 import {
   GROUP_WORDS,
   HEAD_EVICTED,

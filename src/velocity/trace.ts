@@ -1,6 +1,6 @@
 import type { HistoryEvent, Trace } from '../risk/history.ts';
 import { stepOf } from '../risk/event-outcome.ts';
-import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
+import { VELOCITY_ENTITIES_MAX } from '../kernel/velocity-limits.ts';
 import { placeValue } from './context-place.ts';
 import { codeOfCountry } from './country.ts';
 import type { EventKeys } from './event-keys.ts';

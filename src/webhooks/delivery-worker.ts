@@ -8,7 +8,7 @@ import {
   type AttemptOutcome,
 } from '../work/webhook-schedule.ts';
 import type { DeliveryAttempt, DeliveryError, WebhookSecrets } from '../work/webhook.ts';
-import { ATTEMPT_LATE_MS } from '../kernel/limits.ts';
+import { ATTEMPT_LATE_MS } from '../kernel/delivery-limits.ts';
 import type { DeliverResult, DeliverStats, DeliverTask, TaskList, WorkerOrder } from './deliver-messages.ts';
 import { type EndpointQueue, type Held, Run } from './endpoint-queue.ts';
 import type { AttemptCourse } from './slots.ts';

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../work/webhook.ts';
-import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../kernel/limits.ts';
+import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../kernel/delivery-limits.ts';
 import { DeliveryCounts } from '../observe/delivery-counts.ts';
 import type { Log } from '../observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from './deliver-messages.ts';

@@ -1,6 +1,6 @@
 import { Turn, TurnQueue } from '../kernel/turn-queue.ts';
 import type { DeliveryError, WebhookSecrets } from '../work/webhook.ts';
-import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/limits.ts';
+import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/delivery-limits.ts';
 import type { DeliverTask, EndpointMessage, TaskList } from './deliver-messages.ts';
 import {
   allowanceAfter,

@@ -4,7 +4,7 @@ import { eventBody } from '../work/webhook-event.ts';
 import { decideRoute, probeSent } from '../work/webhook-health.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook } from '../work/webhook.ts';
-import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../kernel/limits.ts';
+import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../kernel/delivery-limits.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
 import { encodeDue, newRow, type DueTarget, type Subscriber, type Subscribers } from './due-delivery.ts';
 

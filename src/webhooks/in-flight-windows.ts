@@ -5,7 +5,7 @@ import {
   DELIVERIES_HELD_MAX,
   DELIVERIES_HELD_PER_ENDPOINT_MAX,
   DELIVERIES_HELD_TROUBLED_MAX,
-} from '../kernel/limits.ts';
+} from '../kernel/delivery-limits.ts';
 
 /** What the main thread keeps of a delivery that the worker holds. */
 export interface HandedOut {

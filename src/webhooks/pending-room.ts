@@ -3,7 +3,7 @@ import {
   DELIVERIES_PENDING_MAX,
   DELIVERIES_PENDING_PER_CUSTOMER_MAX,
   DELIVERIES_PENDING_PER_ENDPOINT_MAX,
-} from '../kernel/limits.ts';
+} from '../kernel/delivery-limits.ts';
 
 /** Pending deliveries, including those whose row is not written yet. */
 export interface PendingDeliveries {

@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { tally } from '../kernel/tally.ts';
 import type { Delivery } from '../work/webhook.ts';
-import { DELIVERIES_WAITING_MAX } from '../kernel/limits.ts';
+import { DELIVERIES_WAITING_MAX } from '../kernel/delivery-limits.ts';
 import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
 
 /** The rows of one journal entry, written together. */

@@ -1,4 +1,4 @@
-import { ATTEMPT_LATE_MS, ENDPOINT_ATTEMPTS_MAX, ENDPOINT_ATTEMPTS_MIN } from '../kernel/limits.ts';
+import { ATTEMPT_LATE_MS, ENDPOINT_ATTEMPTS_MAX, ENDPOINT_ATTEMPTS_MIN } from '../kernel/delivery-limits.ts';
 
 /**
  * Class of an endpoint, derived from its attempts: how much of the worker it may use. `slow` endpoints have slow attempts: each holds a

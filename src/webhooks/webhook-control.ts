@@ -7,7 +7,7 @@ import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
 import type { Actor, Origin } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookHealth, WebhookId } from '../work/webhook.ts';
-import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
+import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../kernel/delivery-limits.ts';
 import { fault, type StoreFault, type StoreWrite } from '../state/tables/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { newRow } from './due-delivery.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { type Decision, DECISIONS } from '../../src/risk/decision.ts';
-import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../src/kernel/limits.ts';
+import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../src/kernel/history-limits.ts';
 import type { DecisionLog } from '../../src/history/decision-log.ts';
 import { decide, idOf, pageOf, query } from '../unit/state/decision-log-support.ts';
 import { customer, open, tempFolder } from '../unit/state/support.ts';

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { DECISION_SCAN_ROWS_MAX } from '../../kernel/limits.ts';
+import { DECISION_SCAN_ROWS_MAX } from '../../kernel/history-limits.ts';
 import type { FingerprintRow } from '../../history/decision-log/fingerprints.ts';
 import type { FingerprintOutcome, FingerprintQuery } from '../../history/decision-log/log-query.ts';
 import type { RowPlace } from '../../history/decision-log/scan.ts';

@@ -1,4 +1,4 @@
-import { DECISION_BLOCK_BYTES_MAX, DECISION_BLOCK_BYTES_MIN } from '../../kernel/limits.ts';
+import { DECISION_BLOCK_BYTES_MAX, DECISION_BLOCK_BYTES_MIN } from '../../kernel/history-limits.ts';
 import { SUM_BYTES } from '../../state/tables/value.ts';
 
 /** Capacity of each buffer class in bytes of rows; each buffer has room for a check sum after them. */

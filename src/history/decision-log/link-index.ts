@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { LINK_SEGMENT_BLOCKS_MAX, LINK_SEGMENT_ROWS } from '../../kernel/limits.ts';
+import { LINK_SEGMENT_BLOCKS_MAX, LINK_SEGMENT_ROWS } from '../../kernel/history-limits.ts';
 import { lackOfRoom } from '../../state/tables/disk-room.ts';
 import { reasonOf } from '../../state/tables/durable.ts';
 import type { Slices } from '../../state/tables/turns.ts';

@@ -8,7 +8,7 @@ import {
   DECISION_PENDING_BYTES_MAX,
   DECISION_SCAN_ROWS_MAX,
   DECISIONS_KEPT_MAX,
-} from '../../kernel/limits.ts';
+} from '../../kernel/history-limits.ts';
 
 /** Limits of the log; tests use smaller ones. */
 export interface DecisionLogBounds {

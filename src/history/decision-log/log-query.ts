@@ -1,4 +1,4 @@
-import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../kernel/limits.ts';
+import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../kernel/history-limits.ts';
 import type { Coverage } from '../../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
 import type { Stream } from './block.ts';

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { DECISION_SEARCHES_MAX, DECISION_SEARCHES_PER_CUSTOMER_MAX } from '../../kernel/limits.ts';
+import { DECISION_SEARCHES_MAX, DECISION_SEARCHES_PER_CUSTOMER_MAX } from '../../kernel/history-limits.ts';
 
 /** Limits how many searches run at once, in total and for each customer. */
 export class SearchSlots {

@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { HistoryStats } from '../../ports/decision-history.ts';
-import { STATS_CUSTOMERS_MAX, STATS_HOURS_KEPT, STATS_MINUTES_KEPT } from '../../kernel/limits.ts';
+import { STATS_CUSTOMERS_MAX, STATS_HOURS_KEPT, STATS_MINUTES_KEPT } from '../../kernel/history-limits.ts';
 import { lackOfRoom } from '../../state/tables/disk-room.ts';
 import { Slices, Turns, walkInSlices } from '../../state/tables/turns.ts';
 import { u32Key, withoutSum, withSum } from '../../state/tables/value.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
-import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../../src/kernel/limits.ts';
+import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../../src/kernel/history-limits.ts';
 import { LinkTargets } from '../../../src/api/link-target.ts';
 import { LinkHasher } from '../../../src/risk/decision-links.ts';
 import type { LinkTail } from '../../../src/risk/decision-record.ts';

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LinkTargets } from '../../../src/api/link-target.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { pack } from '../../../src/kernel/pack.ts';
-import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS, LINK_SEGMENT_ROWS } from '../../../src/kernel/limits.ts';
+import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS, LINK_SEGMENT_ROWS } from '../../../src/kernel/history-limits.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import { LAYOUT, OLD_LAYOUT } from '../../../src/history/decision-log/link-segment.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';

@@ -7,7 +7,7 @@ import {
   ENDPOINT_ATTEMPTS_START,
   HOST_ATTEMPTS_MAX,
   HOST_LATE_ATTEMPTS_MAX,
-} from '../../../src/kernel/limits.ts';
+} from '../../../src/kernel/delivery-limits.ts';
 import { RunnerBench, task, type Answer } from './runner-support.ts';
 
 describe('the schedule of a delivery', () => {

@@ -9,7 +9,7 @@ import {
   DELIVERIES_PENDING_PER_CUSTOMER_MAX,
   DELIVERIES_PENDING_PER_ENDPOINT_MAX,
   DELIVERIES_WAITING_MAX,
-} from '../../../src/kernel/limits.ts';
+} from '../../../src/kernel/delivery-limits.ts';
 import { open, tempFolder, tempStore } from '../state/support.ts';
 import { HAND_OVER_GAP_MS } from '../../../src/webhooks/dispatcher.ts';
 import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HOST_ATTEMPTS_MAX } from '../../../src/kernel/limits.ts';
+import { HOST_ATTEMPTS_MAX } from '../../../src/kernel/delivery-limits.ts';
 import type { EndpointMessage } from '../../../src/webhooks/deliver-messages.ts';
 import { Run } from '../../../src/webhooks/endpoint-queue.ts';
 import { LaneTurns } from '../../../src/webhooks/fair-scheduler.ts';

@@ -6,7 +6,10 @@ import { DECISIONS } from '../../../src/risk/decision.ts';
 import type { Delivery, Webhook, WebhookHealth, WebhookId } from '../../../src/work/webhook.ts';
 import { Subscribers } from '../../../src/webhooks/due-delivery.ts';
 import { FanOut } from '../../../src/webhooks/fan-out.ts';
-import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../../../src/kernel/limits.ts';
+import {
+  SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX,
+  SKIPPED_ROWS_PER_SECOND_MAX,
+} from '../../../src/kernel/delivery-limits.ts';
 import { AnswerReader, AnswerWriter, createBatchBuffer } from '../../../src/frames/batch-buffer.ts';
 
 const NOW = 1_800_000_000_000;

@@ -6,7 +6,7 @@ import {
   DELIVERIES_HELD_MAX,
   DELIVERIES_HELD_PER_ENDPOINT_MAX,
   DELIVERIES_HELD_TROUBLED_MAX,
-} from '../../../src/kernel/limits.ts';
+} from '../../../src/kernel/delivery-limits.ts';
 
 function handedOut(id: string): HandedOut {
   const rest = { trigger: 'decision', requestId: 'req_1', createdAtMs: 0, attempts: 0 } as const;

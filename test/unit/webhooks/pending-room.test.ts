@@ -4,7 +4,7 @@ import {
   DELIVERIES_PENDING_MAX,
   DELIVERIES_PENDING_PER_CUSTOMER_MAX,
   DELIVERIES_PENDING_PER_ENDPOINT_MAX,
-} from '../../../src/kernel/limits.ts';
+} from '../../../src/kernel/delivery-limits.ts';
 
 /**
  * Fills the pending limits with customers whose receivers accept nothing, each with as many endpoints as it needs. Returns how many

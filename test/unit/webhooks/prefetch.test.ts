@@ -4,7 +4,7 @@ import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import type { DeliveryId, Webhook, WebhookHealth } from '../../../src/work/webhook.ts';
 import { encodeDue, newRow } from '../../../src/webhooks/due-delivery.ts';
-import { WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../../../src/kernel/limits.ts';
+import { WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../../../src/kernel/delivery-limits.ts';
 import { tempStore, value } from '../state/support.ts';
 import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';
 import { writesOf } from '../../support/writes.ts';

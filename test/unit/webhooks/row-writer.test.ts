@@ -3,7 +3,7 @@ import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { Delivery, DeliveryId, WebhookId } from '../../../src/work/webhook.ts';
 import { newRow } from '../../../src/webhooks/due-delivery.ts';
 import { type DueRows, RowWriter } from '../../../src/webhooks/row-writer.ts';
-import { DELIVERIES_WAITING_MAX } from '../../../src/kernel/limits.ts';
+import { DELIVERIES_WAITING_MAX } from '../../../src/kernel/delivery-limits.ts';
 import type { StoreWrite } from '../../../src/state/tables/durable.ts';
 
 let failures: number;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { allowanceAfter, Slots, standingAfter, usualMsAfter, type Standing } from '../../../src/webhooks/slots.ts';
-import { ATTEMPT_LATE_MS, ENDPOINT_ATTEMPTS_MAX } from '../../../src/kernel/limits.ts';
+import { ATTEMPT_LATE_MS, ENDPOINT_ATTEMPTS_MAX } from '../../../src/kernel/delivery-limits.ts';
 
 const SLOTS = 512;
 /** This many endpoints never fill all slots. */

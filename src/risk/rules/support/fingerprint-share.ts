@@ -1,4 +1,4 @@
-import { DEVICE_COMMON_NETWORKS_24H } from '../../../kernel/limits.ts';
+import { DEVICE_COMMON_NETWORKS_24H } from '../../../kernel/velocity-limits.ts';
 import type { DeviceHistory } from '../../history.ts';
 
 /** Choice: a phone on the move and its charger at work come from up to ten networks a day; more suggest several devices. */

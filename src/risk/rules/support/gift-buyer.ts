@@ -1,4 +1,4 @@
-import { VELOCITY_SETTLED_SECONDS } from '../../../kernel/limits.ts';
+import { VELOCITY_SETTLED_SECONDS } from '../../../kernel/velocity-limits.ts';
 import type { HistoryFacts } from '../../history.ts';
 
 /** Choice: twenty presents in an hour. A thief with an old account has as many tries an hour at a code. */

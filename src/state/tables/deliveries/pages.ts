@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../../kernel/brand.ts';
 import type { Delivery, DeliveryId } from '../../../work/webhook.ts';
-import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../kernel/limits.ts';
+import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../kernel/delivery-limits.ts';
 import { Slices, type Turns } from '../turns.ts';
 import { endOfCustomer, rowIdOf } from '../request-rows.ts';
 import { u32Key } from '../value.ts';

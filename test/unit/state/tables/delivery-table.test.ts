@@ -3,7 +3,7 @@ import { newId } from '../../../../src/kernel/ids.ts';
 import type { Delivery, DeliveryId } from '../../../../src/work/webhook.ts';
 import type { SkipOrder, Skipped } from '../../../../src/state/tables/delivery-table.ts';
 import { table } from '../../../../src/state/tables/environment.ts';
-import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../../src/kernel/limits.ts';
+import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../../src/kernel/delivery-limits.ts';
 import { bounded, delivery, idsOf, ALL, NOW, success, walk } from '../deliveries-support.ts';
 import { customer, open, tempFolder, tempStore, value } from '../support.ts';
 import { writesOf } from '../../../support/writes.ts';
