@@ -19,19 +19,19 @@ interface Loadable {
   readonly refresh: () => void;
 }
 
-/** Shows the state of a `useLive` or `usePages`; `children` draws the data once there are some. */
-export function StateView({
+/** Shows the state of a `useLive` or `usePages`; `children` draws the data of the first once they are there, or the rows of the second. */
+export function StateView<T>({
   of,
   isEmpty = false,
   empty,
   skeleton = 'rows',
   children,
 }: {
-  readonly of: Loadable;
+  readonly of: Loadable & { readonly data?: T | undefined };
   readonly isEmpty?: boolean;
   readonly empty?: ComponentChildren;
   readonly skeleton?: SkeletonForm;
-  readonly children: () => ComponentChildren;
+  readonly children: (data: T) => ComponentChildren;
 }): JSX.Element {
   if (of.loading) return <Skeleton form={skeleton} />;
   if (of.asOfMs === null) {
@@ -41,7 +41,7 @@ export function StateView({
   return (
     <>
       {of.fault !== null && <Stale of={of} />}
-      {isEmpty ? empty : children()}
+      {isEmpty ? empty : children(of.data as T)}
     </>
   );
 }

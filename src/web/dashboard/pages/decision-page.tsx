@@ -33,41 +33,37 @@ export default function DecisionPage(): JSX.Element {
     );
   return (
     <StateView of={found}>
-      {() => {
-        const { data } = found;
-        if (data === undefined) return null;
-        return (
-          <div class="decision-page">
-            <div class="stack">
-              <Section title="Decision">
-                <DecisionHead decision={data} onChange={found.refresh} />
-              </Section>
-              <Section title="Why" note="the largest weight of each family counts">
-                <div class="stack">
-                  <Waterfall decision={data} />
-                  <ReasonList decision={data} policy={policy.data} />
-                </div>
-              </Section>
-              <Section title="Session">
-                <SessionStrip decision={data} />
-              </Section>
-              <TravelSection decision={data} />
-            </div>
-            <div class="stack">
-              <Section title="What was seen">
-                <DecisionFacts decision={data} />
-              </Section>
-              <TokenSignalTable decision={data} />
-              <Section title="Linked decisions" note="from the newest 1,000 decisions of each link">
-                <LinkList decision={data} />
-              </Section>
-              <Section title="Deliveries">
-                <DeliveryList requestId={data.request_id} />
-              </Section>
-            </div>
+      {(decision) => (
+        <div class="decision-page">
+          <div class="stack">
+            <Section title="Decision">
+              <DecisionHead decision={decision} onChange={found.refresh} />
+            </Section>
+            <Section title="Why" note="the largest weight of each family counts">
+              <div class="stack">
+                <Waterfall decision={decision} />
+                <ReasonList decision={decision} policy={policy.data} />
+              </div>
+            </Section>
+            <Section title="Session">
+              <SessionStrip decision={decision} />
+            </Section>
+            <TravelSection decision={decision} />
           </div>
-        );
-      }}
+          <div class="stack">
+            <Section title="What was seen">
+              <DecisionFacts decision={decision} />
+            </Section>
+            <TokenSignalTable decision={decision} />
+            <Section title="Linked decisions" note="from the newest 1,000 decisions of each link">
+              <LinkList decision={decision} />
+            </Section>
+            <Section title="Deliveries">
+              <DeliveryList requestId={decision.request_id} />
+            </Section>
+          </div>
+        </div>
+      )}
     </StateView>
   );
 }

@@ -102,21 +102,19 @@ export default function ExtractionsPage(): JSX.Element {
     <div class="stack">
       {openKey !== '' && (
         <StateView of={job} skeleton="tiles">
-          {() =>
-            job.data === undefined ? null : (
-              <>
-                <JobDetail
-                  job={job.data}
-                  closeHref={closeHref}
-                  onChanged={() => {
-                    job.refresh();
-                    jobs.pages.refresh();
-                  }}
-                />
-                <RecordTable key={job.data.id} job={job.data} />
-              </>
-            )
-          }
+          {(data) => (
+            <>
+              <JobDetail
+                job={data}
+                closeHref={closeHref}
+                onChanged={() => {
+                  job.refresh();
+                  jobs.pages.refresh();
+                }}
+              />
+              <RecordTable key={data.id} job={data} />
+            </>
+          )}
         </StateView>
       )}
       <ResourceList of={jobs} />

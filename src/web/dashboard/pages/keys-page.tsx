@@ -35,9 +35,7 @@ function Health({ ready }: { readonly ready: Live<ReadinessBody> }): JSX.Element
   return (
     <Section title="Health">
       <StateView of={ready} skeleton="rows">
-        {() => {
-          const { data } = ready;
-          if (data === undefined) return null;
+        {(data) => {
           const { tone, word, text } = statusWords(data.status);
           const layers = Object.entries(data.layers ?? {});
           return (
@@ -99,9 +97,7 @@ function Account({ me, ready }: { readonly me: Live<MeBody>; readonly ready: Liv
   return (
     <Section title="Account and versions">
       <StateView of={me} skeleton="text">
-        {() => {
-          const { data } = me;
-          if (data === undefined) return null;
+        {(data) => {
           const { policy } = data;
           const skew = Math.round(data.server_time - (me.asOfMs ?? 0) / 1_000);
           return (

@@ -127,11 +127,7 @@ function LinkPage({ kind, value }: { readonly kind: string; readonly value: stri
         </p>
       )}
       <StateView of={summary} skeleton="tiles" isEmpty={summary.data?.decisions === 0} empty={<Nothing kind={kind} />}>
-        {() =>
-          summary.data !== undefined && (
-            <Figures data={summary.data} rows={decisions.rows} month={fingerprint.data?.month} />
-          )
-        }
+        {(data) => <Figures data={data} rows={decisions.rows} month={fingerprint.data?.month} />}
       </StateView>
       {hash !== null && <FingerprintEntry hash={hash} found={fingerprint} />}
       {hasMore && (

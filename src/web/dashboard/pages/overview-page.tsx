@@ -41,16 +41,15 @@ export default function OverviewPage(): JSX.Element {
       )}
       <OverviewTiles stats={stats} range={range} />
       <StateView of={stats} skeleton="chart">
-        {() => {
-          if (data === undefined) return null;
-          const { periods, seconds } = toPeriods(data.points, { from, to, step });
+        {({ points }) => {
+          const { periods, seconds } = toPeriods(points, { from, to, step });
           return (
             <>
               <DecisionsChart periods={periods} seconds={seconds} onZoom={zoom} />
               <div class="columns">
-                <ReasonsTable points={data.points} before={before.data?.points ?? null} />
-                <ScoresFigure points={data.points} />
-                <RefusalsTable points={data.points} />
+                <ReasonsTable points={points} before={before.data?.points ?? null} />
+                <ScoresFigure points={points} />
+                <RefusalsTable points={points} />
               </div>
             </>
           );

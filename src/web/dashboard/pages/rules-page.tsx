@@ -73,17 +73,15 @@ function RulesTab({ policy }: { readonly policy: Live<PolicyBody> }): JSX.Elemen
   );
   return (
     <StateView of={policy} skeleton="tiles">
-      {() =>
-        data !== undefined && (
-          <div class="stack">
-            <Head policy={data} />
-            <Section title="Bands" note="the lowest score of each decision">
-              <BandChart policy={data} />
-            </Section>
-            <RuleTable rows={rows} day={day} week={week} />
-          </div>
-        )
-      }
+      {(data) => (
+        <div class="stack">
+          <Head policy={data} />
+          <Section title="Bands" note="the lowest score of each decision">
+            <BandChart policy={data} />
+          </Section>
+          <RuleTable rows={rows} day={day} week={week} />
+        </div>
+      )}
     </StateView>
   );
 }

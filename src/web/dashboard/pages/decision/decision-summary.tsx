@@ -14,20 +14,16 @@ export function DecisionSummary({ id }: { readonly id: string }): JSX.Element {
   const policy = useLive<PolicyBody>(v1('/policy'));
   return (
     <StateView of={found} skeleton="text">
-      {() => {
-        const { data } = found;
-        if (data === undefined) return null;
-        return (
-          <div class="stack">
-            <DecisionHead decision={data} onChange={found.refresh} />
-            <h3>Why</h3>
-            <Waterfall decision={data} />
-            <ReasonList decision={data} policy={policy.data} />
-            <h3>What was seen</h3>
-            <DecisionFacts decision={data} />
-          </div>
-        );
-      }}
+      {(decision) => (
+        <div class="stack">
+          <DecisionHead decision={decision} onChange={found.refresh} />
+          <h3>Why</h3>
+          <Waterfall decision={decision} />
+          <ReasonList decision={decision} policy={policy.data} />
+          <h3>What was seen</h3>
+          <DecisionFacts decision={decision} />
+        </div>
+      )}
     </StateView>
   );
 }

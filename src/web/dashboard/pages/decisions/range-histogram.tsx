@@ -28,8 +28,8 @@ export function RangeHistogram({
   return (
     <Section title="In this range" headless>
       <StateView of={stats} skeleton="chart">
-        {() => {
-          const { periods, seconds } = toPeriods(stats.data?.points ?? [], { from, to, step });
+        {({ points }) => {
+          const { periods, seconds } = toPeriods(points, { from, to, step });
           const times = periods.map(({ at }) => at);
           const columns = `columns of ${formatSeconds(seconds)}`;
           const one = reason ?? eventType;

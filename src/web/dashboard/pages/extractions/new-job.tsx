@@ -34,8 +34,7 @@ export function NewJob({ onStarted }: { readonly onStarted: (id: string) => void
   return (
     <Section title="New extraction" note="Pulls records from a source, within its terms and robots.txt">
       <StateView of={found} skeleton="rows">
-        {() => {
-          const connectors = found.data?.data ?? [];
+        {({ data: connectors }) => {
           const connector = connectors.find(({ id }) => id === url.get('c')) ?? connectors[0];
           const operation =
             connector?.operations.find(({ name }) => name === url.get('op')) ?? connector?.operations[0];

@@ -51,7 +51,7 @@ export function ChallengerTab({ policy }: { readonly policy: PolicyBody | undefi
           isEmpty={data?.challenger === null || data?.decisions === 0}
           empty={<NoChallenger hasOne={data?.challenger !== null} />}
         >
-          {() => data !== undefined && <Matrix data={data} cell={cell} />}
+          {(data) => <Matrix data={data} cell={cell} />}
         </StateView>
       </Section>
       {cell !== undefined && <Examples cell={cell} />}

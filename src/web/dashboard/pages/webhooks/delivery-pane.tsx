@@ -32,7 +32,7 @@ export function DeliveryPane({
   return (
     <Pane title={`Delivery ${shortId(id)}`} closeHref={closeHref}>
       <StateView of={found} skeleton="text">
-        {() => (found.data === undefined ? null : <Delivery delivery={found.data} onSent={onSent} />)}
+        {(delivery) => <Delivery delivery={delivery} onSent={onSent} />}
       </StateView>
     </Pane>
   );
@@ -148,7 +148,7 @@ function Body({ delivery }: { readonly delivery: DeliveryRow }): JSX.Element {
         <p class="muted">The body cannot be shown, because its decision is no longer in the log.</p>
       ) : (
         <StateView of={found} skeleton="text">
-          {() => (found.data === undefined ? null : <CodeBlock text={eventBodyOf(found.data)} label="Body" wrap />)}
+          {(decision) => <CodeBlock text={eventBodyOf(decision)} label="Body" wrap />}
         </StateView>
       )}
     </div>

@@ -160,8 +160,7 @@ function DeliveryTiles({ id, sends }: { readonly id: string; readonly sends: num
   }, [sends]);
   return (
     <StateView of={newest} skeleton="tiles">
-      {() => {
-        const rows = newest.data?.data ?? [];
+      {({ data: rows }) => {
         const { succeeded, failed, durationsMs, p50Ms, p95Ms } = deliveryFiguresOf(rows);
         const ended = succeeded + failed;
         return (
