@@ -9,6 +9,7 @@ import {
   HOSTILE,
   type Harness,
   type Override,
+  problemBody,
   sharedHarness,
 } from '../support/dashboard-harness.ts';
 import { shoot } from '../support/pictures.ts';
@@ -110,6 +111,23 @@ describe('The page of the audit log', () => {
     await page.getByText(/^Exported 10,000 rows, the newest/).waitFor();
     await page.getByRole('button', { name: 'Load more' }).click();
     await expect.poll(() => page.getByRole('row').count()).toBe(201);
+    expectClean(page);
+  });
+
+  test('loads older rows after a 429 that passes, without another click', async () => {
+    let refusals = 0;
+    const page = await harness.open(PATH, {
+      override: (path, query) => {
+        if (path !== '/v1/audit') return null;
+        if (query.get('cursor') === null)
+          return { body: { data: [HOSTILE_ROWS[1]], has_more: true, next_cursor: 'older' } };
+        if (refusals++ === 0) return problemBody(429, 'overloaded', 'Too many calls');
+        return { body: { data: [{ ...HOSTILE_ROWS[1], at: AT - 9 }], has_more: false, next_cursor: null } };
+      },
+    });
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await page.getByText('All 2 rows.').waitFor();
+    expect(refusals).toBe(2);
     expectClean(page);
   });
 
