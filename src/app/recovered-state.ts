@@ -1,3 +1,4 @@
+import { type OpenRequests, openRequestLog } from './wire-requests.ts';
 import { followRules, readStoredRules } from './follow-rules.ts';
 import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
@@ -53,6 +54,7 @@ export interface Recovered {
   readonly history: DecisionReader;
   readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
+  readonly requests: OpenRequests;
 }
 
 /** Restores the state of the last run from the store, the journal and the files of `hot/`. */
@@ -101,6 +103,7 @@ export async function recover(
     history: cluster?.nodes.history(decisions) ?? decisions,
     historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,
+    requests: openRequestLog(settings, { store, keyFor }, policies?.policyArchive ?? null, clock, log),
   };
 }
 

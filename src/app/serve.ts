@@ -323,7 +323,7 @@ function run(parts: Parts): Running {
 async function stop(parts: Parts): Promise<void> {
   const { log, listener, dashboardListener, installation, cluster, recovered, senders, deciding, service, control } =
     parts;
-  const { decisionSink, stats, journal, velocity, clock, policies } = recovered;
+  const { decisionSink, requests, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
   await control.close();
@@ -333,6 +333,7 @@ async function stop(parts: Parts): Promise<void> {
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
   await senders.work?.close();
   reportFaults(await decisionSink.flush(), log);
+  await requests.close();
   await stats.close();
   // Gives responses that were just written time to leave the socket.
   await new Promise((done) => setTimeout(done, 100));

@@ -28,6 +28,7 @@ import type { Settings } from './settings.ts';
 import type { Cluster } from './wire-cluster.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
+import type { OpenRequests } from './wire-requests.ts';
 import type { SharedWork } from './wire-work.ts';
 
 /** What only a node that decides has: the files that scoring uses, and the threads that score. */
@@ -83,6 +84,7 @@ export interface ServiceParts {
   readonly history: DecisionReader;
   readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
+  readonly requests: OpenRequests;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
   /** What nodes share of deliveries and jobs; null on a node that works alone. */

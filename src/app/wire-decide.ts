@@ -32,6 +32,7 @@ export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, fa
     pool,
     decisionSink,
     due: dispatcher,
+    requestSink: parts.requests.requestLog,
     observer: recordingStats(recorder, parts.stats, parts.keyUsage, parts.addresses, () => clock.nowMs()),
   });
   return {

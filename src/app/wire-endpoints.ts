@@ -55,12 +55,12 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
 
 /** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
 export function outcomesOf(
-  { installation, decisions, cluster }: ServiceParts,
+  { installation, decisions, cluster, requests }: ServiceParts,
   { outcomes: memory }: OpenVelocity,
   endpoint: EndpointFactory,
 ): SecretHandlers<'reportOutcomes'> {
   const { outcomes } = installation.store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
-  const local = new LocalOutcomes({ outcomes, decisions, memory });
+  const local = new LocalOutcomes({ outcomes, decisions, memory, requestLog: requests.requestLog });
   return outcomeHandlers(endpoint, cluster?.nodes.outcomes(local) ?? local);
 }

@@ -1,5 +1,5 @@
 import { BATCH_EAGER_REQUESTS, QUEUE_REQUESTS_MAX } from '../kernel/limits.ts';
-import { type BatchBuffer, BatchWriter, AnswerReader } from '../frames/batch-buffer.ts';
+import { type BatchBuffer, BatchReader, BatchWriter, AnswerReader } from '../frames/batch-buffer.ts';
 import type { ScoreTask } from '../frames/score-messages.ts';
 import { RequestQueue, type WaitingRequest } from './request-queue.ts';
 
@@ -30,6 +30,7 @@ export class Batcher<R, T> {
     this.#free = options.frames.map((frame, index) => ({
       index,
       writer: new BatchWriter(frame),
+      requests: new BatchReader(frame),
       answers: new AnswerReader(frame),
       pending: [],
       leftAtMs: 0,
@@ -180,7 +181,7 @@ export class Batcher<R, T> {
   /** Catches errors of the response path, so that the batch buffer is always released and the next batch leaves. */
   #answer(pending: readonly T[], slot: Slot<T>, from: number, failed?: boolean): void {
     try {
-      this.#options.onAnswers(pending, slot.answers, from, failed);
+      this.#options.onAnswers(pending, slot, from, failed);
     } catch (error) {
       this.#options.onBatchFailed(error);
     }
@@ -226,16 +227,21 @@ export interface BatcherOptions<R, T> {
   onBatch(count: number): void;
   /**
    * Responds to these requests. The first one's answer is at index `from`, the others follow in order. With `failed` there are no answers.
-   * The answers are valid only until this call returns.
+   * Requests and answers are valid only until this call returns.
    */
-  onAnswers(pending: readonly T[], answers: AnswerReader, from: number, failed?: boolean): void;
+  onAnswers(pending: readonly T[], batch: AnsweredBatch, from: number, failed?: boolean): void;
   onBatchFailed(error: unknown): void;
 }
 
-interface Slot<T> {
+/** A batch buffer that came back from its worker. */
+export interface AnsweredBatch {
+  readonly requests: BatchReader;
+  readonly answers: AnswerReader;
+}
+
+interface Slot<T> extends AnsweredBatch {
   readonly index: number;
   readonly writer: BatchWriter;
-  readonly answers: AnswerReader;
   pending: T[];
   leftAtMs: number;
 }

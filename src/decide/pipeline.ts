@@ -13,7 +13,8 @@ import {
 } from '../kernel/limits.ts';
 import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
-import { Batcher } from './batcher.ts';
+import { type AnsweredBatch, Batcher } from './batcher.ts';
+import { type RequestSink, sinkRequest } from './request-sink.ts';
 import type { DueDeliveries } from './due.ts';
 import type { Journal } from './journal.ts';
 import type { Key, KeyCache } from '../auth/key-cache.ts';
@@ -47,6 +48,8 @@ export interface DecideParts {
   readonly decisionSink: DecisionSink;
   readonly due: DueDeliveries;
   readonly observer: DecideObserver;
+  /** Default: none. */
+  readonly requestSink?: RequestSink;
   /** Set in the flags of every request; default 0. */
   readonly flags?: number;
 }
@@ -72,7 +75,7 @@ export interface DecidePipeline {
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   const { clock, keyCache, admission, failures, visitorSource, journal, pool, decisionSink, due, observer } = parts;
-  const { flags: ownFlags = 0 } = parts;
+  const { flags: ownFlags = 0, requestSink } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
@@ -228,7 +231,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     return ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
   }
 
-  function respond(batchOf: readonly Pending[], answers: AnswerReader, from: number, failed = false): void {
+  function respond(
+    batchOf: readonly Pending[],
+    { answers, requests }: AnsweredBatch,
+    from: number,
+    failed = false,
+  ): void {
     for (const [i, pending] of batchOf.entries()) {
       if (pending.id !== null) admission.stage(pending.id);
       if (!failed && answers.status(from + i) === 200) owe(pending, answers, from + i);
@@ -242,7 +250,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     for (const [i, pending] of batchOf.entries()) {
       try {
         if (failed) refuseFailed(pending);
-        else answerDecision(pending, answers, from + i, decisionSink, observer);
+        else {
+          answerDecision(pending, answers, from + i, decisionSink, observer);
+          if (requestSink !== undefined)
+            sinkRequest(requestSink, pending.request.key.customer, requests, answers, from + i);
+        }
       } catch (error) {
         // Only this request is lost. If it was answered already, this second response is dropped.
         observer.batchFailed(error);

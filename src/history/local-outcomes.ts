@@ -5,11 +5,14 @@ import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { Outcomes } from '../state/tables/outcome-table.ts';
 import type { Slices } from '../state/tables/turns.ts';
 import type { DecisionLog } from './decision-log.ts';
+import type { RequestLog } from './request-log/request-log.ts';
 
 export interface OutcomeStores {
   readonly decisions: Pick<DecisionLog, 'find'>;
   readonly outcomes: Pick<Outcomes, 'find' | 'put'>;
   readonly memory: OutcomeMemory;
+  /** Keeps the outcomes of requests that it has. */
+  readonly requestLog: Pick<RequestLog, 'outcome'>;
 }
 
 /** Outcomes of the decisions of this node. They are counted in the velocity store before `report` resolves. */
@@ -45,7 +48,7 @@ export class LocalOutcomes implements ReportedOutcomes<Slices> {
     nowMs: number,
     counting: Set<Promise<void>>,
   ): boolean {
-    const { decisions, outcomes, memory } = this.#stores;
+    const { decisions, outcomes, memory, requestLog } = this.#stores;
     const decision = decisions.find(customer, requestId, nowMs)?.record ?? null;
     if (decision === null || decision.occurredAtMs < nowMs - OUTCOMES_KEPT_MS) return false;
     const { occurredAtMs, publicKey, trace } = decision;
@@ -56,6 +59,7 @@ export class LocalOutcomes implements ReportedOutcomes<Slices> {
       if (counted instanceof Promise) counting.add(counted);
     }
     outcomes.put(requestId, outcome);
+    requestLog.outcome(customer, requestId, outcome, nowMs);
     return true;
   }
 }

@@ -144,7 +144,7 @@ function world(workers: number, admit: ReturnType<typeof someAdmission> = (arriv
       run: (task) => pool.run(task),
       onBatch: (count) => made.batches.push(count),
       onBatchFailed: () => made.failures++,
-      onAnswers(pending, answers, from, failed = false) {
+      onAnswers(pending, { answers }, from, failed = false) {
         for (const [i, name] of pending.entries()) {
           expect(made.answered.has(name)).toBe(false);
           made.answered.set(name, failed ? 'failed' : answers.text(from + i));

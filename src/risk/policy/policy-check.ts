@@ -100,7 +100,7 @@ function documentOf(raw: RawPolicy, contentHash: string): PolicyDocument {
 }
 
 function scopeOf(raw: RawScope): PolicyScope {
-  const { shifts, event_types: types, attributes } = raw;
+  const { shifts, event_types: types, attributes, log_requests: logged } = raw;
   return {
     ...partOf(raw),
     attributes:
@@ -109,6 +109,7 @@ function scopeOf(raw: RawScope): PolicyScope {
         : Object.fromEntries(
             Object.entries(attributes).map(([name, one]) => [name, { type: one.type, isPublic: one.public ?? false }]),
           ),
+    logRequestsDays: logged === undefined ? undefined : logged === 'off' ? 0 : Number.parseInt(logged, 10),
     shifts: shifts === undefined ? undefined : new Map(Object.entries(shifts)),
     eventTypes:
       types === undefined ? undefined : new Map(Object.entries(types).map(([name, part]) => [name, partOf(part)])),

@@ -27,6 +27,7 @@ export interface PolicyScope extends PolicyPart {
   /** Event type, in lower case → its overrides. */
   readonly eventTypes?: ReadonlyMap<string, PolicyPart> | undefined;
   readonly attributes?: AttributeDeclarations | undefined;
+  readonly logRequestsDays?: number | undefined;
 }
 
 /** Settings that are allowed for an event type too. The fields are those of `Policy`. */
@@ -58,7 +59,7 @@ export interface PolicyNote {
 
 /** One part in order of precedence: a later one overrides an earlier one. */
 export interface PolicyAsset {
-  readonly part: PolicyPart & Pick<PolicyScope, 'shifts' | 'attributes'>;
+  readonly part: PolicyPart & Pick<PolicyScope, 'shifts' | 'attributes' | 'logRequestsDays'>;
   /** True if the part is for this event type only. */
   readonly ofEventType: boolean;
 }
@@ -165,6 +166,7 @@ export function policyOf(
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
     logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,
     logIdentities: lastOf(layers, 'logIdentities') ?? DEFAULT_POLICY.logIdentities,
+    logRequestsDays: requestDaysOf(layers.map(({ part }) => part)),
     ownRules: ownRulesOf(layers),
     attributes: merged(layers, 'attributes'),
   };
@@ -192,6 +194,14 @@ function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'tru
 }
 
 /** Returns the last value: a list replaces the previous one. */
+/** Returns the days of the most specific part that names them; for callers that do not need a whole policy. */
+export function requestDaysOf(parts: readonly Pick<PolicyScope, 'logRequestsDays'>[]): number {
+  return (
+    parts.findLast(({ logRequestsDays }) => logRequestsDays !== undefined)?.logRequestsDays ??
+    DEFAULT_POLICY.logRequestsDays
+  );
+}
+
 function lastOf<Name extends keyof PolicyPart>(layers: readonly PolicyAsset[], name: Name): PolicyPart[Name] {
   return layers.findLast(({ part }) => part[name] !== undefined)?.part[name];
 }

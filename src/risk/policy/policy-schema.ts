@@ -247,8 +247,25 @@ const attributes = byName(
 )
   .optional()
   .meta({ description: `Attributes that conditions read, besides ${Object.keys(DEFAULT_ATTRIBUTES).join(', ')}.` });
+/** Choice: the longest time for which the decision log keeps a decision, three times. */
+const logRequests = z
+  .string('must be "off" or days from 1d to 90d, such as "14d"')
+  .regex(/^(?:off|(?:[1-9]|[1-8]\d|90)d)$/, 'must be "off" or days from 1d to 90d, such as "14d"')
+  .optional()
+  .meta({
+    description:
+      'How long this node keeps the requests of decisions and their outcomes, encrypted, for backtests: days as "14d". At most 1 GiB a customer.',
+    default: 'off',
+  });
 const challengerScope = { ...part, shifts, event_types: byEventType(partSchema) };
-const scope = { ...part, ...deciding, attributes, shifts, event_types: byEventType(decidingPartSchema) };
+const scope = {
+  ...part,
+  ...deciding,
+  log_requests: logRequests,
+  attributes,
+  shifts,
+  event_types: byEventType(decidingPartSchema),
+};
 const version = text(64)
   .optional()
   .meta({ description: 'A name for this version of the file; without one, the start of its SHA-256.' });

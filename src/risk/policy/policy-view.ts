@@ -217,6 +217,7 @@ function settings(policy: Policy): ReadonlyMap<string, Setting> {
   add('setting', 'sample_rate', policy.sampleRate);
   add('setting', 'log_features_sample', policy.logFeaturesSample);
   add('setting', 'log_identities', policy.logIdentities);
+  add('setting', 'log_requests', policy.logRequestsDays === 0 ? 'off' : `${policy.logRequestsDays}d`);
   return found;
 }
 

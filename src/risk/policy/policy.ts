@@ -51,6 +51,8 @@ export interface Policy {
   /** Share of ALLOW decisions whose feature row is kept, 0 to 1; all others keep theirs. */
   readonly logFeaturesSample: number;
   readonly logIdentities: LogIdentities;
+  /** Days for which requests are logged for backtests; 0 for none. */
+  readonly logRequestsDays: number;
   readonly ownRules: readonly OwnRule[];
   /** The attributes that count. */
   readonly attributes: AttributeDeclarations;
@@ -96,6 +98,7 @@ export const DEFAULT_POLICY: Policy = {
   sampleRate: 0.01,
   logFeaturesSample: 0.01,
   logIdentities: 'hashed',
+  logRequestsDays: 0,
   ownRules: [],
   attributes: DEFAULT_ATTRIBUTES,
 };

@@ -39,6 +39,7 @@ async function openReporters(): Promise<[Reporter, Reporter, Reporter]> {
       },
       outcomes,
       memory: { settle: (event) => void settled.push(event) },
+      requestLog: { outcome: () => {} },
     });
     const cluster = new ClusterOutcomes(local, node.peers, new Turns());
     const report: Reporter['report'] = (ids, outcome, customer = ONE) => {

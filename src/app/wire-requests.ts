@@ -1,0 +1,62 @@
+import type { PolicyArchive } from '../assets/policy-archive.ts';
+import { RequestLog } from '../history/request-log/request-log.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Log } from '../observe/log.ts';
+import { requestDaysOf } from '../risk/policy/policy-document.ts';
+import type { Installation } from './installation.ts';
+import type { Settings } from './settings.ts';
+
+const TEND_MS = 1_000;
+
+/** The request log, and the timer that writes it. */
+export interface OpenRequests {
+  readonly requestLog: RequestLog;
+  /** Writes what is pending. */
+  close(): Promise<void>;
+}
+
+/** `archive` is null on a node that neither decides nor serves the API: it logs nothing. */
+export function openRequestLog(
+  { dataDir }: Settings,
+  { store, keyFor }: Pick<Installation, 'store' | 'keyFor'>,
+  archive: Pick<PolicyArchive, 'at'> | null,
+  clock: Clock,
+  log: Log,
+): OpenRequests {
+  const idOf = (customer: CustomerNumber): string => store.customers.find(customer)?.id ?? '';
+  const daysOf = archive === null ? () => 0 : daysByCustomer(archive, idOf);
+  const requestLog = new RequestLog({ dataDir, daysOf, keyFor, log });
+  const timer = setInterval(() => void requestLog.tend(clock.nowMs()), TEND_MS);
+  return {
+    requestLog,
+    async close() {
+      clearInterval(timer);
+      await requestLog.tend(clock.nowMs(), true);
+    },
+  };
+}
+
+/** Returns how long the present policy keeps a customer's requests. Two look-ups. */
+function daysByCustomer(
+  archive: Pick<PolicyArchive, 'at'>,
+  idOf: (customer: CustomerNumber) => string,
+): (customer: CustomerNumber) => number {
+  let known = archive.at(Infinity);
+  const days = new Map<CustomerNumber, number>();
+  return (customer) => {
+    const document = archive.at(Infinity);
+    if (document === null) return 0;
+    if (document !== known) {
+      known = document;
+      days.clear();
+    }
+    let own = days.get(customer);
+    if (own === undefined) {
+      const scope = document.customers.get(idOf(customer));
+      own = requestDaysOf(scope === undefined ? [document] : [document, scope]);
+      days.set(customer, own);
+    }
+    return own;
+  };
+}
