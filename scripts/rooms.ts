@@ -133,7 +133,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   replay: {
     holds: 'Decisions made again, or for the first time, on recorded events: tests of policies, evaluation, backtest',
-    mayImport: ['assets', 'frames', 'kernel', 'risk', 'score', 'velocity'],
+    mayImport: ['assets', 'frames', 'history', 'kernel', 'risk', 'score', 'state', 'velocity'],
     path: 'cold',
   },
   webhooks: {

@@ -44,11 +44,11 @@ export interface ColdStartStep {
 export interface EvaluationResult {
   readonly events: number;
   readonly labelled: { readonly fraud: number; readonly legitimate: number };
-  /** Of the events labelled fraud, those that were challenged, reviewed or blocked. */
+  /** Events labelled fraud that were challenged, reviewed or blocked. */
   readonly catch: ShareInterval;
   /** The same of those labelled legitimate. */
   readonly false_alarms: ShareInterval;
-  /** Of all events. */
+  /** The same of all events. */
   readonly flagged: ShareInterval;
   /** By event type. */
   readonly decisions: Readonly<Record<string, Readonly<Record<Decision, number>>>>;

@@ -14,8 +14,8 @@ interface Piece {
 }
 
 /**
- * Yields events in the order of their times, however they are given; equal times keep their order. Sorts pieces of the file into a folder of
- * its own for temporary files, readable by this user only, and merges them.
+ * Yields events in the order of their times, however they are given; equal times keep their order. Sorts pieces of the file into a
+ * folder for temporary files, readable by this user only, and merges them.
  */
 export async function* inOrder(events: AsyncIterable<HistoryEventRow>): AsyncGenerator<HistoryEventRow> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-evaluate-'));

@@ -85,7 +85,7 @@ async function separatorOf(path: string): Promise<string> {
   }
 }
 
-/** Two columns of one name are told apart by their position. */
+/** Columns of one name get their position. */
 function uniqueNames(names: readonly string[]): readonly string[] {
   return names.map((name, at) => {
     const text = name.trim();

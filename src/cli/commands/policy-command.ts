@@ -6,6 +6,8 @@ import { withStore } from '../with-store.ts';
 
 /** Choice: as long as ALLOW decisions are kept, so that shares are correct. */
 const REPORT_HOURS = 24;
+/** Choice: two weeks have every day of the week twice. */
+const DEFAULT_DAYS = 14;
 /** As long as decisions other than ALLOW are kept. */
 const REPORT_HOURS_MAX = 30 * 24;
 
@@ -52,6 +54,26 @@ export function addPolicy(cli: Cli): void {
         return testPolicy(file, { policy: tested ?? null, geo, dataDir, env: cli.io.env });
       }),
     );
+
+  policy
+    .command('backtest <file>')
+    .description(
+      'try a policy file on the logged requests of a customer: what would have been decided otherwise, and for whom',
+    )
+    .option('--since <days>', 'how far back, as 14d', parseDays, DEFAULT_DAYS)
+    .option('--customer <id>', 'the customer, cus_…; not needed if there is only one')
+    .action((file: string, words: { readonly since: number; readonly customer?: string }) =>
+      cli.run(async () => {
+        const { backtestPolicy } = await import('../backtest-policy.ts');
+        return backtestPolicy(file, { ...words, dataDir: cli.globals().dataDir }, cli.io);
+      }),
+    );
+}
+
+function parseDays(text: string): number {
+  const days = Number(/^(\d{1,2})d$/.exec(text)?.[1]);
+  if (!(days >= 1 && days <= 90)) throw new InvalidArgumentError('It must be days from 1d to 90d, such as 14d.');
+  return days;
 }
 
 async function check(file: string, dataDir: string): Promise<CommandOutcome> {
