@@ -48,7 +48,7 @@ export function v1(path: string, query: Query = {}): string {
 }
 
 export interface RequestOptions {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
@@ -114,7 +114,7 @@ export async function getJson<T>(url: string, options: RequestOptions = {}): Pro
 
 /** Writes, and returns the body of the response; null after 204. Errors as for `request`. */
 export async function send<T = null>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,
   body?: unknown,
   options: Omit<RequestOptions, 'method' | 'body'> = {},

@@ -90,7 +90,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'rules',
     key: 'p',
     hasRange: false,
-    load: () => withStyle([decisionStyle, rulesStyle], import('./pages/rules-page.tsx')),
+    load: () => withStyle([consoleStyle, decisionStyle, rulesStyle], import('./pages/rules-page.tsx')),
   },
   {
     id: 'webhooks',

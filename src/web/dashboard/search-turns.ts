@@ -1,6 +1,6 @@
 /** Calls that search the decision log: the service runs four of a customer at once and refuses more. */
 const SEARCH =
-  /^\/dashboard\/api\/v1\/(?:decisions\?|links\?|top\?|fingerprints\/|policy\/(?:rules|challenger)|lists\?.*usage|lists\/candidates)/;
+  /^\/dashboard\/api\/v1\/(?:decisions\?|links\?|top\?|fingerprints\/|policy\/(?:rules|challenger)|rules$|lists\?.*usage|lists\/candidates)/;
 
 /** Choice: one tab leaves room for another one and for the customer's own programs. */
 const AT_ONCE = 2;

@@ -16,6 +16,7 @@ import { cutText, visibleText } from '../visible-text.ts';
 import { BandChart } from './rules/band-chart.tsx';
 import { ChallengerTab } from './rules/challenger-tab.tsx';
 import { HistoryTab } from './rules/history-tab.tsx';
+import { OwnRulesTab } from './rules/own-rules-tab.tsx';
 import { toRuleRows } from './rules/rule-rows.ts';
 import { RuleTable } from './rules/rule-table.tsx';
 
@@ -26,11 +27,12 @@ const DAY_SECONDS = 86_400;
 
 const TABS = [
   { id: '', title: 'Rules' },
+  { id: 'own', title: 'Your own' },
   { id: 'challenger', title: 'Challenger' },
   { id: 'history', title: 'History' },
 ] as const;
 
-/** The policy as it applies: bands, rules with what they did, the challenger, and every change. Read only: the file decides. */
+/** The policy as it applies: bands, rules with what they did, rules of the customer's own, the challenger, and every change. */
 export default function RulesPage(): JSX.Element {
   const url = useUrlState();
   const link = useLink();
@@ -48,6 +50,7 @@ export default function RulesPage(): JSX.Element {
           }))}
         />
       </div>
+      {view === 'own' && <OwnRulesTab />}
       {view === 'challenger' && <ChallengerTab policy={policy.data} />}
       {view === 'history' && <HistoryTab />}
       {view === '' && <RulesTab policy={policy} />}

@@ -1,0 +1,77 @@
+import type { Decision } from '../../../../contract/vocabulary.ts';
+import type { OwnRuleBody } from '../../../../contract/wire-types.ts';
+import { DECISION_WORDS } from '../../format.ts';
+
+/** What the editor of a rule has in its fields. */
+export interface OwnRuleForm {
+  readonly code: string;
+  readonly when: string;
+  /** `weight`, or a decision. */
+  readonly effect: string;
+  readonly weight: string;
+  readonly eventTypes: string;
+  readonly note: string;
+  /** Unix seconds; null for ever. */
+  readonly expiresAt: number | null;
+}
+
+export const NEW_RULE: OwnRuleForm = {
+  code: 'own_',
+  when: '',
+  effect: 'REVIEW',
+  weight: '0.4',
+  eventTypes: '',
+  note: '',
+  expiresAt: null,
+};
+
+const CODE = /^own_[a-z0-9_]{1,40}$/;
+
+export function toForm(rule: OwnRuleBody): OwnRuleForm {
+  return {
+    code: rule.code,
+    when: rule.when,
+    effect: rule.decision ?? 'weight',
+    weight: String(rule.weight ?? NEW_RULE.weight),
+    eventTypes: (rule.event_types ?? []).join(', '),
+    note: rule.note,
+    expiresAt: rule.expires_at,
+  };
+}
+
+/** Returns the body of `PUT /v1/rules/{code}`. */
+export function toBody(form: OwnRuleForm, mode: OwnRuleBody['mode']): Readonly<Record<string, unknown>> {
+  const types = form.eventTypes
+    .split(',')
+    .map((type) => type.trim())
+    .filter((type) => type !== '');
+  return {
+    when: form.when,
+    ...(form.effect === 'weight' ? { weight: Number(form.weight) } : { decision: form.effect }),
+    mode,
+    event_types: types.length === 0 ? null : types,
+    note: form.note,
+    expires_at: form.expiresAt,
+  };
+}
+
+/** Returns what is wrong with the code; undefined for a valid one and while nothing but its beginning is written. */
+export function codeFault(code: string): string | undefined {
+  if (code === NEW_RULE.code || CODE.test(code)) return undefined;
+  return 'own_ and 1 to 40 lower-case letters, digits or _';
+}
+
+export function isComplete({ code, when, effect, weight }: OwnRuleForm): boolean {
+  const share = Number(weight);
+  const isWeight = weight.trim() !== '' && share >= 0 && share <= 1;
+  return CODE.test(code) && when.trim() !== '' && (effect !== 'weight' || isWeight);
+}
+
+/** `at least Review`, `weight 0.4`. */
+export function effectWords({ weight, decision }: Pick<OwnRuleBody, 'weight' | 'decision'>): string {
+  return decision === null ? `weight ${weight ?? 0}` : decisionWords(decision);
+}
+
+export function decisionWords(decision: Decision): string {
+  return decision === 'ALLOW' ? 'Allow, except lists' : `at least ${DECISION_WORDS[decision]}`;
+}

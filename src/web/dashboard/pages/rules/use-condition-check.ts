@@ -1,0 +1,59 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ProblemBody } from '../../../../contract/wire-types.ts';
+import { readJson, request, v1 } from '../../api.ts';
+
+/** One error of a condition, as `POST /v1/rules/check` returns it. */
+export interface ConditionErrorBody {
+  readonly message: string;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly did_you_mean?: string | undefined;
+}
+
+export type ConditionCheck =
+  | { readonly kind: 'empty' | 'checking' | 'unknown' }
+  | { readonly kind: 'ok'; readonly cost: number; readonly warnings: readonly string[] }
+  | { readonly kind: 'faults'; readonly errors: readonly ConditionErrorBody[] };
+
+interface CheckedBody {
+  readonly cost: number;
+  readonly warnings?: readonly { readonly message: string }[];
+}
+
+/** Choice: shorter than the pause after a word. */
+const WAIT_MS = 300;
+
+/** Checks a condition while it is written. `unknown`: the server could not be asked; the write checks again. */
+export function useConditionCheck(when: string): ConditionCheck {
+  const [check, setCheck] = useState<ConditionCheck>({ kind: 'empty' });
+  useEffect(() => {
+    if (when.trim() === '') {
+      setCheck({ kind: 'empty' });
+      return undefined;
+    }
+    setCheck((before) => (before.kind === 'empty' ? { kind: 'checking' } : before));
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      void askServer(when, abort.signal).then((found) => {
+        if (!abort.signal.aborted) setCheck(found);
+      });
+    }, WAIT_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [when]);
+  return check;
+}
+
+async function askServer(when: string, signal: AbortSignal): Promise<ConditionCheck> {
+  try {
+    const response = await request(v1('/rules/check'), { method: 'POST', body: { when }, signal, accept: [422] });
+    if (response.status === 422)
+      return { kind: 'faults', errors: (await readJson<ProblemBody>(response)).errors ?? [] };
+    const { cost, warnings = [] } = await readJson<CheckedBody>(response);
+    return { kind: 'ok', cost, warnings: warnings.map(({ message }) => message) };
+  } catch {
+    return { kind: 'unknown' };
+  }
+}
