@@ -4,6 +4,7 @@ import type { ConditionFault, ConditionOutcome } from '../risk/conditions/condit
 import { decisionNames } from '../risk/conditions/decision-facts.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
+import { conditionWarnings } from '../risk/policy/condition-warnings.ts';
 import { NO_LISTS } from '../risk/policy/own-rules.ts';
 
 /** Compiles a condition over decisions, as the score workers do. */
@@ -17,4 +18,13 @@ export function showFaults(faults: readonly ConditionFault[]): readonly Omit<Fie
     ...fault,
     ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
   }));
+}
+
+/** Returns what is probably not meant in a condition that can be used, as `warnings` of a response. */
+export function showWarnings(
+  when: string,
+  facts: readonly { readonly name: string }[],
+): readonly Readonly<Record<string, unknown>>[] {
+  const names = facts.map(({ name }) => name);
+  return conditionWarnings(when, names).map((warning) => ({ pointer: '/when', ...warning }));
 }

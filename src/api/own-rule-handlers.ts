@@ -1,10 +1,15 @@
 import { type Problem, problem } from '../contract/problem.ts';
 import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
+import { closest } from '../risk/policy/policy-names.ts';
 import { OWN_CODE, OWN_RULES_COST_MAX, OWN_RULES_MAX, type OwnRule } from '../risk/policy/own-rule.ts';
 import type { Committer } from '../state/feed/changes.ts';
 import { type OwnRules, ruleTag, type StoredRule } from '../state/tables/own-rule-table.ts';
-import { compileWhen, showFaults } from './condition-errors.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import { OwnRuleCounter, type OwnRuleCounts } from '../history/own-rule-counter.ts';
+import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
+import { BUSY } from './busy.ts';
+import { compileWhen, showFaults, showWarnings } from './condition-errors.ts';
 import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -17,12 +22,16 @@ export interface OwnRuleParts {
   readonly policies: Pick<OwnPolicies, 'present'>;
   readonly rules: Pick<OwnRules, 'find' | 'of'>;
   readonly changes: Committer;
+  readonly decisions: Pick<DecisionReader, 'scan'>;
+  /** Returns the attributes that the customer sent and that no policy declared when they came. */
+  readonly undeclaredOf: (customer: CustomerNumber) => readonly string[];
 }
 
 const PUT = schemaBody('putRule');
 const PATCH = schemaBody('changeRule');
 /** Choice: another change of the same rule comes between reading and writing only when two people work on it. */
 const PATCH_ATTEMPTS = 5;
+const DAY_MS = 86_400_000;
 
 type View = NonNullable<OwnPolicy['view']>;
 
@@ -36,17 +45,41 @@ export function ownRuleHandlers(
 
 function readingHandlers(
   endpoint: EndpointFactory,
-  { policies, rules }: OwnRuleParts,
+  { policies, rules, decisions, undeclaredOf }: OwnRuleParts,
 ): SecretHandlers<'listRules' | 'findRule'> {
-  const list: EndpointHandler = ({ caller }) => {
+  const list: EndpointHandler = async ({ caller, nowMs, coverage }) => {
     const { view } = policies.present(caller.customer);
     const own = rules.of(caller.customer);
     const inFile = view.ruleCodes;
+    const ofFile = view.ownRules();
+    const counter = new OwnRuleCounter([...ofFile, ...own.rules].map(({ code }) => code));
+    const rowsMax = ofFile.length + own.rules.length === 0 ? 0 : DECISION_SCAN_ROWS_MAX;
+    const wanted = { sinceMs: nowMs - DAY_MS, untilMs: null, nowMs, rowsMax, coverage };
+    const scanned =
+      rowsMax === 0
+        ? NOTHING_SCANNED
+        : await decisions.scan(caller.customer, wanted, (record, bytes, _at, end) => {
+            counter.add(record, bytes, end);
+            return false;
+          });
+    if (scanned.kind === 'busy') return BUSY;
     const data = [
-      ...view.ownRules().map((rule) => showRule(rule, 'policy', view)),
-      ...own.rules.map((rule) => showRule(rule, 'api', view, inFile)),
+      ...ofFile.map((rule) => ({ ...showRule(rule, 'policy', view), ...showCounts(counter.of(rule.code)) })),
+      ...own.rules.map((rule) => ({
+        ...showRule(rule, 'api', view, inFile),
+        // A shadowed rule does nothing: the counts are those of the rule of the file.
+        ...showCounts(inFile.has(rule.code) ? NO_COUNTS : counter.of(rule.code)),
+      })),
     ];
-    return { kind: 'json', status: 200, body: { data, unreadable: own.unreadable } };
+    const since = scanned.oldestMs === null ? null : Math.floor(scanned.oldestMs / 1000);
+    const examined = { decisions: scanned.rows, since, is_truncated: scanned.isTruncated || counter.isFull };
+    const body = {
+      data,
+      undeclared_attributes: showUndeclared(undeclaredOf(caller.customer), view),
+      unreadable: own.unreadable,
+      examined,
+    };
+    return { kind: 'json', status: 200, body };
   };
 
   const find: EndpointHandler = ({ caller, params }) => {
@@ -216,10 +249,28 @@ function showRule(
     source,
     shadowed: inFile?.has(code) ?? false,
     errors: compiled.kind === 'ok' ? [] : showFaults(compiled.faults),
+    warnings: compiled.kind === 'ok' ? showWarnings(when, compiled.condition.facts) : [],
     created_at: createdAtMs === undefined ? null : Math.floor(createdAtMs / 1000),
     updated_at: updatedAtMs === undefined ? null : Math.floor(updatedAtMs / 1000),
   };
 }
+
+function showUndeclared(names: readonly string[], view: View): readonly Readonly<Record<string, string>>[] {
+  const declared = Object.keys(view.policyOf('').attributes);
+  return names
+    .filter((name) => !declared.includes(name))
+    .map((name) => {
+      const meant = closest(name, declared);
+      return meant === null ? { name } : { name, did_you_mean: meant };
+    });
+}
+
+function showCounts({ fired, observed, people }: OwnRuleCounts): Readonly<Record<string, unknown>> {
+  return { fired_24h: fired, observed_24h: observed, people_24h: people };
+}
+
+const NO_COUNTS: OwnRuleCounts = { fired: 0, observed: 0, people: 0 };
+const NOTHING_SCANNED = { kind: 'scanned', rows: 0, isTruncated: false, oldestMs: null } as const;
 
 /** The same response for another customer's rule and for one that does not exist. */
 const RULE_NOT_FOUND: EndpointResponse = {

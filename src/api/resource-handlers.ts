@@ -19,7 +19,7 @@ import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
-import { ownRuleHandlers } from './own-rule-handlers.ts';
+import { ownRuleHandlers, type OwnRuleParts } from './own-rule-handlers.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { ruleHandlers } from './rule-handlers.ts';
@@ -40,6 +40,7 @@ export interface ManagementParts {
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
+  readonly undeclaredOf: OwnRuleParts['undeclaredOf'];
   readonly addressWarning: StatsParts['addressWarning'];
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
@@ -105,7 +106,13 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...ruleHandlers(endpoint, { policies }),
-    ...ownRuleHandlers(endpoint, { policies, rules: store.rules, changes }),
+    ...ownRuleHandlers(endpoint, {
+      policies,
+      rules: store.rules,
+      changes,
+      decisions,
+      undeclaredOf: parts.undeclaredOf,
+    }),
     ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats, addressWarning: parts.addressWarning }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),

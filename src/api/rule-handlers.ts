@@ -6,7 +6,7 @@ import { DECISION_FACTS } from '../risk/conditions/decision-facts.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { ENTITY_FACTS } from '../risk/conditions/history-facts.ts';
 import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
-import { compileWhen, showFaults } from './condition-errors.ts';
+import { compileWhen, showFaults, showWarnings } from './condition-errors.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
@@ -42,7 +42,8 @@ export function ruleHandlers(
       return { kind: 'problem', problem: problem('validation_failed', 'The condition cannot be used.', { errors }) };
     }
     const { facts, cost } = compiled.condition;
-    const answer = { ok: true, type: 'boolean', facts: facts.map(({ name }) => name), cost };
+    const warnings = showWarnings(body.value.when, facts);
+    const answer = { ok: true, type: 'boolean', facts: facts.map(({ name }) => name), cost, warnings };
     return { kind: 'json', status: 200, body: answer };
   };
 

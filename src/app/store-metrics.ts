@@ -1,3 +1,4 @@
+import type { AttributeCounts } from '../assets/attribute-counts.ts';
 import type { ConnectionRoom } from '../http/connection-room.ts';
 import { level, type Reading, total, totals } from '../observe/reading.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
@@ -20,6 +21,16 @@ export function connectionReadings(connections: ConnectionRoom | null): readonly
       () => Object.entries(connections.refused),
     ),
   ];
+}
+
+/** Attributes of requests that have another type than the policy declares. */
+export function attributeReading(attributes: Pick<AttributeCounts, 'mismatches'>): Reading {
+  return totals(
+    'gatehouse_attribute_mismatches_total',
+    'Attributes of requests that have another type than the policy declares, by their name; the first 64 names.',
+    'name',
+    () => [...attributes.mismatches],
+  );
 }
 
 /** Whether the start repaired or restored the store, so that an alert does not depend on somebody reading the log. */

@@ -38,6 +38,7 @@ export function wireApi(
       changes,
       decisions: history,
       stats: parts.historyStats,
+      undeclaredOf: (customer) => policyFile.attributes.undeclaredOf(customer),
       addressWarning: (customer) => parts.addresses.warningOf(customer, parts.clock.nowMs()),
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),

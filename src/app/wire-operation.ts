@@ -20,6 +20,7 @@ import { forRoles } from './roles.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 import { machineReadings } from './machine-metrics.ts';
 import {
+  attributeReading,
   connectionReadings,
   decisionReadings,
   exchangeReadings,
@@ -102,6 +103,7 @@ function metricsOf(
     backups,
     cluster,
     work,
+    deciding,
   }: ServiceParts,
   role: DecideRole | null,
   counts: DecisionCounts,
@@ -125,6 +127,7 @@ function metricsOf(
     level('gatehouse_replay_ids', 'Request ids held for replay detection.', () => replay.size),
     ...machineReadings(settings, { version, transport: listener.transport.name }),
     ...connectionReadings(listener.transport.connections),
+    ...(deciding === null ? [] : [attributeReading(deciding.policyFile.attributes)]),
     ...(velocity === null ? [] : velocityReadings(velocity.memory)),
     ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),
     ...decisionReadings(decisions, store),

@@ -4,6 +4,7 @@ import { parsePolicy } from '../risk/policy/policy-check.ts';
 import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument, PolicyNote } from '../risk/policy/policy-document.ts';
 import { DEFAULT_DOCUMENT, type RulesByCustomer } from '../risk/policy/policy-set.ts';
+import { AttributeCounts } from './attribute-counts.ts';
 import type { AssetStatus } from './asset-messages.ts';
 import type { PolicyMessage, PolicySeed } from './policy-messages.ts';
 import { noteText, policySignature, readPolicyText } from './policy-read.ts';
@@ -28,6 +29,8 @@ export interface PolicyFileOptions {
 
 /** The policy file, as managed by the main thread. */
 export interface PolicyFile {
+  /** What the score workers noted of attributes. */
+  readonly attributes: AttributeCounts;
   /** For workerData. Updated in place: pass this very object, not a copy. */
   initial(): PolicySeed;
   /** `broken`: the present file is not the active policy. `version` is that of the active policy. */
@@ -72,6 +75,7 @@ class WatchedPolicy implements PolicyFile {
   readonly #options: PolicyFileOptions;
   readonly #seed: PolicySeed;
   readonly #channel: BroadcastChannel;
+  readonly attributes = new AttributeCounts();
   readonly #settling = new Settling(true);
   /** The signature at the latest poll. */
   #seen: string | null = null;
@@ -100,6 +104,7 @@ class WatchedPolicy implements PolicyFile {
     this.#channel = new BroadcastChannel(channel);
     this.#channel.addEventListener('message', (event: unknown) => {
       const message = (event as { readonly data: PolicyMessage }).data;
+      if (message.kind === 'attributes') this.attributes.add(message.notes);
       if (message.kind === 'hello' && message.generation < this.#seed.content.generation) this.#send();
     });
     this.#channel.unref();

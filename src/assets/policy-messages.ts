@@ -1,4 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { TakenAttributeNotes } from '../risk/policy/attribute-notes.ts';
 import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument } from '../risk/policy/policy-document.ts';
 import type { RulesByCustomer } from '../risk/policy/policy-set.ts';
@@ -37,5 +38,7 @@ export type PolicyMessage =
       readonly customer: CustomerNumber;
       readonly rules: readonly OwnRule[];
     }
+  /** Worker → main thread: attributes that do not count. */
+  | { readonly kind: 'attributes'; readonly notes: TakenAttributeNotes }
   /** Worker → main thread, once at its start: a change may have happened between its workerData and its subscription. */
   | { readonly kind: 'hello'; readonly generation: number };

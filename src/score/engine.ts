@@ -9,7 +9,7 @@ import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '
 import type { Velocity } from '../ports/velocity.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
-import { ownFindings } from './own-findings.ts';
+import { noteAttributes, ownFindings } from './own-findings.ts';
 import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
 import type { AttributeValue } from '../risk/conditions/decision-input.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
@@ -46,7 +46,7 @@ import type { SessionMemo } from './session-memo.ts';
 export interface EngineParts {
   readonly sources: Sources;
   readonly model: Pick<ModelAsset, 'current'>;
-  readonly policies: Pick<WorkerPolicies, 'current'>;
+  readonly policies: Pick<WorkerPolicies, 'current'> & Partial<Pick<WorkerPolicies, 'attributes'>>;
   readonly velocity: Velocity;
   readonly keys: RecordKeys;
   /** Default: new ids that prove themselves. A replay gives those that the decisions had. */
@@ -167,6 +167,7 @@ export class Engine {
     const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
+    noteAttributes(this.#parts.policies, customer, meta, request.attributes, active);
     const { facts, session } = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
     const kind = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 ? 'public' : 'secret';
     const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs, at);
@@ -339,10 +340,9 @@ function answerFailed(answers: AnswerWriter, at: number, error: unknown): void {
 
 function evaluate(one: Scored): void {
   const { facts, active, meta } = one;
-  const { challenger } = active;
   const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
   one.evaluated = evaluateUnder(active, facts, publicKey);
-  if (challenger !== null) one.challenger = evaluateUnder(challenger, facts, publicKey);
+  if (active.challenger !== null) one.challenger = evaluateUnder(active.challenger, facts, publicKey);
 }
 
 function positionOf({ rule }: Contribution): number {

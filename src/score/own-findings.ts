@@ -1,10 +1,12 @@
-import { REQUEST_PUBLIC_KEY, type RequestMeta } from '../frames/batch-buffer.ts';
+import { REQUEST_PUBLIC_KEY, REQUEST_SIMULATION, REQUEST_WARM_UP, type RequestMeta } from '../frames/batch-buffer.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
 import type { AttributeValue } from '../risk/conditions/decision-input.ts';
 import type { Facts } from '../risk/facts.ts';
 import { type Contribution, fusedScore } from '../risk/fuse.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
 import { evaluateOwnRules, NOTHING_FOUND, type OwnFindings } from '../risk/policy/own-rules.ts';
 import type { CompiledPolicy } from '../risk/policy/policy-set.ts';
+import type { WorkerPolicies } from './policies.ts';
 
 interface Judged {
   readonly meta: RequestMeta;
@@ -32,4 +34,18 @@ export function ownFindings(
     probability,
     inList: () => undefined,
   });
+}
+
+/** Anyone can sign with a public key, and the others are not real. */
+const NOT_NOTED = REQUEST_PUBLIC_KEY | REQUEST_SIMULATION | REQUEST_WARM_UP;
+
+/** Notes the attributes of a request that do not count because of their type, or because the policy does not declare them. */
+export function noteAttributes(
+  { attributes: notes }: Partial<Pick<WorkerPolicies, 'attributes'>>,
+  customer: CustomerNumber,
+  { flags }: RequestMeta,
+  sent: ReadonlyMap<string, AttributeValue>,
+  { policy }: Pick<CompiledPolicy, 'policy'>,
+): void {
+  if (sent.size > 0 && (flags & NOT_NOTED) === 0) notes?.note(customer, sent, policy.attributes);
 }

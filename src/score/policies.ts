@@ -1,6 +1,10 @@
 import { BroadcastChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { PolicyContent, PolicyMessage, PolicySeed } from '../assets/policy-messages.ts';
+import { AttributeNotes } from '../risk/policy/attribute-notes.ts';
 import { compilePolicies, DEFAULT_DOCUMENT, type PolicySet } from '../risk/policy/policy-set.ts';
+
+/** Choice: a person who looks at the dashboard after a request sees what was wrong with it. */
+const NOTES_MS = 1_000;
 
 /** The policies of one score worker. */
 export interface WorkerPolicies {
@@ -11,6 +15,8 @@ export interface WorkerPolicies {
   current(): PolicySet;
   /** Takes what the main thread has posted, so that a rule counts for the next decision. Call it before each batch: one atomic read. */
   refresh(): void;
+  /** Attributes that do not count. Call it only for requests with a secret key. */
+  readonly attributes: AttributeNotes;
   /** Stops listening. */
   close(): void;
 }
@@ -39,7 +45,15 @@ export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
   // Releases the first document. workerData lives as long as its worker, so it would otherwise stay in memory after a change.
   seed.content = { generation, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules: new Map() };
   channel.postMessage({ kind: 'hello', generation } satisfies PolicyMessage);
+  let timer: NodeJS.Timeout | null = null;
+  const attributes = new AttributeNotes(() => {
+    timer = setTimeout(() => {
+      const notes = attributes.take();
+      if (notes !== null) channel.postMessage({ kind: 'attributes', notes } satisfies PolicyMessage);
+    }, NOTES_MS).unref();
+  });
   return {
+    attributes,
     current: () => current,
     refresh() {
       if (Atomics.load(posted, 0) <= generation) return;
@@ -49,7 +63,10 @@ export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
         take(received.message as PolicyMessage);
       }
     },
-    close: () => channel.close(),
+    close() {
+      if (timer !== null) clearTimeout(timer);
+      channel.close();
+    },
   };
 }
 

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Nodes, startNodes } from '../support/cluster.ts';
 import { command } from '../support/command-line.ts';
+import { decide, newcomer } from '../support/requests.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis.ts';
 
 /** Changes on several real servers over one store. */
@@ -75,9 +75,8 @@ describe.runIf(HAS_REDIS)('changes on several servers', () => {
 
   test('A rule that is written on one server decides on the other before its call is answered, and is deleted as soon', async () => {
     const decided = async (node: number): Promise<unknown> => {
-      const body = { event_type: 'payment', session_token: randomUUID(), attributes: { amount: 99_999 } };
-      return ((await (await call(node, 'POST', '/v1/decide', nodes.secretKey, body)).json()) as { decision: unknown })
-        .decision;
+      const body = { ...newcomer(), event_type: 'payment', attributes: { amount: 99_999 } };
+      return (await decide(nodes.at(node).url, nodes.secretKey, body)).json['decision'];
     };
     const rule = { when: 'attributes.amount > 5000', decision: 'BLOCK', mode: 'enforce' };
     expect((await call(0, 'PUT', '/v1/rules/own_big', nodes.secretKey, rule)).status).toBe(201);

@@ -15,11 +15,16 @@ export const FACT_LIST = z.object({
   ),
 });
 
+const CONDITION_WARNINGS = z
+  .array(z.object({ pointer: z.literal('/when'), code: z.enum(['amount_without_currency']), message: z.string() }))
+  .meta({ description: 'What is probably not meant' });
+
 export const CHECKED_RULE = z.object({
   ok: z.literal(true),
   type: z.literal('boolean'),
   facts: z.array(z.string()).meta({ description: 'The facts in the condition, without identities' }),
   cost: z.int().meta({ description: 'Most steps of one evaluation; at most 2,000' }),
+  warnings: CONDITION_WARNINGS,
 });
 
 const CONDITION_ERROR = z.object({
@@ -44,6 +49,7 @@ const FIELDS = {
   errors: z
     .array(CONDITION_ERROR)
     .meta({ description: 'Why the rule does not run, for example because an attribute is not declared any more' }),
+  warnings: CONDITION_WARNINGS,
   created_at: z.int().nullable().meta({ description: 'Unix seconds; null for a rule of the policy file' }),
   updated_at: z.int().nullable().meta({ description: 'Unix seconds; null for a rule of the policy file' }),
 };
@@ -51,6 +57,25 @@ const FIELDS = {
 export const OWN_RULE = z.object(FIELDS);
 
 export const OWN_RULE_LIST = z.object({
-  data: z.array(z.object(FIELDS)),
+  data: z.array(
+    z.object({
+      ...FIELDS,
+      fired_24h: z.int().meta({ description: 'Decisions of 24 hours that it had an effect on' }),
+      observed_24h: z.int().meta({ description: 'Decisions of 24 hours that it fired on while it was only observed' }),
+      people_24h: z.int().meta({
+        description: 'Distinct persons of both: the first entity of a decision, or its session without one',
+      }),
+    }),
+  ),
+  undeclared_attributes: z.array(z.object({ name: z.string(), did_you_mean: z.string().optional() })).meta({
+    description:
+      'Attributes that requests with a secret key had since the start of this node, and that nothing reads because the policy does ' +
+      'not declare them; at most 64',
+  }),
   unreadable: z.int().meta({ description: 'Stored rules that this version cannot read; they do not run' }),
+  examined: z.object({
+    decisions: z.int(),
+    since: z.int().nullable().meta({ description: 'Unix seconds; null without a decision' }),
+    is_truncated: z.boolean().meta({ description: 'There were more decisions in 24 hours, or more people' }),
+  }),
 });

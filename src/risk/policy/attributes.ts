@@ -4,6 +4,8 @@ import type { AttributeValue } from '../conditions/decision-input.ts';
 /** What customers send besides, and which of it counts. Source: contract, 4.7. */
 
 export const ATTRIBUTE_NAME = /^[a-z][a-z0-9_]{0,31}$/;
+/** Source: contract, 4.7: names of a customer that nothing reads, and names in the metric of mismatches. */
+export const ATTRIBUTE_NAMES_NOTED_MAX = 64;
 export const ATTRIBUTE_TYPES = ['number', 'text', 'boolean', 'list'] as const;
 export type AttributeType = (typeof ATTRIBUTE_TYPES)[number];
 

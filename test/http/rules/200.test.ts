@@ -35,6 +35,7 @@ describe('rules of the own', () => {
       type: 'boolean',
       facts: ['event.type', 'attributes.amount', 'email.domain'],
       cost: expect.any(Number),
+      warnings: [expect.objectContaining({ code: 'amount_without_currency' })],
     });
   });
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
-import { TRANSPORTS } from '../../support/requests.ts';
+import { decide, newcomer, TRANSPORTS } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 const WHEN = 'event.type == "payment" && attributes.amount > 500';
@@ -128,5 +128,60 @@ describe('PUT, PATCH and DELETE /v1/rules/{code}', () => {
     expect((await ask('GET', 'own_theirs')).status).toBe(404);
     const { json } = await bearer(server.url, server.secretKey, 'GET', '/v1/rules');
     expect(JSON.stringify(json)).not.toContain('own_theirs');
+  });
+
+  test('GET /v1/rules counts what each rule did in 24 hours, and the people', async () => {
+    const shop = await sharedServer();
+    const put = (code: string, body: object) => bearer(shop.url, shop.secretKey, 'PUT', `/v1/rules/${code}`, body);
+    await put('own_counted', { when: 'attributes.amount > 500', weight: 0.1, mode: 'enforce' });
+    await put('own_watched', { when: 'attributes.amount > 100', decision: 'BLOCK' });
+    await put('own_silent', { when: 'attributes.amount > 9000', weight: 0.1, mode: 'enforce' });
+    const people = [{ user: 'anna' }, { user: 'anna' }, { user: 'berta' }, undefined];
+    for (const [n, entities] of people.entries()) {
+      const body = { ...newcomer(), attributes: { amount: n === 3 ? 200 : 600 }, entity_keys: entities };
+      expect((await decide(shop.url, shop.secretKey, body)).status).toBe(200);
+    }
+    const counts = async () => {
+      const { json } = await bearer(shop.url, shop.secretKey, 'GET', '/v1/rules');
+      const rows = json['data'] as readonly Record<string, unknown>[];
+      return rows
+        .filter(({ code }) => /^own_(?:counted|watched|silent)$/.test(String(code)))
+        .map((row) => [row['code'], row['fired_24h'], row['observed_24h'], row['people_24h']]);
+    };
+    await expect.poll(counts).toEqual([
+      ['own_counted', 3, 0, 2],
+      ['own_silent', 0, 0, 0],
+      ['own_watched', 0, 4, 3],
+    ]);
+    const { json } = await bearer(shop.url, shop.secretKey, 'GET', '/v1/rules');
+    expect(json['examined']).toMatchObject({ is_truncated: false, since: expect.any(Number) });
+  });
+
+  test('GET /v1/rules names attributes that nothing reads, and the metrics count those of another type', async () => {
+    const shop = await sharedServer();
+    const pay = (key: string, attributes: object) => decide(shop.url, key, { ...newcomer(), attributes });
+    await pay(shop.secretKey, { amunt: 5, amount: '5' });
+    await pay(shop.publicKey, { of_a_visitor: 5 });
+    const undeclared = async (): Promise<unknown> =>
+      (await bearer(shop.url, shop.secretKey, 'GET', '/v1/rules')).json['undeclared_attributes'];
+    await expect.poll(undeclared, { timeout: 10_000 }).toEqual([{ name: 'amunt', did_you_mean: 'amount' }]);
+    const metrics = await (await fetch(`${shop.url}/metrics`)).text();
+    expect(metrics).toMatch(/^gatehouse_attribute_mismatches_total\{name="amount"\} [1-9]/m);
+    expect(metrics).not.toContain('of_a_visitor');
+  });
+
+  test('A condition that compares amounts of all currencies has a warning', async () => {
+    const warned = [{ pointer: '/when', code: 'amount_without_currency', message: expect.any(String) }];
+    for (const [when, warnings] of [
+      ['attributes.amount > 5', warned],
+      ['attributes.amount > 5 && attributes.currency == "EUR"', []],
+      ['has(attributes.amount)', []],
+      ['has(attributes.amount) && attributes["amount"] > 5', warned],
+    ] as const) {
+      const checked = await bearer(server.url, server.secretKey, 'POST', '/v1/rules/check', { when });
+      expect([when, checked.json['warnings']]).toEqual([when, warnings]);
+      expect((await ask('PUT', 'own_warned', { when, weight: 0.1 })).json['warnings']).toEqual(warnings);
+    }
+    await ask('DELETE', 'own_warned');
   });
 });
