@@ -80,7 +80,12 @@ export async function openEngine(entries: number, velocity: Velocity): Promise<O
     model: { current: () => null },
     policies: { current: () => DEFAULT_POLICY_SET },
     velocity,
-    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
+    keys: {
+      links: Buffer.alloc(32, 7),
+      requests: Buffer.alloc(32, 7),
+      grants: Buffer.alloc(32, 7),
+      lists: Buffer.alloc(32, 7),
+    },
     warmUpVelocity: velocity,
     simulatedVelocity: velocity,
     onMemoryFailed: () => {},

@@ -8,7 +8,7 @@ import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts'
 import { parseDecideRequest, type DecideRequest } from '../../src/risk/decide-request.ts';
 import type { Facts } from '../../src/risk/facts.ts';
 import { CollectorGrants } from '../../src/risk/signals/collector-grant.ts';
-import { Gatherer, type Sources } from '../../src/score/gather.ts';
+import { Gatherer, type GatheredFor, type Sources } from '../../src/score/gather.ts';
 import { openStore, type Store } from '../../src/state/feed/open-store.ts';
 import { createTraffic } from '../traffic.ts';
 
@@ -109,10 +109,23 @@ export function fingerprintOf(n: number): FingerprintHash {
 /** Empty sources (no list, no registry, no database), so that only the gathering itself is measured. */
 export const NO_SOURCES: Sources = {
   findList: () => null,
+  findListKey: () => null,
+  listedKinds: () => null,
   findRegistry: () => null,
   lookupGeo: () => null,
   geoEpoch: () => 0,
 };
+
+const LIST_SECRET = Buffer.alloc(32, 7);
+
+export function gathererOf(sources: Sources): Gatherer {
+  return new Gatherer(sources, NO_GRANTS, LIST_SECRET);
+}
+
+/** For a request of a secret key at this time. */
+export function gatheredAt(nowMs: number): GatheredFor {
+  return { customer: CUSTOMER, nowMs, originHash: 0, isPublicKey: false };
+}
 
 /** Facts that fire no rule. */
 export function calmFacts(): Facts {
@@ -137,7 +150,7 @@ export function hostileFacts(): Facts {
 }
 
 function factsOf(body: Buffer, sources: Sources): Facts {
-  return new Gatherer(sources, NO_GRANTS).gather(parsed(body), CUSTOMER, NOW_SECONDS * 1000, 0).facts;
+  return gathererOf(sources).gather(parsed(body), gatheredAt(NOW_SECONDS * 1000)).facts;
 }
 
 /** Rows per write: the store completes a few thousand well within its time limit. */

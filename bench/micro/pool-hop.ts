@@ -31,7 +31,12 @@ export const poolHop: Stage = {
       },
       exchange: null,
       velocity: createVelocityMemory(1_048_576, Buffer.alloc(16, 7)),
-      keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
+      keys: {
+        links: Buffer.alloc(32, 7),
+        requests: Buffer.alloc(32, 7),
+        grants: Buffer.alloc(32, 7),
+        lists: Buffer.alloc(32, 7),
+      },
     };
     const pool = await openScorePool(1, data, {
       onError: (error) => errors.push(error),

@@ -11,7 +11,7 @@ import { pageAnswer } from './kit/response-pieces.ts';
 import { readPlace, searchText, writePlace } from './decision-query.ts';
 import { BUSY } from './busy.ts';
 import { readUsage, USAGE_ROWS_MAX } from './day-usage.ts';
-import { sharedRegistry } from './list-handlers.ts';
+import { sharedRegistry } from './lists/list-view.ts';
 import { reasonsOf } from './show-decision.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler, EndpointRequest } from './kit/endpoint-types.ts';

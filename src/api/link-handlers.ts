@@ -11,7 +11,7 @@ import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import type { Lists } from '../state/tables/list-table.ts';
 import type { Registry } from '../state/tables/registry-table.ts';
 import { BUSY } from './busy.ts';
-import { sharedRegistry } from './list-handlers.ts';
+import { sharedRegistry } from './lists/list-view.ts';
 import { hashIn } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler, EndpointRequest, EndpointResponse } from './kit/endpoint-types.ts';

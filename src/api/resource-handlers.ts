@@ -12,10 +12,11 @@ import { auditHandlers } from './audit-handlers.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
+import type { ListKeys } from '../risk/lists/list-key.ts';
 import { linkHandlers } from './link-handlers.ts';
 import type { LinkTargets } from './link-target.ts';
 import { labelHandlers } from './label-handlers.ts';
-import { listHandlers } from './list-handlers.ts';
+import { listHandlers } from './lists/list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
@@ -39,6 +40,11 @@ export interface ManagementParts {
   readonly decisions: DecisionReader;
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
+  /** The key of links (`RecordKeys`). */
+  readonly linkSecret: Uint8Array;
+  readonly listKeys: ListKeys;
+  /** Whether a database knows the autonomous systems of addresses. */
+  readonly hasAsnData: () => boolean;
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly undeclaredOf: OwnRuleParts['undeclaredOf'];
   readonly addressWarning: StatsParts['addressWarning'];
@@ -84,6 +90,10 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       cursors,
       fingerprints,
       decisions,
+      listKeys: parts.listKeys,
+      linkSecret: parts.linkSecret,
+      hasAsnData: parts.hasAsnData,
+      keepsIdentities: (customer) => policies.present(customer).view.policyOf('').logIdentities === 'plain',
       entriesOf: (customer) => store.tables.rowCounters.get('lists', customer),
       onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
     }),

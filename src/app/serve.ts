@@ -3,6 +3,7 @@ import { sendProblem } from '../http/reply.ts';
 import { usableProcessors } from '../kernel/processors.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX } from '../kernel/limits.ts';
+import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
 import { type ControlServer, openControlServer } from './control-server.ts';
@@ -270,7 +271,12 @@ async function openDeciding(
       policies: policyFile.initial(),
       velocity: velocity.memory,
       exchange: velocity.exchange,
-      keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
+      keys: {
+        links: keyFor(LINKS_PURPOSE),
+        requests: keyFor(REQUESTS_PURPOSE),
+        grants: keyFor(GRANTS_PURPOSE),
+        lists: keyFor(LIST_VALUES_PURPOSE),
+      },
     },
     {
       onError: (error) => log.error({ err: error }, 'a score worker failed'),

@@ -1,6 +1,7 @@
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { Cursors } from '../api/kit/paging.ts';
 import { ProvenIds } from '../kernel/ids.ts';
+import { LIST_VALUES_PURPOSE, ListKeys } from '../risk/lists/list-key.ts';
 import { LinkTargets } from '../api/link-target.ts';
 import type { OwnPolicies } from '../api/own-policies.ts';
 import { managementHandlers } from '../api/resource-handlers.ts';
@@ -41,6 +42,9 @@ export function wireApi(
       undeclaredOf: (customer) => policyFile.attributes.undeclaredOf(customer),
       addressWarning: (customer) => parts.addresses.warningOf(customer, parts.clock.nowMs()),
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
+      linkSecret: keyFor(LINKS_PURPOSE),
+      listKeys: new ListKeys(keyFor(LIST_VALUES_PURPOSE)),
+      hasAsnData: () => parts.deciding?.layers.status().geoip_asn.state !== 'absent',
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       fingerprints,
       policies,

@@ -1,3 +1,4 @@
+import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import { join } from 'node:path';
 import { PolicyArchive, POLICIES_NAME } from '../assets/policy-archive.ts';
 import { noteText, readPolicyFile } from '../assets/policy-read.ts';
@@ -62,6 +63,7 @@ export async function backtestPolicy(file: string, words: BacktestWords, io: Io)
         links: keyFor(LINKS_PURPOSE),
         requests: keyFor(REQUESTS_PURPOSE),
         grants: keyFor(GRANTS_PURPOSE),
+        lists: keyFor(LIST_VALUES_PURPOSE),
         velocity: keyFor('velocity-hash'),
       },
       onProgress(share, events) {

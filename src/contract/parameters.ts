@@ -43,6 +43,10 @@ export function decisionFilter(description: string): z.ZodOptional<ReturnType<ty
 }
 
 export const FINGERPRINT_HASH = z.string().regex(HASH).meta({ description: 'Upper or lower case' });
+export const LIST_KIND = z.string().meta({ description: 'The kind of an entry, such as ip or entity.card' });
+export const LIST_VALUE = z.string().meta({
+  description: 'The value as it was written, as answers show it, or for a hidden identity hash: and its digits',
+});
 export const REQUEST_ID = z.string();
 export const WEBHOOK_ID = z.string().meta({ description: "A webhook's id" });
 export const DELIVERY_ID = z.string().meta({ description: "A delivery's id" });

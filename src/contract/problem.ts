@@ -72,6 +72,7 @@ export const PROBLEMS = {
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed'],
   not_ready: [409, 'Not ready'],
+  confirm_required: [409, 'Confirmation required'],
   limit_reached: [409, 'Limit reached'],
   records_delivered: [409, 'Records are delivered elsewhere'],
   idempotency_conflict: [409, 'Idempotency key already used'],

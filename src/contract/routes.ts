@@ -2,11 +2,11 @@ import * as z from 'zod';
 import {
   DECIDE_BODY_BYTES_MAX,
   GRANT_BODY_BYTES_MAX,
-  LISTS_PAGE_ROWS_DEFAULT,
   MANAGED_BODY_BYTES_MAX,
   SIGN_IN_BODY_BYTES_MAX,
 } from '../kernel/limits.ts';
-import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
+import { LIST_QUERIES, USAGE } from './list-queries.ts';
+import { decisionFilter, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
@@ -18,7 +18,6 @@ import {
   DELIVERY_STATUSES,
   EXTRACTION_EVENTS,
   EXTRACTION_STATUSES,
-  LIST_ACTIONS,
   OUTPUT_FORMATS,
   REVIEW_ORDERS,
   REVIEW_QUEUES,
@@ -91,6 +90,9 @@ export const ROUTES = {
   searchCandidates: secret('GET', '/v1/lists/candidates'),
   findEntry: secret('GET', '/v1/lists/{fingerprint_hash}'),
   removeEntry: secret('DELETE', '/v1/lists/{fingerprint_hash}'),
+  removeEntryByQuery: secret('DELETE', '/v1/lists'),
+  findValueEntry: secret('GET', '/v1/lists/{kind}/{value}'),
+  removeValueEntry: secret('DELETE', '/v1/lists/{kind}/{value}'),
 
   reportOutcomes: secret('POST', '/v1/outcomes'),
 
@@ -199,11 +201,6 @@ const TOP_BY = /^(?:ip|network|fingerprint|session|identity|country|event_type|r
 const TOP_MESSAGE =
   'This must be ip, network, fingerprint, session, identity, country, event_type, reason, or entity. and the name of an entity.';
 
-const USAGE = z
-  .boolean('This must be true or false.')
-  .default(false)
-  .meta({ description: 'Adds day to each row; a page then has at most 100 rows' });
-
 /** A range of time, the last 24 hours by default. */
 const RANGE = {
   from: unixTime.optional().meta({ description: 'Unix seconds; by default 24 hours before to' }),
@@ -297,21 +294,7 @@ export const QUERIES = {
     ...RANGE,
   },
   readRuleCounts: RANGE,
-  listEntries: {
-    ...PAGE,
-    limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT),
-    usage: USAGE,
-    action: z
-      .enum(LIST_ACTIONS, 'This must be block, allow or watch.')
-      .optional()
-      .meta({ description: 'Only entries with this action' }),
-  },
-  putEntries: {
-    dry_run: z
-      .boolean('This must be true or false.')
-      .default(false)
-      .meta({ description: 'Validates the entries and returns what would change; writes nothing' }),
-  },
+  ...LIST_QUERIES,
   searchCandidates: {
     ...PAGE,
     usage: USAGE,

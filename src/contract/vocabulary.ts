@@ -137,3 +137,17 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** The member that every record of an extraction has besides its fields. */
 export const META = '_meta';
+
+/** Kinds of values that a customer lists, beside identities, which have `ENTITY_KIND` and their name. Source: contract, 7.1. */
+export const LIST_KINDS = [
+  'fingerprint',
+  'browser',
+  'ip',
+  'network',
+  'asn',
+  'country',
+  'email',
+  'email_domain',
+  'user_agent',
+] as const;
+export const ENTITY_KIND = 'entity.';

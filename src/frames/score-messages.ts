@@ -30,6 +30,8 @@ export interface RecordKeys {
   readonly requests: Uint8Array;
   /** For the grants of collector tokens. */
   readonly grants: Uint8Array;
+  /** For the keys of listed values. */
+  readonly lists: Uint8Array;
 }
 
 /** The only task of a worker: processes batch buffers until the queue is stopped. */

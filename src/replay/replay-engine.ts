@@ -45,7 +45,7 @@ export interface ReplayOptions {
   readonly policies: PolicySet;
   readonly geo: Pick<GeoIp, 'lookup' | 'epoch'>;
   /** Lists and the registry; null for empty ones. */
-  readonly sources: Pick<Sources, 'findList' | 'findRegistry'> | null;
+  readonly sources: Pick<Sources, 'findList' | 'findListKey' | 'listedKinds' | 'findRegistry'> | null;
   /** Size of the scratch velocity table; the service's default is 256 MB. */
   readonly velocityBytes: number;
   /** Keys of the installation whose decisions are made again; null for fixed ones. */
@@ -75,7 +75,9 @@ export class ReplayEngine {
     this.#velocity = new LocalVelocity(this.#memory);
     this.#engine = new Engine({
       sources: {
-        findList: (customer, hash, now) => sources?.findList(customer, hash, now) ?? null,
+        findList: (...by) => sources?.findList(...by) ?? null,
+        findListKey: (...by) => sources?.findListKey(...by) ?? null,
+        listedKinds: (customer) => sources?.listedKinds(customer) ?? null,
         findRegistry: (hash, now) => sources?.findRegistry(hash, now) ?? null,
         lookupGeo: (ip, version) => geo.lookup(ip, version),
         geoEpoch: () => geo.epoch(),
@@ -83,7 +85,7 @@ export class ReplayEngine {
       model: { current: () => null },
       policies: { current: () => policies },
       velocity: this.#velocity,
-      keys: keys ?? { links: FIXED_KEY, requests: FIXED_KEY, grants: FIXED_KEY },
+      keys: keys ?? { links: FIXED_KEY, requests: FIXED_KEY, grants: FIXED_KEY, lists: FIXED_KEY },
       ids: this.#ids,
       warmUpVelocity: this.#velocity,
       simulatedVelocity: this.#velocity,

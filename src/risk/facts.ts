@@ -1,8 +1,8 @@
 import type { FingerprintHash } from '../kernel/brand.ts';
 import type { BrowserFamily, SystemFamily } from './signals/agent-families.ts';
-import type { ListAction } from './decision.ts';
 import type { HistoryFacts, Networks } from './history.ts';
 import type { Outcome } from './event-outcome.ts';
+import type { ListFacts } from './lists/list-precedence.ts';
 
 /**
  * All inputs of the rules for one request: gathered first, for the whole batch, and read-only from then on. `null` always means "not given"
@@ -29,7 +29,8 @@ export interface Facts {
   /** Header names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly geo: GeoFacts | null;
-  readonly list: ListAction | null;
+  /** Null if no entry of the customer's own lists counts. */
+  readonly list: ListFacts | null;
   readonly registry: RegistryFacts | null;
   /** Null when the velocity store was unavailable. */
   readonly history: HistoryFacts | null;

@@ -42,13 +42,13 @@ export function fuse(
   policy: Policy,
   own: OwnEffect = NO_OWN_EFFECT,
 ): Verdict {
-  const counting = facts.list === 'allow' ? contributions.filter((c) => c.rule.family !== 'registry') : contributions;
+  const counting = unsilenced(contributions, facts.list);
   const reasons = counting.map((c) => c.rule.code);
-  if (facts.list === 'block') {
+  if (facts.list?.decides === 'block') {
     return { decision: 'BLOCK', score: 100, reasons, reviewHint: reviewHint('BLOCK', counting) };
   }
   const score = fusedScore(counting);
-  if (facts.list === 'allow' || own.isExempt) return { decision: 'ALLOW', score, reasons, reviewHint: '' };
+  if (facts.list?.decides === 'allow' || own.isExempt) return { decision: 'ALLOW', score, reasons, reviewHint: '' };
   const decision = band(score, facts.eventType, policy);
   const { floor } = own;
   if (floor !== null && DECISIONS.indexOf(floor.decision) > DECISIONS.indexOf(decision))
@@ -59,6 +59,12 @@ export function fuse(
       reviewHint: reviewHint(floor.decision, [{ ...floor, weight: 1 }]),
     };
   return { decision, score, reasons, reviewHint: reviewHint(decision, counting) };
+}
+
+/** Returns the evidence that the customer's own lists do not drop. */
+export function unsilenced(contributions: readonly Contribution[], list: Facts['list']): readonly Contribution[] {
+  const silenced = list?.silenced ?? [];
+  return silenced.length === 0 ? contributions : contributions.filter(({ rule }) => !silenced.includes(rule.family));
 }
 
 const NO_OWN_EFFECT: OwnEffect = { floor: null, isExempt: false };

@@ -108,6 +108,11 @@ export function codeOfKind(kind: string): LinkCode {
   return code === undefined ? { code: OTHER_NAME, name } : { code: FIRST_NAME_CODE + code, name: '' };
 }
 
+/** Returns the name that a code of its own stands for; empty for any other code. */
+export function nameOfEntityCode(code: number): string {
+  return NAMES[code - FIRST_NAME_CODE] ?? '';
+}
+
 /** Returns whether the code is that of an identity. */
 export function isEntityCode(code: number): boolean {
   return code >= FIRST_NAME_CODE;

@@ -5,7 +5,7 @@ import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
 import { addHit, evaluateRules, hasFired, type Evaluated } from '../risk/evaluate.ts';
 import { fillFeatures } from '../risk/features.ts';
-import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '../risk/fuse.ts';
+import { fuse, fusedScore, sessionMode, unsilenced, type Contribution } from '../risk/fuse.ts';
 import type { Velocity } from '../ports/velocity.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
@@ -41,6 +41,7 @@ import { historyEvent } from './history-event.ts';
 import { Linker } from './linker.ts';
 import type { ModelAsset } from './model.ts';
 import type { WorkerPolicies } from './policies.ts';
+import { NO_SESSION, NO_SESSION_CONTRIBUTIONS } from './no-session.ts';
 import type { SessionMemo } from './session-memo.ts';
 
 export interface EngineParts {
@@ -112,8 +113,9 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#gatherer = new Gatherer(parts.sources, new CollectorGrants(parts.keys.grants));
-    this.#ids = parts.ids ?? new ProvenIds(parts.keys.requests);
+    const { sources, keys } = parts;
+    this.#gatherer = new Gatherer(sources, new CollectorGrants(keys.grants), keys.lists);
+    this.#ids = parts.ids ?? new ProvenIds(keys.requests);
     this.#linker = new Linker(parts.keys.links);
   }
 
@@ -162,14 +164,16 @@ export class Engine {
       answers.write(at, { ...NO_DECISION, status: parsed.problem.status, text });
       return;
     }
+    const isPublicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     // Anyone can sign with a public key, so its outcomes are ignored.
-    const isPublic = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 && parsed.request.outcome !== null;
-    const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
+    const isIgnored = isPublicKey && parsed.request.outcome !== null;
+    const request = isIgnored ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
     noteAttributes(this.#parts.policies, customer, meta, request.attributes, active);
-    const { facts, session } = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
-    const kind = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 ? 'public' : 'secret';
+    const { nowMs, originHash } = meta;
+    const { facts, session } = this.#gatherer.gather(request, { customer, nowMs, originHash, isPublicKey });
+    const kind = isPublicKey ? 'public' : 'secret';
     const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs, at);
     const found = { event: null, evaluated: NOT_EVALUATED, challenger: null, probability: null };
     into.push({ at, meta, requestId, facts, session, active, attributes: request.attributes, ...found });
@@ -236,8 +240,9 @@ export class Engine {
 
   #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
     const { at, meta, requestId, facts, active, evaluated } = scored;
-    const own = ownFindings(scored, active, evaluated.contributions);
-    const fused = own.enforced.length === 0 ? evaluated.contributions : [...evaluated.contributions, ...own.enforced];
+    const counting = unsilenced(evaluated.contributions, facts.list);
+    const own = ownFindings(scored, active, counting);
+    const fused = own.enforced.length === 0 ? counting : [...counting, ...own.enforced];
     const real = fuse(fused, facts, active.policy, own);
     const observed = observedVerdict(active.policy.mode, real, facts.list);
     const verdict = observed ?? real;
@@ -290,7 +295,7 @@ export class Engine {
       fingerprint: facts.fingerprintHash,
       // Only the rules of the service determine a text that is kept.
       tail:
-        own.enforced.length === 0
+        fused === evaluated.contributions
           ? this.#tails.get(verdict, evaluated, mode, shadow !== null, wouldBe)
           : decisionTail(verdict, mode, shadow !== null, wouldBe),
       record,
@@ -370,8 +375,9 @@ function evaluateUnder(
 function challengerDecision(scored: Scored): Decision | null {
   const { facts, active, challenger } = scored;
   if (challenger === null || active.challenger === null) return null;
-  const own = ownFindings(scored, active.challenger, challenger.contributions);
-  return fuse([...challenger.contributions, ...own.enforced], facts, active.challenger.policy, own).decision;
+  const counting = unsilenced(challenger.contributions, facts.list);
+  const own = ownFindings(scored, active.challenger, counting);
+  return fuse([...counting, ...own.enforced], facts, active.challenger.policy, own).decision;
 }
 
 /**
@@ -380,21 +386,9 @@ function challengerDecision(scored: Scored): Decision | null {
  * other customers, and only one that is not common.
  */
 function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
-  if (facts.list === 'block' || facts.token.kind !== 'collector' || !facts.token.hasFingerprint) return false;
+  if (facts.list?.decides === 'block' || facts.token.kind !== 'collector' || !facts.token.hasFingerprint) return false;
   if (facts.history?.device?.isCommon === true) return false;
   if (facts.registry === null) return true;
   const own = contributions.filter(({ rule }) => rule.family !== 'registry' && rule.family !== 'model');
   return fusedScore(own) >= bands.block;
 }
-
-/** Source: contract, 4.3. */
-const NO_SESSION: Verdict = {
-  decision: 'SOFT_CHALLENGE',
-  score: 50,
-  reasons: ['missing_session_token'],
-  reviewHint: 'Strongest evidence: the request carries no session token (missing_session_token).',
-};
-
-const NO_SESSION_CONTRIBUTIONS = [
-  { rule: { code: 'missing_session_token' }, weight: 0.5, evidence: 'no session token' },
-] as const;

@@ -1,22 +1,31 @@
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { readAgent } from '../risk/signals/agent.ts';
-import type { ListAction } from '../risk/decision.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
 import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
 import type { HistoryFacts } from '../risk/history.ts';
+import { ListKeys } from '../risk/lists/list-key.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
+import { ListMatcher, type ListSource } from './list-matcher.ts';
 import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './session-memo.ts';
 
 /** Sources of facts other than the request itself. */
-export interface Sources {
-  findList(customer: CustomerNumber, fingerprint: FingerprintHash, nowSeconds: number): ListAction | null;
+export interface Sources extends ListSource {
   findRegistry(fingerprint: FingerprintHash, nowSeconds: number): RegistryFacts | null;
   lookupGeo(ip: string, version: 4 | 6): GeoFacts | null;
   /** Changes whenever a look-up might return something else than before. */
   geoEpoch(): number;
+}
+
+/** For whom a request is gathered. */
+export interface GatheredFor {
+  readonly customer: CustomerNumber;
+  readonly nowMs: number;
+  /** See `GrantUse`. */
+  readonly originHash: number;
+  readonly isPublicKey: boolean;
 }
 
 export interface Gathered {
@@ -41,26 +50,46 @@ export class Gatherer {
   readonly #agents = new BoundedCache<string, KnownAgent>(CACHED_AGENTS);
   readonly #sessions: SessionMemos;
   readonly #sources: Sources;
+  readonly #lists: ListMatcher;
 
-  constructor(sources: Sources, grants: Pick<CollectorGrants, 'open'>) {
+  /** `listKeys`: see `RecordKeys`. */
+  constructor(sources: Sources, grants: Pick<CollectorGrants, 'open'>, listKeys: Uint8Array) {
     this.#sources = sources;
+    this.#lists = new ListMatcher(sources, new ListKeys(listKeys));
     this.#sessions = new SessionMemos(grants);
   }
 
-  /** `originHash`: see `GrantUse`. */
-  gather(request: DecideRequest, customer: CustomerNumber, nowMs: number, originHash: number): Gathered {
+  gather(request: DecideRequest, { customer, nowMs, originHash, isPublicKey }: GatheredFor): Gathered {
     const session = this.#sessions.get(request.sessionToken);
     const { fingerprintHash } = session;
     // Without a token there is no fingerprint that a list or the registry could name.
     const hasToken = session.tokenFacts.kind !== 'none';
     const nowSeconds = Math.floor(nowMs / 1000);
     const ip = request.ip === null ? null : ipOf(session, request.ip);
-    const list = hasToken ? this.#listOf(session, customer, nowSeconds) : null;
     const userAgent = cut(request.userAgent, USER_AGENT_CHARACTERS_MAX);
+    const geo = ip === null ? null : this.#geo(session, ip);
+    const emails = emailsOf(session, request.entities);
+    const { eventType, entities } = request;
+    const browserHash = session.tokenFacts.kind === 'collector' ? session.tokenFacts.browserHash : null;
+    const list = hasToken
+      ? this.#lists.match({
+          customer,
+          nowSeconds,
+          eventType,
+          isPublicKey,
+          fingerprintHash,
+          browserHash,
+          ip,
+          geo,
+          userAgent,
+          entities,
+          emails,
+        })
+      : null;
     return {
       session,
       facts: {
-        eventType: request.eventType,
+        eventType,
         outcome: request.outcome,
         ip,
         userAgent,
@@ -70,29 +99,20 @@ export class Gatherer {
         token: session.tokenFacts,
         grant: session.grant === 'none' ? null : checkGrant(session.grant, { customer, ip, nowSeconds, originHash }),
         fingerprintHash,
-        entities: request.entities,
-        emails: emailsOf(session, request.entities),
+        entities,
+        emails,
         headers: request.headers,
-        geo: ip === null ? null : this.#geo(session, ip),
+        geo,
         list,
-        // The caller trusts the fingerprint: the registry's evidence is dropped, for the model too. Source: contract, 7.2.
-        registry: list === 'allow' || !hasToken ? null : this.#sources.findRegistry(fingerprintHash, nowSeconds),
+        // The caller trusts the person or the device: the registry's evidence is dropped, for the model too. Source: contract, 7.2.
+        registry:
+          !hasToken || list?.silenced.includes('registry') === true
+            ? null
+            : this.#sources.findRegistry(fingerprintHash, nowSeconds),
         history: null,
         nowSeconds,
       },
     };
-  }
-
-  /** A token may name a browser besides its fingerprint. If both have an entry, the stricter one holds. Source: contract, 7.2. */
-  #listOf(
-    { fingerprintHash, tokenFacts }: SessionMemo,
-    customer: CustomerNumber,
-    nowSeconds: number,
-  ): ListAction | null {
-    const ofFingerprint = this.#sources.findList(customer, fingerprintHash, nowSeconds);
-    const browserHash = tokenFacts.kind === 'collector' ? tokenFacts.browserHash : null;
-    if (browserHash === null) return ofFingerprint;
-    return stricterOf(ofFingerprint, this.#sources.findList(customer, browserHash, nowSeconds));
   }
 
   #agent(session: SessionMemo, userAgent: string): AgentFacts {
@@ -115,13 +135,6 @@ export class Gatherer {
     }
     return session.geo;
   }
-}
-
-/** From the strictest. */
-const STRICTNESS: readonly (ListAction | null)[] = ['block', 'allow', 'watch', null];
-
-function stricterOf(a: ListAction | null, b: ListAction | null): ListAction | null {
-  return STRICTNESS.indexOf(a) <= STRICTNESS.indexOf(b) ? a : b;
 }
 
 function ipOf(session: SessionMemo, text: string): IpFacts {

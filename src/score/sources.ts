@@ -14,18 +14,35 @@ export interface WorkerSources {
 }
 
 export function createSources(
-  store: Pick<Store, 'lists' | 'registry' | 'resetRead'>,
+  store: Pick<Store, 'lists' | 'listKinds' | 'registry' | 'resetRead'>,
   geo: Pick<GeoIp, 'lookup' | 'epoch'>,
 ): WorkerSources {
   let failed = false;
   const lists = new EmptyTable(store.lists);
+  const listKinds = new EmptyTable(store.listKinds);
   const registry = new EmptyTable(store.registry);
   return {
     sources: {
       // Choice: repeats the try block, because a closure created for each read costs more than the read itself.
-      findList(customer, fingerprint, now) {
+      findList(customer, fingerprint, now, eventType) {
         try {
-          return lists.isEmpty() ? null : store.lists.find(customer, fingerprint, now);
+          return lists.isEmpty() ? null : store.lists.find(customer, fingerprint, now, eventType);
+        } catch {
+          failed = true;
+          return null;
+        }
+      },
+      findListKey(customer, key, now, eventType) {
+        try {
+          return store.lists.findKey(customer, key, now, eventType);
+        } catch {
+          failed = true;
+          return null;
+        }
+      },
+      listedKinds(customer) {
+        try {
+          return listKinds.isEmpty() ? null : store.listKinds.of(customer);
         } catch {
           failed = true;
           return null;
@@ -44,6 +61,7 @@ export function createSources(
     },
     begin() {
       lists.begin();
+      listKinds.begin();
       registry.begin();
       try {
         store.resetRead();

@@ -1,4 +1,6 @@
 import type { FingerprintHash } from '../../src/kernel/brand.ts';
+import type { ListAction } from '../../src/risk/decision.ts';
+import { decideByLists, type ListFacts } from '../../src/risk/lists/list-precedence.ts';
 import { readAgent } from '../../src/risk/signals/agent.ts';
 import { readEmail } from '../../src/risk/signals/email.ts';
 import { readIp } from '../../src/risk/signals/ip.ts';
@@ -9,6 +11,13 @@ export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1_000;
 
 export const CALM_USER_AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/157.0.0.0 Safari/537.36';
+
+/** What an entry of a fingerprint with this action decides. */
+export function listedAs(action: ListAction | null): ListFacts | null {
+  if (action === null) return null;
+  const match = { kind: 'fingerprint', action, shown: 'f'.repeat(64) } as const;
+  return decideByLists([match], { eventType: 'login', isPublicKey: false });
+}
 
 /** A residential line in Germany. */
 export const CALM_GEO: GeoFacts = {

@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import type { FingerprintHash } from '../../kernel/brand.ts';
 import { BODIES } from '../../contract/routes.ts';
+import { ENTITY_KIND, LIST_KINDS } from '../../contract/vocabulary.ts';
 import { HASH, LIST_CHANGE } from '../../contract/requests/list-requests.ts';
 import { WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../../contract/requests/webhook-requests.ts';
 import type { ParsedObject } from '../../contract/json-body.ts';
 import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
-import type { ListEntryChange } from '../../state/tables/list-table.ts';
+import { type ListTarget, listKindOf, readListTarget } from '../../risk/lists/list-kind.ts';
+import type { ListAction } from '../../risk/decision.ts';
 import { ANY_REQUEST_BODY, type BodyReader } from './request-body.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
 import { SIMULATION_BODY } from '../simulation-body.ts';
@@ -13,16 +15,29 @@ import { invalid, validate, type Validated } from '../../contract/validate.ts';
 
 /** Body readers of the management endpoints. They use neither the store nor a clock. */
 
-export const LIST_ENTRY_BODY: BodyReader<Validated<ListEntryChange>> = {
+/** An entry as a client sends it; its key needs the customer. */
+export interface GivenEntry {
+  readonly target: ListTarget;
+  readonly action: ListAction;
+  readonly note: string | null;
+  /** Unix seconds; null for never. */
+  readonly expiresAtSeconds: number | null;
+  readonly eventTypes: readonly string[];
+  readonly isConfirmed: boolean;
+}
+
+export const LIST_ENTRY_BODY: BodyReader<Validated<GivenEntry>> = {
   name: 'list_entry',
   shape: 'object',
   read: (body, nowMs) => readChange(body, Math.floor(nowMs / 1000)),
 };
 
-/** One entry of a batch, with the hash as the client sent it; at most 64 characters of it are returned to the client. */
+/** One entry of a batch, with what the client sent as the hash or the value; at most 64 characters of it are returned to the client. */
 export interface BatchRow {
-  readonly givenHash: string | null;
-  readonly change: Validated<ListEntryChange>;
+  readonly given:
+    | { readonly fingerprint_hash: string | null }
+    | { readonly kind: string; readonly value: string | null };
+  readonly change: Validated<GivenEntry>;
 }
 
 /** Each part is the JSON of several `BatchRow`s. Passed as objects, 1,000 rows would block the receiving thread for 8 ms. */
@@ -45,7 +60,7 @@ export const LIST_BATCH_BODY: BodyReader<Validated<BatchParts>> = {
     const read = readEntries(body);
     if (read.kind === 'problem') return read;
     const rows = read.value.map((given): BatchRow => ({
-      givenHash: givenHash(given),
+      given: givenSubject(given),
       change: readChange(given, Math.floor(nowMs / 1000)),
     }));
     const parts: string[] = [];
@@ -74,20 +89,55 @@ function readEntries(body: ParsedObject | readonly unknown[]): Validated<readonl
   return read.kind === 'problem' ? read : { kind: 'ok', value: read.value.entries };
 }
 
-function readChange(body: unknown, nowSeconds: number): Validated<ListEntryChange> {
+function readChange(body: unknown, nowSeconds: number): Validated<GivenEntry> {
   const read = validate(LIST_CHANGE, body);
   if (read.kind === 'problem') return read;
-  const { fingerprint_hash: fingerprintHash, action, note = null, expires_at: expiresAt = null } = read.value;
+  const { action, note = null, expires_at: expiresAt = null, event_types: eventTypes, confirm } = read.value;
+  const target = readSubject(read.value);
+  if (target.kind === 'problem') return target;
   if (expiresAt !== null && expiresAt <= nowSeconds) {
     return invalid([{ pointer: '/expires_at', code: 'invalid_value', message: 'This must be in the future.' }]);
   }
-  return { kind: 'ok', value: { fingerprintHash, action, note, expiresAtSeconds: expiresAt } };
+  const value: GivenEntry = {
+    target: target.value,
+    action,
+    note,
+    expiresAtSeconds: expiresAt,
+    eventTypes: eventTypes ?? [],
+    isConfirmed: confirm === true,
+  };
+  return { kind: 'ok', value };
 }
 
-function givenHash(given: unknown): string | null {
-  const hash =
-    typeof given === 'object' && given !== null && 'fingerprint_hash' in given ? given.fingerprint_hash : null;
-  return typeof hash === 'string' ? hash.slice(0, 64) : null;
+/** Reads `fingerprint_hash`, or `kind` and `value`. */
+function readSubject(given: z.output<typeof LIST_CHANGE>): Validated<ListTarget> {
+  const { fingerprint_hash: hash, kind: kindText, value } = given;
+  if (hash !== undefined) {
+    if (kindText === undefined && value === undefined)
+      return { kind: 'ok', value: { kind: 'fingerprint', value: hash } };
+    const pointer = kindText === undefined ? '/value' : '/kind';
+    return invalid([{ pointer, code: 'invalid_value', message: 'This must not stand beside fingerprint_hash.' }]);
+  }
+  if (kindText === undefined) {
+    const pointer = value === undefined ? '/fingerprint_hash' : '/kind';
+    return invalid([{ pointer, code: 'required', message: 'This is required: fingerprint_hash, or kind and value.' }]);
+  }
+  const kind = listKindOf(kindText);
+  if (kind === null) {
+    const message = `This must be one of ${LIST_KINDS.join(', ')}, or ${ENTITY_KIND}<name>.`;
+    return invalid([{ pointer: '/kind', code: 'invalid_value', message }]);
+  }
+  if (value === undefined) return invalid([{ pointer: '/value', code: 'required', message: 'This is required.' }]);
+  const target = readListTarget(kind, String(value));
+  if (target.kind === 'fault') return invalid([{ pointer: '/value', code: 'invalid_value', message: target.message }]);
+  return { kind: 'ok', value: target.target };
+}
+
+function givenSubject(given: unknown): BatchRow['given'] {
+  const { fingerprint_hash: hash, kind, value } = (typeof given === 'object' ? (given ?? {}) : {}) as ParsedObject;
+  if (typeof kind === 'string')
+    return { kind: kind.slice(0, 80), value: typeof value === 'string' ? value.slice(0, 64) : null };
+  return { fingerprint_hash: typeof hash === 'string' ? hash.slice(0, 64) : null };
 }
 
 /** Returns the fingerprint hash of a path segment, or null if it is not a hash. */

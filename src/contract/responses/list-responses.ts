@@ -15,11 +15,12 @@ import {
 } from './response-parts.ts';
 import { FIELD_ERROR } from './problem-responses.ts';
 
-const LIST_WARNING = z.literal('common_fingerprint').meta({
+const LIST_WARNING = z.enum(['common_fingerprint', 'broad_entry', 'no_asn_data']).meta({
   id: 'ListWarning',
   readOnly: true,
   description:
-    'Only in responses to writes: the fingerprint comes from a large number of networks, so many devices share it',
+    'Only in responses to writes. common_fingerprint: it comes from many networks, so many devices share it. broad_entry: the entry ' +
+    "would have concerned over 1 % of the day's sessions. no_asn_data: no database knows the autonomous systems of addresses",
 });
 
 const LIST_NETWORKS = count.meta({
@@ -70,10 +71,33 @@ const DAY_USAGE = z
     ],
   });
 
+const LIST_USAGE = z
+  .object({
+    sessions_24h: count,
+    identities_24h: identities,
+    flagged_24h: count.meta({ description: 'Decisions other than ALLOW' }),
+  })
+  .meta({
+    id: 'ListUsage',
+    readOnly: true,
+    description:
+      'Only in responses to writes: what the entry would have concerned in the last 24 hours, of the newest 100,000 decisions; null for ' +
+      'browser, email_domain and user_agent, which decisions do not keep',
+  });
+
 export const LIST_ENTRY = z
   .object({
-    fingerprint_hash: hash.meta({ description: 'Lower case' }),
+    fingerprint_hash: hash.optional().meta({ description: 'Lower case. Only of the kinds fingerprint and browser' }),
+    kind: z.string().meta({ description: 'As in the request', examples: ['network'] }),
+    value: z.string().meta({
+      description: 'In its one form; of an identity that may not be kept `hash:` and 32 digits',
+      examples: ['203.0.113.0/24'],
+    }),
     action: z.enum(LIST_ACTIONS),
+    event_types: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'The entry counts for events of these types only' }),
     note: z.string().nullable(),
     created_at: unixSeconds,
     updated_at: unixSeconds,
@@ -82,6 +106,7 @@ export const LIST_ENTRY = z
     warning: LIST_WARNING.optional(),
     networks_24h: LIST_NETWORKS.optional(),
     day: DAY_USAGE.optional(),
+    usage: LIST_USAGE.nullable().optional(),
   })
   .meta({ id: 'ListEntry' });
 
@@ -92,11 +117,14 @@ export const LIST_BATCH_RESULT = z
     dry_run: z.literal(true).optional().meta({ description: 'Nothing was written' }),
     results: z.array(
       z.object({
-        fingerprint_hash: z.string().nullable(),
+        fingerprint_hash: z.string().nullable().optional(),
+        kind: z.string().optional(),
+        value: z.string().nullable().optional(),
         status: z.literal([200, 201, 422]).meta({ type: 'integer' }),
         code: z.literal('validation_failed').optional(),
         warning: LIST_WARNING.optional(),
         networks_24h: LIST_NETWORKS.optional(),
+        usage: LIST_USAGE.nullable().optional(),
         change: z
           .enum(['created', 'replaced', 'unchanged'])
           .optional()

@@ -76,6 +76,11 @@ export class RawRecord {
     return textAt(this.#bytes, this.#flagsAt + 1) ?? '';
   }
 
+  /** Canonical text; null without a valid address. */
+  get ip(): string | null {
+    return textAt(this.#bytes, this.#skip(this.#flagsAt + 1, 1));
+  }
+
   get country(): string | null {
     return textAt(this.#bytes, this.#skip(this.#flagsAt + 1, 2));
   }

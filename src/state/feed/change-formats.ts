@@ -59,6 +59,27 @@ function withWaiting(
   return { ...rest, judging: { ...others, waiting: waiting === null ? null : form(waiting) } };
 }
 
+/**
+ * Since version 2 an entry has a kind, a value and event types. A node that knows version 1 takes a value for a fingerprint, and it counts
+ * there only when it is written again after the upgrade.
+ */
+const LISTED: ChangeFormat = {
+  version: 2,
+  up: { 1: (fields) => fields },
+  down: {
+    2: ({ entry, entries, ...rest }) => ({
+      ...rest,
+      ...(entry === undefined ? {} : { entry: withoutKind(entry) }),
+      ...(entries === undefined ? {} : { entries: (entries as readonly unknown[]).map(withoutKind) }),
+    }),
+  },
+};
+
+function withoutKind(entry: unknown): unknown {
+  const { kind: _kind, value: _value, eventTypes: _types, ...rest } = entry as Readonly<Record<string, unknown>>;
+  return rest;
+}
+
 const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
 
 export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
@@ -66,8 +87,8 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'key.created': FIRST,
   'key.revoked': FIRST,
   'keys.revoked_again': FIRST,
-  'list.put': FIRST,
-  'list.batch': FIRST,
+  'list.put': LISTED,
+  'list.batch': LISTED,
   'list.removed': FIRST,
   'registry.imported': FIRST,
   'registry.removed': FIRST,

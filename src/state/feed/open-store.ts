@@ -15,6 +15,7 @@ import { openEnvironment, table } from '../tables/environment.ts';
 import { type ExtractStore, openExtractStore } from '../tables/extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from '../tables/label-table.ts';
+import { ListKinds } from '../tables/list-kinds-table.ts';
 import { Lists } from '../tables/list-table.ts';
 import { Outcomes } from '../tables/outcome-table.ts';
 import { Registry } from '../tables/registry-table.ts';
@@ -153,6 +154,7 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
     customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),
     apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
     lists: new Lists(table(state, 'lists')),
+    listKinds: new ListKinds(table(state, 'list-kinds')),
     registry: new Registry(table(state, 'registry')),
     sightings: new Sightings(table(state, 'sightings')),
     labels: new Labels(table(state, 'labels'), rowCounters),

@@ -28,6 +28,7 @@ const OWNED: readonly (readonly [TableName, Owns])[] = [
   ['customer-ids', all],
   ['api-keys', all],
   ['lists', all],
+  ['list-kinds', all],
   ['registry', all],
   ['sightings', all],
   ['labels', all],

@@ -13,6 +13,7 @@ import type { Counters } from './counters.ts';
 import type { Customers } from './customer-table.ts';
 import type { ApiKeys } from './key-table.ts';
 import type { Labels } from './label-table.ts';
+import type { ListKinds } from './list-kinds-table.ts';
 import type { Lists } from './list-table.ts';
 import type { Registry } from './registry-table.ts';
 import type { ShadowReviews } from './review-table.ts';
@@ -29,6 +30,7 @@ export interface StateTables {
   readonly customers: Customers;
   readonly apiKeys: ApiKeys;
   readonly lists: Lists;
+  readonly listKinds: ListKinds;
   readonly registry: Registry;
   readonly sightings: Sightings;
   readonly labels: Labels;

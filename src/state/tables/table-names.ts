@@ -12,7 +12,8 @@
  * | state       | `customers`    | customer number, u32 (4)                 | msgpack [id, name, created_at]                          | server, CLI  | server, CLI            |
  * | state       | `customer-ids` | the 26 characters after `cus_` (26)      | customer number, u32                                    | server, CLI  | server, CLI            |
  * | state       | `api-keys`     | SHA-256 of the key's text (32)           | msgpack [customer, kind, prefix, rate, created, revoked, number] | server, CLI | server, CLI    |
- * | state       | `lists`        | customer number, u32; fingerprint (4+32) | action u8, expiry u32 (0 = never), msgpack [note, created, updated] | server | server, score workers |
+ * | state       | `lists`        | customer number, u32; fingerprint or key of a value (4+32) | action u8 (128: for some event types), expiry u32 (0 = never), msgpack [note, created, updated, kind, value, event types] | server | server, score workers |
+ * | state       | `list-kinds`   | customer number, u32 (4)                 | which kinds of values it lists (`risk/lists/listed-kinds.ts`) | server | server, score workers |
  * | state       | `registry`     | fingerprint (32)                         | as imported: risk f32, customers u32, first and last seen f64 (24); as promoted: customers u32, first and last seen f64, confirmed, risen at, shown before, u32 each (32); or both | server, CLI | score workers, server, CLI |
  * | state       | `sightings`    | fingerprint; customer number, u32 (32+4) | first seen u32; last seen by list, label, decision, u32 each, 0 = never; days with decisions u16; three networks, u16 each (`sighting-row.ts`) | server, CLI | server, CLI |
  * | state       | `labels`       | customer number, u32; request id (4+16)  | msgpack [label, note, created, fingerprint, public key] | server       | server                 |
@@ -60,6 +61,7 @@ export const TABLES = [
   { environment: 'state', name: 'customer-ids', keyBytes: 26 },
   { environment: 'state', name: 'api-keys', keyBytes: 32 },
   { environment: 'state', name: 'lists', keyBytes: 36 },
+  { environment: 'state', name: 'list-kinds', keyBytes: 4 },
   { environment: 'state', name: 'registry', keyBytes: 32 },
   { environment: 'state', name: 'sightings', keyBytes: 36 },
   { environment: 'state', name: 'labels', keyBytes: 20 },

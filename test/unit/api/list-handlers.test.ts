@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { ParsedObject } from '../../../src/contract/json-body.ts';
 import { LIST_BATCH_BODY, LIST_ENTRY_BODY } from '../../../src/api/kit/body-readers.ts';
 import type { BodyReader } from '../../../src/api/kit/request-body.ts';
-import { listHandlers } from '../../../src/api/list-handlers.ts';
+import { listHandlers } from '../../../src/api/lists/list-handlers.ts';
 import type { EndpointFactory } from '../../../src/api/kit/endpoint-factory.ts';
 import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../../../src/api/kit/endpoint-types.ts';
+import { ListKeys } from '../../../src/risk/lists/list-key.ts';
 import { Cursors } from '../../../src/api/kit/paging.ts';
 import { freeSlices } from '../../support/slices.ts';
 import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../../../src/kernel/limits.ts';
@@ -31,6 +32,10 @@ function setUp(rows: number | null = null) {
     cursors: new Cursors(Buffer.alloc(32)),
     fingerprints: { find: () => ({ isSeen: true, isBrowser: false, networks24h: 1, isCommon: false }) },
     decisions: openDecisionLog(store),
+    listKeys: new ListKeys(Buffer.alloc(32, 7)),
+    linkSecret: Buffer.alloc(32, 7),
+    hasAsnData: () => true,
+    keepsIdentities: () => false,
     entriesOf: (of) => rows ?? store.tables.rowCounters.get('lists', of),
     onBlocked(of, hashes, at) {
       told.push([of, hashes, at]);

@@ -25,6 +25,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   not_found: 404,
   method_not_allowed: 405,
   not_ready: 409,
+  confirm_required: 409,
   limit_reached: 409,
   records_delivered: 409,
   idempotency_conflict: 409,

@@ -13,6 +13,8 @@ const RATE = {
 };
 const ENTRY = {
   fingerprint_hash: HASH,
+  kind: 'fingerprint',
+  value: HASH,
   action: 'block',
   note: null,
   created_at: 1_795_262_400,
@@ -47,7 +49,7 @@ describe('the check of responses', () => {
   test.each<[string, string, string, Answer, RegExp]>([
     ['a status that is not listed', 'GET', PATH, answer(201, ENTRY), /status is not listed/],
     ['a field of the wrong type', 'GET', PATH, answer(200, { ...ENTRY, note: 7 }), /\/note/],
-    ['a missing field', 'GET', PATH, answer(200, { action: 'block' }), /\/fingerprint_hash/],
+    ['a missing field', 'GET', PATH, answer(200, { action: 'block' }), /\/kind/],
     ['a field that is not described', 'GET', PATH, answer(200, { ...ENTRY, extra: 1 }), /\/extra is not in the schema/],
     ['missing rate-limit fields', 'GET', PATH, answer(200, ENTRY, {}), /RateLimit is missing/],
     ['a header that is not listed', 'GET', PATH, answer(200, ENTRY, { ...RATE, link: '<x>' }), /Link is not listed/],

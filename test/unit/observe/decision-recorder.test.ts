@@ -19,7 +19,7 @@ import {
   createBatchBuffer,
   type Answer,
 } from '../../../src/frames/batch-buffer.ts';
-import { collectorToken, facts } from '../../support/facts.ts';
+import { collectorToken, facts, listedAs } from '../../support/facts.ts';
 
 const ANSWER: Answer = {
   status: 200,
@@ -159,7 +159,7 @@ describe('the canonical line', () => {
       url: SECRETS.url,
       referrer: SECRETS.referrer,
       userAgent: SECRETS.userAgent,
-      list: 'block',
+      list: listedAs('block'),
       registry: { risk: 95, customers: 4 },
     });
     const { contributions } = evaluateRules(tuneRules(RULES, DEFAULT_POLICY), given, DEFAULT_POLICY);

@@ -5,7 +5,7 @@ import { band, bandsFor, fuse, fusedScore, sessionMode, type Contribution } from
 import { DEFAULT_POLICY, type Policy } from '../../../src/risk/policy/policy.ts';
 import type { Family } from '../../../src/risk/rules/rule.ts';
 import { RULES } from '../../../src/risk/rules/rule-table.ts';
-import { collectorToken } from '../../support/facts.ts';
+import { collectorToken, listedAs } from '../../support/facts.ts';
 
 function fired(code: string, family: Family, weight: number): Contribution {
   return {
@@ -16,7 +16,7 @@ function fired(code: string, family: Family, weight: number): Contribution {
 }
 
 function verdict(contributions: readonly Contribution[], list: ListAction | null = null, eventType = 'login') {
-  return fuse(contributions, { eventType, list }, DEFAULT_POLICY);
+  return fuse(contributions, { eventType, list: listedAs(list) }, DEFAULT_POLICY);
 }
 
 /** Decisions from mild to hard, and the score at which each begins. */

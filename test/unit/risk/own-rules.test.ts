@@ -7,7 +7,7 @@ import { evaluateOwnRules, OwnRuleCompiler, type OwnFindings } from '../../../sr
 import { parsePolicy } from '../../../src/risk/policy/policy-check.ts';
 import { compilePolicies } from '../../../src/risk/policy/policy-set.ts';
 import { DEFAULT_POLICY } from '../../../src/risk/policy/policy.ts';
-import { facts } from '../../support/facts.ts';
+import { facts, listedAs } from '../../support/facts.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 
 const own = (fields: Partial<OwnRule>): OwnRule => ({
@@ -41,7 +41,7 @@ function decide(
   overrides: Partial<DecisionInput> = {},
 ): string {
   const found = find(rules, overrides);
-  return fuse(found.enforced, { eventType: 'payment', list }, DEFAULT_POLICY, found).decision;
+  return fuse(found.enforced, { eventType: 'payment', list: listedAs(list) }, DEFAULT_POLICY, found).decision;
 }
 
 describe('rules of the customer', () => {

@@ -102,6 +102,8 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
   const engine = new Engine({
     sources: {
       findList: () => world.list,
+      findListKey: () => null,
+      listedKinds: () => null,
       findRegistry: () => world.registry,
       lookupGeo: () => CALM_GEO,
       geoEpoch: () => 0,
@@ -114,7 +116,12 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     } as ConstructorParameters<typeof Engine>[0]['model'],
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
-    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
+    keys: {
+      links: Buffer.alloc(32, 7),
+      requests: Buffer.alloc(32, 7),
+      grants: Buffer.alloc(32, 7),
+      lists: Buffer.alloc(32, 7),
+    },
     simulatedVelocity: { observe: (events) => (world.simulated.push(...events), events.map(() => null)) },
     warmUpVelocity: { observe: (events) => (world.warmUpSeen.push(...events), events.map(() => null)) },
     isDegraded: () => false,

@@ -19,7 +19,7 @@ describe('the sources of a worker', () => {
     const found = (): readonly unknown[] => {
       opened.begin();
       return Array.from({ length: 3 }, () => [
-        sources.findList(customer(1), hashOf(1), 1)?.toString() ?? null,
+        sources.findList(customer(1), hashOf(1), 1, 'login')?.toString() ?? null,
         sources.findRegistry(hashOf(1), 1)?.customers ?? null,
       ]);
     };

@@ -5,7 +5,8 @@ const KIB = 1_024;
 
 function entries(count: number, note: string | null): Parameters<typeof toBodies>[0] {
   return Array.from({ length: count }, (_, n) => ({
-    fingerprint_hash: n.toString(16).padStart(64, '0'),
+    kind: 'fingerprint',
+    value: n.toString(16).padStart(64, '0'),
     action: 'block',
     note,
     expires_at: 1_795_262_400,

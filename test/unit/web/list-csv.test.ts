@@ -9,6 +9,8 @@ const B = 'b'.repeat(64);
 function entry(fields: Partial<ListEntryRow>): ListEntryRow {
   return {
     fingerprint_hash: A,
+    kind: 'fingerprint',
+    value: A,
     action: 'block',
     note: null,
     created_at: NOW,
@@ -22,13 +24,13 @@ describe('The CSV of a list', () => {
   test('can be uploaded as it was exported, with formulas, quotation marks and line breaks in notes', () => {
     const rows = [
       entry({ note: '=HYPERLINK("http://x")', expires_at: NOW + 100 }),
-      entry({ fingerprint_hash: B, action: 'allow', note: 'two\nlines, "quoted"' }),
-      entry({ fingerprint_hash: 'c'.repeat(64), action: 'watch', note: "'quoted'" }),
+      entry({ value: B, action: 'allow', note: 'two\nlines, "quoted"' }),
+      entry({ value: 'c'.repeat(64), action: 'watch', note: "'quoted'" }),
     ];
     const { entries, faults } = readEntriesCsv(toListCsv(rows), null, NOW);
     expect(faults).toEqual([]);
     expect(entries).toEqual(
-      rows.map(({ fingerprint_hash, action, note, expires_at }) => ({ fingerprint_hash, action, note, expires_at })),
+      rows.map(({ kind, value, action, note, expires_at }) => ({ kind, value, action, note, expires_at })),
     );
   });
 
@@ -44,7 +46,7 @@ describe('The CSV of a list', () => {
     [String(NOW + 5), NOW + 5],
   ])('reads the time %s', (text, seconds) => {
     const read = readEntriesCsv(`action,expires_at,fingerprint_hash\nblock,${text},${A.toUpperCase()}`, null, NOW);
-    expect(read.entries).toEqual([{ fingerprint_hash: A, action: 'block', note: null, expires_at: seconds }]);
+    expect(read.entries).toEqual([{ kind: 'fingerprint', value: A, action: 'block', note: null, expires_at: seconds }]);
   });
 
   test.each([
@@ -53,7 +55,7 @@ describe('The CSV of a list', () => {
     [`${A},block,x,2027-13-01`, 'expires_at'],
     [`${A},block,x,soon`, 'expires_at'],
     [`${A},deny,x,`, 'action'],
-    ['abc,block,x,', 'fingerprint_hash'],
+    ['abc,block,x,', 'fingerprint'],
     [`${A},block,${'x'.repeat(501)},`, 'note'],
     [`${A},block`, 'first line'],
   ])('refuses the line %s and keeps the one after it', (line, about) => {
@@ -61,7 +63,22 @@ describe('The CSV of a list', () => {
     const { entries, faults } = readEntriesCsv(text, null, NOW);
     expect(faults.map((fault) => fault.line)).toEqual([2]);
     expect(faults[0]?.message).toContain(about);
-    expect(entries.map(({ fingerprint_hash: hash }) => hash)).toEqual([B]);
+    expect(entries.map(({ value }) => value)).toEqual([B]);
+  });
+
+  test('reads entries of every kind, with their event types', () => {
+    const text = 'kind,value,action,event_types\nnetwork,203.0.113.0/24,block,login payment\nentity.card,4711,allow,';
+    expect(readEntriesCsv(text, null, NOW).entries).toEqual([
+      {
+        kind: 'network',
+        value: '203.0.113.0/24',
+        action: 'block',
+        note: null,
+        expires_at: null,
+        event_types: ['login', 'payment'],
+      },
+      { kind: 'entity.card', value: '4711', action: 'allow', note: null, expires_at: null },
+    ]);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import type { ExpiringTable } from '../changes.ts';
 import { customerOf } from '../../tables/sighting-row.ts';
 import type { RowCounterName } from '../../tables/table-names.ts';
 import type { Applying, Apply } from './applying.ts';
+import { countRemoved } from './lists.ts';
 
 interface Expiry {
   /** Removes the row if it is still expired; returns whether it did. */
@@ -39,6 +40,9 @@ export const removeExpired: Apply<'rows.expired'> = (at, { table, keys }) => {
     const owner = counted?.ownerOf(key);
     if (owner !== undefined) removed.set(owner, (removed.get(owner) ?? 0) + 1);
   }
-  if (counted !== undefined) for (const [owner, rows] of removed) at.tables.rowCounters.add(counted.as, owner, -rows);
+  for (const [owner, rows] of removed) {
+    if (counted?.as === 'lists') countRemoved(at, owner, rows);
+    else if (counted !== undefined) at.tables.rowCounters.add(counted.as, owner, -rows);
+  }
   return all;
 };

@@ -25,11 +25,16 @@ export const putEntry: Apply<'list.put'> = (at, { customer, entry: change }) => 
 export const removeListEntry: Apply<'list.removed'> = (at, { customer, fingerprintHash: target }) => {
   const { tables, nowSeconds } = at;
   const before = tables.lists.get(customer, target, nowSeconds);
-  if (tables.lists.removeRow(listKey(customer, target))) tables.rowCounters.add('lists', customer, -1);
+  if (tables.lists.removeRow(listKey(customer, target))) countRemoved(at, customer, 1);
   if (before === null) return false;
   record(at, customer, { kind: 'list.removed', target, before: factsOf(before) });
   return true;
 };
+
+/** Counts rows that were removed. */
+export function countRemoved({ tables }: Pick<Applying, 'tables'>, customer: CustomerNumber, rows: number): void {
+  if (tables.rowCounters.add('lists', customer, -rows) <= 0) tables.listKinds.clear(customer);
+}
 
 /** In one transaction; `prepareBatch` and `countNew` are the same in steps. */
 export const putEntries: Apply<'list.batch'> = (at, change) => {
@@ -90,17 +95,18 @@ export async function prepareBatchInSlices(
   }
 }
 
-/** Counts those of the keys that have no row, and returns their number; null if there is no room, and then counts none. */
+/** Counts those of the keys that have no row and notes their kinds; returns their number. Null if there is no room; then does neither. */
 export function countNew(
   { tables, bounds }: Applying,
   customer: CustomerNumber,
   keys: readonly Buffer[],
 ): number | null {
-  const added = keys.filter((key) => !tables.lists.hasRow(key)).length;
-  if (added === 0) return 0;
-  if (added > bounds.listEntries - tables.rowCounters.get('lists', customer)) return null;
-  tables.rowCounters.add('lists', customer, added);
-  return added;
+  const added = keys.filter((key) => !tables.lists.hasRow(key));
+  if (added.length === 0) return 0;
+  if (added.length > bounds.listEntries - tables.rowCounters.get('lists', customer)) return null;
+  tables.rowCounters.add('lists', customer, added.length);
+  tables.listKinds.note(customer, added);
+  return added.length;
 }
 
 /** Returns the one audit entry of a whole batch; null for an empty one, which changes nothing. */

@@ -1,10 +1,12 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { FingerprintBody, ListEntryRow } from '../../../contract/wire-types.ts';
 import type { ListAction } from '../../../contract/vocabulary.ts';
-import { v1 } from '../api.ts';
-import { countOf, formatCount, shortHash } from '../format.ts';
-import { findEntry, offerUndo, warningOf, writeEntry } from '../list-writes.ts';
+import { toFault, v1 } from '../api.ts';
+import { countOf, formatCount } from '../format.ts';
+import { type ListedSubject, shortSubject, subjectId, subjectWords } from '../list-actions.ts';
+import { findEntry, offerUndo, readSubjectUse, warningOf, writeEntry } from '../list-writes.ts';
+import { visibleText } from '../visible-text.ts';
 import { useLive } from '../use-live.ts';
 import { Confirm } from './dialog.tsx';
 import { Field, Select } from './fields.tsx';
@@ -23,6 +25,47 @@ const EXPIRIES = [
 
 /** Choice: blocks end after 30 days by default, because two iPhones share a fingerprint and a device gets a new owner. */
 const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
+
+/** What an entry of another kind than a fingerprint would hit, by a dry run. */
+function SubjectUse({ subject }: { readonly subject: ListedSubject }): JSX.Element {
+  const [found, setFound] = useState<Awaited<ReturnType<typeof readSubjectUse>> | null>(null);
+  const [fault, setFault] = useState('');
+  const { kind, value } = subject;
+  useEffect(() => {
+    setFound(null);
+    setFault('');
+    readSubjectUse({ kind, value }).then(
+      (result) => setFound(result),
+      (error: unknown) => setFault(toFault(error).title),
+    );
+  }, [kind, value]);
+  if (fault !== '') return <p class="blast">How many it hits could not be counted: {visibleText(fault)}</p>;
+  if (found === null) return <p class="blast muted">Counting how many it hits…</p>;
+  const { usage, before, errors, warning } = found ?? {};
+  if (errors !== undefined)
+    return <p class="blast tone-bad">{visibleText(errors.map((one) => one.message).join(' '))}</p>;
+  return (
+    <div class="blast stack">
+      {usage === null || usage === undefined ? (
+        <p>Decisions do not keep this kind of value, so how many it hits is not known.</p>
+      ) : (
+        <p>
+          In the last 24 h it occurred in <strong>{countOf(usage.sessions_24h, 'session')}</strong> of{' '}
+          <strong>{countOf(usage.identities_24h, 'identity', 'identities')}</strong>;{' '}
+          {countOf(usage.flagged_24h, 'decision')} were not ALLOW.
+        </p>
+      )}
+      {warning !== undefined && (
+        <p class="notice">
+          <Icon name="warning" size={14} /> {warningOf({ warning }).trim()}
+        </p>
+      )}
+      {before !== null && before !== undefined && (
+        <p class="muted">It is already on your list: {before}. This replaces that entry.</p>
+      )}
+    </div>
+  );
+}
 
 /** How many would be hit: "In 24 h this fingerprint was 412 sessions of 388 identities." */
 export function BlastRadius({
@@ -66,15 +109,16 @@ export function BlastRadius({
   );
 }
 
-/** Asks before a fingerprint goes on the list: how many it hits, how long, and a note. */
+/** Asks before something goes on the list: what, how many it hits, how long, and a note. */
 export function ListActionDialog({
-  hash,
+  subjects,
   action,
   onClose,
   onDone,
   onUndone,
 }: {
-  readonly hash: string;
+  /** Among these the person chooses; the first one is chosen. */
+  readonly subjects: readonly [ListedSubject, ...ListedSubject[]];
   readonly action: ListAction;
   readonly onClose: () => void;
   readonly onDone?: (entry: ListEntryRow) => void;
@@ -83,29 +127,41 @@ export function ListActionDialog({
 }): JSX.Element {
   const [days, setDays] = useState(EXPIRY_DEFAULT[action]);
   const [note, setNote] = useState('');
+  const [chosenId, setChosenId] = useState(subjectId(subjects[0]));
+  const subject = subjects.find((one) => subjectId(one) === chosenId) ?? subjects[0];
+  const { kind, value } = subject;
   const run = async (): Promise<void> => {
     const expiresAt = days === '' ? null : Math.floor(Date.now() / 1_000) + Number(days) * 86_400;
-    const before = await findEntry(hash);
+    const before = await findEntry(subject);
     const change = {
-      fingerprint_hash: hash,
+      kind,
+      value,
       action,
       note: note.trim() === '' ? null : note.trim(),
       expires_at: expiresAt,
     };
-    const entry = await writeEntry(change);
-    offerUndo(`${VERBS[action]}: ${shortHash(hash)} is on the list.${warningOf(entry)}`, hash, before, onUndone);
+    const entry = await writeEntry(change, true);
+    offerUndo(`${VERBS[action]}: ${shortSubject(entry)} is on the list.${warningOf(entry)}`, entry, before, onUndone);
     onDone?.(entry);
   };
   const chosen = EXPIRIES.find(({ value }) => value === days)?.title ?? '';
   return (
     <Confirm
-      title={`${VERBS[action]} the fingerprint ${shortHash(hash)}`}
+      title={`${VERBS[action]} the ${subjectWords(subject)}`}
       confirm={days === '' ? `${VERBS[action]} permanently` : `${VERBS[action]} for ${chosen}`}
       danger={action === 'block'}
       onConfirm={run}
       onClose={onClose}
     >
-      <BlastRadius hash={hash} isWrite />
+      {subjects.length > 1 && (
+        <Select
+          label="What"
+          value={chosenId}
+          onValue={setChosenId}
+          choices={subjects.map((one) => ({ value: subjectId(one), title: subjectWords(one) }))}
+        />
+      )}
+      {kind === 'fingerprint' ? <BlastRadius hash={value} isWrite /> : <SubjectUse subject={subject} />}
       <Select label="Ends after" value={days} onValue={setDays} choices={EXPIRIES} />
       <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional." />
     </Confirm>

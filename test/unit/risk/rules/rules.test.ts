@@ -11,7 +11,7 @@ import type { Rule } from '../../../../src/risk/rules/rule.ts';
 import { OUTCOMES } from '../../../../src/risk/event-outcome.ts';
 import { RULE_INDEX, RULES } from '../../../../src/risk/rules/rule-table.ts';
 import { ANY_CHARACTER } from '../../../support/any-text.ts';
-import { CALM_GEO, collectorToken, facts, NOW_SECONDS } from '../../../support/facts.ts';
+import { CALM_GEO, collectorToken, facts, NOW_SECONDS, listedAs } from '../../../support/facts.ts';
 import { timesInFull } from '../../../support/long.ts';
 
 function ruleOf(code: string): Rule {
@@ -70,8 +70,16 @@ interface Case {
 }
 
 const CASES: Readonly<Record<string, Case>> = {
-  list_block: { weight: 1, fires: { block: { list: 'block' } }, quiet: { watch: { list: 'watch' }, none: {} } },
-  list_allow: { weight: 0, fires: { allow: { list: 'allow' } }, quiet: { block: { list: 'block' }, none: {} } },
+  list_block: {
+    weight: 1,
+    fires: { block: { list: listedAs('block') } },
+    quiet: { watch: { list: listedAs('watch') }, none: {} },
+  },
+  list_allow: {
+    weight: 0,
+    fires: { allow: { list: listedAs('allow') } },
+    quiet: { block: { list: listedAs('block') }, none: {} },
+  },
   registry_known_bad: {
     weight: 0.7,
     fires: { edge: { registry: { risk: 80, customers: 3 } } },
@@ -675,7 +683,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
         relay: fc.boolean(),
       }),
     ),
-    list: maybe(fc.constantFrom('block' as const, 'allow' as const, 'watch' as const)),
+    list: fc.constantFrom(listedAs('block'), listedAs('allow'), null),
     registry: maybe(fc.record({ risk: number, customers: number })),
     history: maybe(anyHistory),
     nowSeconds: number,

@@ -32,8 +32,11 @@ describe('lists', () => {
       created: false,
       entry: {
         fingerprintHash: hashOf(1),
+        kind: 'fingerprint',
+        value: hashOf(1),
         action: 'watch',
         note: null,
+        eventTypes: [],
         createdAtSeconds: 100,
         updatedAtSeconds: 200,
         expiresAtSeconds: null,

@@ -6,12 +6,32 @@ import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { send, toFault, v1 } from '../../api.ts';
 import { copyText } from '../../components/copy.tsx';
 import { Button } from '../../components/fields.tsx';
+import type { ListedSubject } from '../../list-actions.ts';
 import { ListActionDialog } from '../../components/list-action-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { shortId } from '../../format.ts';
 import { useKeys } from '../../keyboard.ts';
 import { isReadOnly } from '../../session.ts';
 import { urlWith } from '../../url-state.ts';
+
+/** What of a decision can be listed: the fingerprint first. Identities only if they are kept as they are. */
+function listedSubjects(decision: ExplainedDecisionBody): readonly ListedSubject[] {
+  const { fingerprint_hash: hash, ip, country, links } = decision;
+  const ofLinks = links.filter(
+    ({ kind, id }) =>
+      (kind === 'network' || kind.startsWith('entity.')) && !id.startsWith('hash:') && !id.includes('***'),
+  );
+  const domains = links.flatMap(({ kind, id }) =>
+    kind.startsWith('entity.') ? (/@([^@\s]+)$/.exec(id)?.[1] ?? []) : [],
+  );
+  return [
+    ...(hash === null ? [] : [{ kind: 'fingerprint', value: hash }]),
+    ...(ip === null ? [] : [{ kind: 'ip', value: ip }]),
+    ...ofLinks.map(({ kind, id }) => ({ kind, value: id })),
+    ...domains.map((value) => ({ kind: 'email_domain', value })),
+    ...(country === null ? [] : [{ kind: 'country', value: country }]),
+  ];
+}
 
 /** What somebody can do about a decision: a list entry, a label, copies of it. */
 export function DecisionActions({
@@ -23,10 +43,11 @@ export function DecisionActions({
 }): JSX.Element {
   const [action, setAction] = useState<ListAction | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const { fingerprint_hash: hash, request_id: id, label } = decision;
+  const { request_id: id, label } = decision;
+  const [first, ...others] = listedSubjects(decision);
   const { route } = useLocation();
   const canWrite = !isReadOnly();
-  const canList = canWrite && hash !== null;
+  const canList = canWrite && first !== undefined;
   const setLabel = async (value: Label): Promise<void> => {
     setBusy(true);
     try {
@@ -49,9 +70,9 @@ export function DecisionActions({
   useKeys(
     'Decision',
     [
-      { keys: 'b', does: 'Block the fingerprint (asks)', run: () => open('block') },
-      { keys: 'a', does: 'Allow the fingerprint (asks)', run: () => open('allow') },
-      { keys: 'w', does: 'Watch the fingerprint (asks)', run: () => open('watch') },
+      { keys: 'b', does: 'Block the fingerprint, the address, … (asks)', run: () => open('block') },
+      { keys: 'a', does: 'Allow the fingerprint, the address, … (asks)', run: () => open('allow') },
+      { keys: 'w', does: 'Watch the fingerprint, the address, … (asks)', run: () => open('watch') },
       { keys: 's', does: 'Simulate it again', run: () => route(simulatePath) },
       { keys: 'c', does: 'Copy the id', run: () => void copyText(id, 'the id') },
     ],
@@ -86,9 +107,13 @@ export function DecisionActions({
       <Button icon="copy" kind="quiet" onClick={() => void copyText(curl, 'the command')}>
         curl
       </Button>
-      {hash === null && <span class="muted small">Without a session token there is no fingerprint to list.</span>}
-      {action !== null && hash !== null && (
-        <ListActionDialog hash={hash} action={action} onClose={() => setAction(null)} onDone={onChange} />
+      {action !== null && first !== undefined && (
+        <ListActionDialog
+          subjects={[first, ...others]}
+          action={action}
+          onClose={() => setAction(null)}
+          onDone={onChange}
+        />
       )}
     </div>
   );

@@ -94,7 +94,7 @@ export function FingerprintEntry({
       </div>
       {asked !== null && (
         <ListActionDialog
-          hash={hash}
+          subjects={[{ kind: 'fingerprint', value: hash }]}
           action={asked}
           onClose={() => setAsked(null)}
           onDone={changed}

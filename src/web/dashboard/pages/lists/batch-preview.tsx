@@ -6,8 +6,9 @@ import { Button } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { FaultView, Skeleton } from '../../components/state-view.tsx';
 import { toast } from '../../components/toast.tsx';
-import { countOf, formatCount, shortHash } from '../../format.ts';
-import type { ListChange } from '../../list-actions.ts';
+import { countOf, formatCount } from '../../format.ts';
+import { kindTitle, type ListChange, shortSubject, subjectId } from '../../list-actions.ts';
+import { warningOf } from '../../list-writes.ts';
 import { visibleText } from '../../visible-text.ts';
 import { type TriedEntry, tryEntries, UNDO_ENTRIES_MAX, writeTried } from './list-batch.ts';
 
@@ -15,7 +16,8 @@ import { type TriedEntry, tryEntries, UNDO_ENTRIES_MAX, writeTried } from './lis
 const ROWS_MAX = 100;
 
 const COLUMNS: readonly Column<TriedEntry>[] = [
-  { id: 'hash', title: 'Fingerprint', render: ({ entry }) => <code>{shortHash(entry.fingerprint_hash)}</code> },
+  { id: 'kind', title: 'Kind', render: ({ entry }) => kindTitle(entry.kind) },
+  { id: 'value', title: 'Value', render: ({ entry }) => <code>{visibleText(shortSubject(entry))}</code> },
   {
     id: 'change',
     title: 'Change',
@@ -35,6 +37,7 @@ function Remark({ result }: Pick<TriedEntry, 'result'>): JSX.Element | null {
       <span class="tone-bad">{visibleText(result.errors?.map(({ message }) => message).join(' ') ?? 'not valid')}</span>
     );
   if (result.warning === undefined) return null;
+  if (result.warning !== 'common_fingerprint') return <span class="tone-warn">{warningOf(result).trim()}</span>;
   return (
     <span class="tone-warn">
       <Icon name="warning" size={12} /> common: {countOf(result.networks_24h ?? 0, 'network')} in 24 h
@@ -50,7 +53,7 @@ export function BatchPreview({
   children,
 }: {
   readonly entries: readonly ListChange[];
-  /** On the button: `Allow 12 fingerprints`. */
+  /** On the button: `Write 12 entries`. */
   readonly verb: string;
   readonly onWritten: () => void;
   readonly children?: ComponentChildren;
@@ -96,7 +99,7 @@ export function BatchPreview({
           columns={COLUMNS}
           rows={tried.slice(0, ROWS_MAX)}
           keys={false}
-          keyOf={({ entry }) => entry.fingerprint_hash}
+          keyOf={({ entry }) => subjectId(entry)}
         />
       </div>
       {tried.length > ROWS_MAX && (
@@ -106,7 +109,7 @@ export function BatchPreview({
       )}
       <div class="row">
         <Button kind="primary" disabled={isBusy || changes === 0} onClick={() => void write(valid)}>
-          {changes === 0 ? 'Nothing would change' : `${verb} ${countOf(changes, 'fingerprint')}`}
+          {changes === 0 ? 'Nothing would change' : `${verb} ${countOf(changes, 'entry', 'entries')}`}
         </Button>
         {changes > UNDO_ENTRIES_MAX && <span class="muted small">This many cannot be taken back at once.</span>}
       </div>
@@ -135,7 +138,7 @@ function summaryOf(tried: readonly TriedEntry[]): string {
       moves.set(move, (moves.get(move) ?? 0) + 1);
     }
   const moved = [...moves].map(([move, count]) => `${formatCount(count)} ${move}`).join(', ');
-  const common = of(({ result }) => result.warning !== undefined);
+  const common = of(({ result }) => result.warning === 'common_fingerprint');
   const parts = [
     `${formatCount(of(({ result }) => result.change === 'created'))} new`,
     `${formatCount(replaced.length)} replace another entry${moved === '' ? '' : ` (${moved})`}`,

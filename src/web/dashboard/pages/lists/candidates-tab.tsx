@@ -129,7 +129,8 @@ export function CandidatesTab(): JSX.Element {
       <EndOfRows pages={rows} retention="Flagged decisions are kept for 30 days." />
       {asked !== null && (
         <ListActionDialog
-          {...asked}
+          subjects={[{ kind: 'fingerprint', value: asked.hash }]}
+          action={asked.action}
           onClose={() => setAsked(null)}
           onDone={({ action }) => rows.replace(asked.hash, (row) => ({ ...row, list_action: action }))}
           onUndone={rows.refresh}
@@ -222,7 +223,8 @@ function TryAll({
   const entries = useMemo(() => {
     const endsAt = action === 'block' ? Math.floor(Date.now() / 1_000) + BLOCK_SECONDS : null;
     return rows.map<ListChange>(({ fingerprint_hash: hash }) => ({
-      fingerprint_hash: hash,
+      kind: 'fingerprint',
+      value: hash,
       action,
       note: null,
       expires_at: endsAt,

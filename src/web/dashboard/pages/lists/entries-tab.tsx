@@ -14,10 +14,10 @@ import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { offerFile } from '../../download.ts';
-import { countOf, formatCount, shortHash } from '../../format.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { useKeys } from '../../keyboard.ts';
 import { linkPath } from '../../link-path.ts';
-import { ACTIONS } from '../../list-actions.ts';
+import { ACTIONS, KINDS, kindTitle, shortSubject, subjectId } from '../../list-actions.ts';
 import { readListEntries, removeEntry } from '../../list-writes.ts';
 import { now } from '../../now.ts';
 import { isReadOnly } from '../../session.ts';
@@ -29,22 +29,24 @@ import { toListCsv, UPLOAD_ROWS_MAX } from './list-csv.ts';
 const PAGE_ROWS = 50;
 const POLL_MS = 30_000;
 const DAY_SECONDS = 86_400;
-const HASH = /^[0-9a-f]{64}$/i;
+/** Kinds with a page of what has it. */
+const LINKED = /^(?:fingerprint|ip)$/;
 
 /** The entries of the list, with what each of them hit in 24 hours. */
 export function EntriesTab(): JSX.Element {
   const url = useUrlState();
   const link = useLink();
   const action = ACTIONS.find((name) => name === url.get('action')) ?? null;
-  const entries = usePages<ListEntryRow>(v1('/lists', { usage: true, limit: PAGE_ROWS, action }), {
-    idOf: ({ fingerprint_hash: hash }) => hash,
+  const kind = KINDS.find(({ value }) => value === url.get('kind'))?.value ?? null;
+  const entries = usePages<ListEntryRow>(v1('/lists', { usage: true, limit: PAGE_ROWS, action, kind }), {
+    idOf: subjectId,
     everyMs: POLL_MS,
   });
   const canWrite = !isReadOnly();
   const [isAdding, setAdding] = useState(false);
   const remove = (entry: ListEntryRow): void => {
     removeEntry(entry, entries.refresh).then(
-      () => entries.replace(entry.fingerprint_hash, () => null),
+      () => entries.replace(subjectId(entry), () => null),
       (error: unknown) => toast(`Not removed: ${toFault(error).title}`),
     );
   };
@@ -60,7 +62,7 @@ export function EntriesTab(): JSX.Element {
         keys: 'x',
         does: 'Remove the entry of the row',
         run: () => {
-          const entry = entries.rows.find(({ fingerprint_hash: hash }) => hash === focusedRow());
+          const entry = entries.rows.find((one) => subjectId(one) === focusedRow());
           if (entry === undefined || !canWrite) return false;
           remove(entry);
           return true;
@@ -70,7 +72,8 @@ export function EntriesTab(): JSX.Element {
     [entries.rows, canWrite],
   );
   const columns: readonly Column<ListEntryRow>[] = [
-    { id: 'hash', title: 'Fingerprint', render: ({ fingerprint_hash: hash }) => <code>{shortHash(hash)}</code> },
+    { id: 'kind', title: 'Kind', render: (entry) => kindTitle(entry.kind) },
+    { id: 'value', title: 'Value', render: (entry) => <code>{visibleText(shortSubject(entry))}</code> },
     { id: 'action', title: 'Action', render: (entry) => <ActionTag action={entry.action} /> },
     { id: 'hits', title: 'Hits in 24 h', render: (entry) => <Hits entry={entry} /> },
     {
@@ -89,7 +92,7 @@ export function EntriesTab(): JSX.Element {
           small
           icon="close"
           disabled={!canWrite}
-          label={`Remove ${shortHash(entry.fingerprint_hash)}`}
+          label={`Remove ${shortSubject(entry)}`}
           onClick={() => remove(entry)}
         />
       ),
@@ -102,6 +105,13 @@ export function EntriesTab(): JSX.Element {
       actions={
         <>
           <ValueSegments label="Action" name="action" values={ACTIONS.map((value) => [value, value])} />
+          <Select
+            label="Kind"
+            labelHidden
+            value={kind ?? ''}
+            onValue={(value) => url.set({ kind: value === '' ? null : value })}
+            choices={[{ value: '', title: 'All kinds' }, ...KINDS.filter(({ value }) => value !== 'entity')]}
+          />
           <Button small icon="download" onClick={() => void exportAll(action)}>
             CSV
           </Button>
@@ -117,8 +127,10 @@ export function EntriesTab(): JSX.Element {
             caption="Entries of the list"
             columns={columns}
             rows={entries.rows}
-            keyOf={({ fingerprint_hash: hash }) => hash}
-            hrefOf={({ fingerprint_hash: hash }) => link(linkPath('fingerprint', hash))}
+            keyOf={subjectId}
+            hrefOf={({ kind: of, value }) =>
+              LINKED.test(of) ? link(linkPath(of, value)) : link('/dashboard/lists', { kind: of })
+            }
           />
         )}
       </StateView>
@@ -133,9 +145,9 @@ function NoEntries({ action }: { readonly action: ListAction | null }): JSX.Elem
   return (
     <Empty icon="lists" title={action === null ? 'The list is empty' : `No entry has the action ${action}`}>
       <p>
-        Add a fingerprint, or choose among the{' '}
+        Add an address, a network, a person or a device, or choose among the{' '}
         <a href={link('/dashboard/lists', { tab: 'candidates' })}>fingerprints of your flagged decisions</a>. By the
-        HTTP interface: <code>POST /v1/lists</code> with <code>fingerprint_hash</code> and <code>action</code>.
+        HTTP interface: <code>POST /v1/lists</code> with <code>kind</code>, <code>value</code> and <code>action</code>.
       </p>
     </Empty>
   );
@@ -158,52 +170,64 @@ function Hits({ entry: { day, updated_at: at } }: { readonly entry: ListEntryRow
     );
   if (now.value - at < DAY_SECONDS) return <span class="muted">none yet</span>;
   return (
-    <span class="tag" title="No decision of the last 24 hours had this fingerprint">
+    <span class="tag" title="No decision of the last 24 hours had it">
       {' '}
       no hits{' '}
     </span>
   );
 }
 
-/** Asks for a fingerprint, then shows how many it hits before anything is written. */
+/** Asks for a value, then shows how many it hits before anything is written. */
 function AddEntry({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }): JSX.Element {
-  const [hash, setHash] = useState('');
+  const [kind, setKind] = useState('ip');
+  const [name, setName] = useState('');
+  const [value, setValue] = useState('');
   const [action, setAction] = useState<ListAction>('block');
   const [isAsked, setAsked] = useState(false);
-  const [isWrong, setWrong] = useState(false);
-  const given = hash.trim().toLowerCase();
+  const subject = { kind: kind === 'entity' ? `entity.${name.trim()}` : kind, value: value.trim() };
+  const isEmpty = subject.value === '' || subject.kind === 'entity.';
   if (isAsked)
-    return <ListActionDialog hash={given} action={action} onClose={onClose} onDone={onDone} onUndone={onDone} />;
+    return (
+      <ListActionDialog subjects={[subject]} action={action} onClose={onClose} onDone={onDone} onUndone={onDone} />
+    );
   return (
     <Dialog title="Add an entry" onClose={onClose}>
       <form
         class="dialog-form"
         onSubmit={(event) => {
           event.preventDefault();
-          setWrong(!HASH.test(given));
-          setAsked(HASH.test(given));
+          setAsked(!isEmpty);
         }}
       >
+        <Select label="Kind" value={kind} onValue={setKind} choices={KINDS} />
+        {kind === 'entity' && (
+          <Field
+            label="Name"
+            value={name}
+            onValue={setName}
+            maxLength={64}
+            hint="As in entity_keys, such as user_id."
+          />
+        )}
         <Field
-          label="Fingerprint"
-          value={hash}
-          onValue={setHash}
-          maxLength={80}
+          label="Value"
+          value={value}
+          onValue={setValue}
+          maxLength={1_024}
           autoFocus
           autoComplete="off"
           spellcheck={false}
-          hint="fingerprint_hash of a decision: 64 hexadecimal digits."
-          error={isWrong && !HASH.test(given) ? 'This must have 64 hexadecimal digits.' : undefined}
+          hint={`Such as ${KINDS.find((one) => one.value === kind)?.example ?? ''}.`}
         />
         <Select
           label="Action"
           value={action}
-          onValue={(value) => setAction(ACTIONS.find((name) => name === value) ?? 'block')}
-          choices={ACTIONS.map((name) => ({ value: name, title: name }))}
+          onValue={(chosen) => setAction(ACTIONS.find((one) => one === chosen) ?? 'block')}
+          choices={ACTIONS.map((one) => ({ value: one, title: one }))}
         />
         <footer class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" disabled={isEmpty}>
             See how many it hits
           </Button>
         </footer>

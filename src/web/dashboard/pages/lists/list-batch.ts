@@ -1,6 +1,6 @@
 import type { ListBatchBody } from '../../../../contract/wire-types.ts';
 import { ApiFault, send, v1 } from '../../api.ts';
-import type { ListChange } from '../../list-actions.ts';
+import type { ListChange, ListedSubject } from '../../list-actions.ts';
 import { findEntry, restoreEntry } from '../../list-writes.ts';
 import { toBodies } from './list-bodies.ts';
 
@@ -36,15 +36,15 @@ export async function tryEntries(entries: readonly ListChange[]): Promise<TriedE
 export async function writeTried(tried: readonly TriedEntry[]): Promise<(() => Promise<void>) | null> {
   const valid = tried.filter(({ result }) => result.status !== 422);
   const changes = valid.filter(({ result }) => result.change !== 'unchanged');
-  const before = new Map<string, ListChange | null>();
+  const before: (readonly [ListedSubject, ListChange | null])[] = [];
   const canUndo = changes.length <= UNDO_ENTRIES_MAX;
   if (canUndo)
-    await each(changes, async ({ entry: { fingerprint_hash: hash }, result: { change } }) => {
-      before.set(hash, change === 'created' ? null : await findEntry(hash));
+    await each(changes, async ({ entry, result: { change } }) => {
+      before.push([entry, change === 'created' ? null : await findEntry(entry)]);
     });
   for (const body of toBodies(valid.map(({ entry }) => entry)))
     await send('POST', v1('/lists/batch'), { entries: body });
-  return canUndo ? () => each([...before], ([hash, entry]) => restoreEntry(hash, entry)) : null;
+  return canUndo ? () => each(before, ([subject, entry]) => restoreEntry(subject, entry)) : null;
 }
 
 async function each<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {

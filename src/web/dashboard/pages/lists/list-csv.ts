@@ -5,8 +5,10 @@ import { type CsvFault, type CsvRow, readCsv } from './csv-reader.ts';
 
 /** Entries of a list as CSV: what the page exports can be uploaded again. */
 
-const COLUMNS = ['fingerprint_hash', 'action', 'note', 'expires_at'] as const;
-type ColumnName = (typeof COLUMNS)[number];
+const COLUMNS = ['kind', 'value', 'action', 'note', 'expires_at', 'event_types'] as const;
+/** In place of kind and value, as files of earlier versions have it. */
+const HASH_COLUMN = 'fingerprint_hash';
+type ColumnName = (typeof COLUMNS)[number] | typeof HASH_COLUMN;
 
 /** Source: `NOTE_CHARACTERS_MAX` of src/kernel/limits.ts. */
 const NOTE_CHARACTERS_MAX = 500;
@@ -47,9 +49,10 @@ export function readEntriesCsv(text: string, blockEndsAt: number | null, nowSeco
 const WIDTH = 'It does not have as many values as the first line.';
 
 function headerFault(names: readonly string[], rows: number): string | null {
-  const unknown = names.find((name) => !(COLUMNS as readonly string[]).includes(name));
-  if (unknown !== undefined || !names.includes('fingerprint_hash') || !names.includes('action'))
-    return `The first line must name the columns: ${COLUMNS.join(', ')}. The last two may be absent.`;
+  const unknown = names.find((name) => name !== HASH_COLUMN && !(COLUMNS as readonly string[]).includes(name));
+  const hasSubject = names.includes(HASH_COLUMN) !== (names.includes('kind') && names.includes('value'));
+  if (unknown !== undefined || !hasSubject || !names.includes('action'))
+    return `The first line must name the columns: ${COLUMNS.join(', ')}. The last three may be absent.`;
   if (new Set(names).size < names.length) return 'A column occurs twice.';
   return rows > UPLOAD_ROWS_MAX ? `At most ${UPLOAD_ROWS_MAX} entries at once.` : null;
 }
@@ -62,8 +65,11 @@ function readEntry(
   nowSeconds: number,
 ): ListChange | string {
   const cell = (name: ColumnName): string => cells[names.indexOf(name)] ?? '';
-  const hash = cell('fingerprint_hash').trim();
-  if (!HASH.test(hash)) return 'fingerprint_hash must have 64 hexadecimal digits.';
+  const isHash = names.includes(HASH_COLUMN);
+  const kind = isHash ? 'fingerprint' : cell('kind').trim();
+  const value = (isHash ? cell(HASH_COLUMN) : cell('value').replace(GUARD, '')).trim();
+  if (kind === '' || value === '') return 'kind and value must not be empty.';
+  if (kind === 'fingerprint' && !HASH.test(value)) return 'A fingerprint must have 64 hexadecimal digits.';
   const action = ACTIONS.find((name) => name === cell('action').trim().toLowerCase());
   if (action === undefined) return 'action must be block, allow or watch.';
   const note = cell('note').replace(GUARD, '');
@@ -72,7 +78,17 @@ function readEntry(
   const endsAt = ends === '' ? (action === 'block' ? blockEndsAt : null) : toSeconds(ends);
   if (endsAt !== null && !(endsAt > nowSeconds))
     return 'expires_at must be in the future: Unix seconds, 2027-01-31, or 2027-01-31T12:00:00Z.';
-  return { fingerprint_hash: hash.toLowerCase(), action, note: note === '' ? null : note, expires_at: endsAt };
+  const eventTypes = cell('event_types')
+    .split(' ')
+    .filter((type) => type !== '');
+  return {
+    kind,
+    value: kind === 'fingerprint' ? value.toLowerCase() : value,
+    action,
+    note: note === '' ? null : note,
+    expires_at: endsAt,
+    ...(eventTypes.length > 0 && { event_types: eventTypes }),
+  };
 }
 
 /** NaN for an invalid time. */
@@ -84,6 +100,13 @@ function toSeconds(text: string): number {
 export function toListCsv(rows: readonly ListEntryRow[]): string {
   return toCsv(
     COLUMNS,
-    rows.map(({ fingerprint_hash: hash, action, note, expires_at: endsAt }) => [hash, action, note, endsAt]),
+    rows.map(({ kind, value, action, note, expires_at: endsAt, event_types: eventTypes = [] }) => [
+      kind,
+      value,
+      action,
+      note,
+      endsAt,
+      eventTypes.join(' '),
+    ]),
   );
 }

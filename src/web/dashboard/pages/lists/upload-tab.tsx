@@ -19,8 +19,8 @@ const ENDS = [
   { value: '', title: 'Never' },
 ] as const;
 
-const EXAMPLE = `fingerprint_hash,action,note,expires_at
-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08,block,three chargebacks,2027-01-31`;
+const EXAMPLE = `kind,value,action,note,expires_at
+network,203.0.113.0/24,block,three chargebacks,2027-01-31`;
 
 /** Pasted or uploaded CSV: read here, tried by a dry run, written only then. */
 export function UploadTab(): JSX.Element {
@@ -66,7 +66,7 @@ export function UploadTab(): JSX.Element {
             onValue={change}
             placeholder={EXAMPLE}
             spellcheck={false}
-            hint="The first line names the columns: fingerprint_hash, action (block, allow or watch), note, expires_at (Unix seconds or a date). The last two may be absent."
+            hint="The first line names the columns: kind, value, action (block, allow or watch), note, expires_at (Unix seconds or a date), event_types (with spaces between). The last three may be absent."
             error={fault === '' ? undefined : fault}
           />
           <div class="row upload-row">

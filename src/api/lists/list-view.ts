@@ -1,0 +1,52 @@
+import type { FingerprintReader } from '../../risk/fingerprint-history.ts';
+import type { Registry } from '../../state/tables/registry-table.ts';
+import type { FingerprintHash } from '../../kernel/brand.ts';
+import { HIDDEN_VALUE } from '../../risk/lists/list-kind.ts';
+import { codeOfListKind } from '../../risk/lists/list-key.ts';
+import type { ListEntry } from '../../state/tables/list-table.ts';
+import type { AnyRequest } from '../kit/endpoint-types.ts';
+
+/** Dependencies of what an entry shows beside its own fields. */
+export interface ListViewParts {
+  readonly registry: Registry;
+  readonly fingerprints: FingerprintReader;
+}
+
+/** Hex digits of a key before the part that depends on the value. */
+const BODY_DIGITS = 32;
+
+/** Returns an entry as answers have it. Includes `shared_registry` only if `sharedRegistry` shows it. It names no customer. */
+export function showEntry(parts: ListViewParts, entry: ListEntry, request: AnyRequest): Record<string, unknown> {
+  const isFingerprint = codeOfListKind(entry.kind) === 0;
+  return {
+    ...(isFingerprint && { fingerprint_hash: entry.fingerprintHash }),
+    kind: entry.kind,
+    value: shownValue(entry),
+    action: entry.action,
+    note: entry.note,
+    ...(entry.eventTypes.length > 0 && { event_types: entry.eventTypes }),
+    created_at: entry.createdAtSeconds,
+    updated_at: entry.updatedAtSeconds,
+    expires_at: entry.expiresAtSeconds,
+    ...(isFingerprint && sharedRegistry(parts, entry.fingerprintHash, request)),
+  };
+}
+
+/** The value; of one that may not be kept its hash, by which it can be removed. */
+export function shownValue({ value, fingerprintHash }: Pick<ListEntry, 'value' | 'fingerprintHash'>): string {
+  return value ?? `${HIDDEN_VALUE}${fingerprintHash.slice(BODY_DIGITS)}`;
+}
+
+/**
+ * Returns `shared_registry` for a row about a fingerprint. The key is absent if the registry does not know the fingerprint, or if the
+ * fingerprint is common in the caller's traffic.
+ */
+export function sharedRegistry(
+  { registry, fingerprints }: ListViewParts,
+  fingerprintHash: FingerprintHash,
+  { caller, nowMs, nowSeconds }: Pick<AnyRequest, 'caller' | 'nowMs' | 'nowSeconds'>,
+): { readonly shared_registry?: { readonly risk_score: number; readonly customers_seen: number } } {
+  const known = registry.findShown(fingerprintHash, nowSeconds);
+  if (known === null || fingerprints.find(caller.customer, fingerprintHash, nowMs).isCommon) return {};
+  return { shared_registry: { risk_score: Math.round(known.risk), customers_seen: known.customers } };
+}
