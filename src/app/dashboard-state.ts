@@ -29,7 +29,7 @@ export function openDashboard({ dashboard, roles, tls }: Settings, listener: Lis
   if (!dashboard.isOn || !hasRole(roles, 'api')) return null;
   return {
     guard: createSiteGuard({ ...listener.address, publicOrigin: dashboard.publicOrigin, isTls: tls !== null }),
-    sessions: new DashboardSessions(dashboard.idleMinutes * 60_000),
+    sessions: new DashboardSessions(),
     codes: new SignInCodes(),
     share: null,
   };

@@ -1,10 +1,11 @@
 import type { Handler } from '../http/exchange.ts';
 import { TrustedProxies } from '../http/trusted-proxies.ts';
 import type { ListeningAddress } from '../egress/public-address.ts';
-import { boundsWithin } from '../http/connection-room.ts';
+import { boundsWithin, type ConnectionBounds } from '../http/connection-room.ts';
 import { descriptorsMax } from '../http/descriptors.ts';
 import { listen } from '../http/listen.ts';
 import type { Transport, TransportOptions } from '../http/transport.ts';
+import { SOURCE_HANDSHAKES_MAX } from '../kernel/limits.ts';
 import type { Settings } from './settings.ts';
 
 /** The service's port. Opened first at a start: if that fails, the start creates and changes nothing. */
@@ -37,18 +38,12 @@ export interface ListenerFault {
   readonly isSetting: boolean;
 }
 
+/** `sourceHandshakesMax`: of tests, which use a smaller one. */
 type ListenerSettings = Pick<
   Settings,
-  | 'host'
-  | 'port'
-  | 'tls'
-  | 'transport'
-  | 'trustedProxies'
-  | 'connectionsMax'
-  | 'sourceConnectionsMax'
-  | 'sourceHandshakesMax'
+  'host' | 'port' | 'tls' | 'transport' | 'trustedProxies' | 'connectionsMax' | 'sourceConnectionsMax'
 > &
-  Partial<Pick<Settings, 'dataDir'>>;
+  Partial<Pick<Settings, 'dataDir'> & Pick<ConnectionBounds, 'sourceHandshakesMax'>>;
 
 /**
  * Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. `setting` names the port in
@@ -70,7 +65,7 @@ export async function openListener(
     port,
     tls,
     trustedProxies,
-    connections: boundsWithin(descriptorsMax(), settings),
+    connections: boundsWithin(descriptorsMax(), { sourceHandshakesMax: SOURCE_HANDSHAKES_MAX, ...settings }),
     onRequest: (head, exchange) => handlers.onRequest(head, exchange),
     onCrash: (error, exchange) => handlers.onCrash(error, exchange),
   });

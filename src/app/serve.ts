@@ -2,7 +2,7 @@ import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { usableProcessors } from '../kernel/processors.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
-import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX } from '../kernel/limits.ts';
+import { BACKUPS_KEPT, DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX } from '../kernel/limits.ts';
 import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
@@ -187,12 +187,12 @@ async function openStarting(settings: Settings, version: string, log: Log, setti
 }
 
 function openBackups(settings: Settings, { store }: Installation, log: Log): AutomaticBackups {
-  const { dataDir, backupMinutes, backupsKept } = settings;
+  const { dataDir, backupMinutes } = settings;
   return createAutomaticBackups({
     everyMs: backupMinutes * 60_000,
     startedAtMs: Date.now(),
     list: () => listBackupTimes(dataDir),
-    make: (nowMs) => rotateBackups(store, dataDir, backupsKept, nowMs),
+    make: (nowMs) => rotateBackups(store, dataDir, BACKUPS_KEPT, nowMs),
     log,
   });
 }

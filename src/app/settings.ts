@@ -6,13 +6,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { NODE_ROLES, type NodeRole } from '../contract/node-roles.ts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
-import {
-  CONNECTIONS_DEFAULT,
-  DASHBOARD_SESSION_MS,
-  REPLAY_IDS_DEFAULT,
-  SOURCE_CONNECTIONS_DEFAULT,
-  SOURCE_HANDSHAKES_DEFAULT,
-} from '../kernel/limits.ts';
+import { CONNECTIONS_DEFAULT, REPLAY_IDS_DEFAULT, SOURCE_CONNECTIONS_DEFAULT } from '../kernel/limits.ts';
 import type { ClusterAddress } from '../cluster/store/link.ts';
 import { readRoles } from './roles.ts';
 
@@ -39,8 +33,6 @@ export interface Settings {
   /** Open connections in all, and of one source address. Lowered to what the limit of open files allows. */
   readonly connectionsMax: number;
   readonly sourceConnectionsMax: number;
-  /** TLS handshakes of one source address per second. */
-  readonly sourceHandshakesMax: number;
   /** Minimum time between the starts of two requests to one registrable domain, for all extractions together. */
   readonly extractHostGapMs: number;
   /** Concurrent requests to one registrable domain. */
@@ -51,8 +43,6 @@ export interface Settings {
   readonly connectorBases: Readonly<Record<string, string>>;
   /** Minutes between automatic backups; 0 turns them off. */
   readonly backupMinutes: number;
-  /** Automatic backups that are kept. */
-  readonly backupsKept: number;
   readonly logLevel: LogLevel;
   readonly replayIds: number;
   readonly workers: number;
@@ -79,8 +69,6 @@ export interface DashboardSettings {
   /** The port of its own listener; null if the service's port serves it. */
   readonly port: number | null;
   readonly isReadOnly: boolean;
-  /** Sessions end when they were not used for so long; 0 if they end by age only. */
-  readonly idleMinutes: number;
   /** The origin under which browsers reach it; null if they use the address on which it listens. */
   readonly publicOrigin: string | null;
 }
@@ -166,10 +154,6 @@ const EXTRACT_JOBS_MAX = 100;
 
 /** Choice: a week; with less than a backup a week the setting is a mistake, and 0 says that none is wanted. */
 const BACKUP_MINUTES_MAX = 10_080;
-/** Choice: two days of half-hourly backups; each takes the room of `state`. */
-const BACKUPS_KEPT_MAX = 100;
-
-const DASHBOARD_IDLE_MINUTES_MAX = DASHBOARD_SESSION_MS / 60_000;
 
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
@@ -186,12 +170,10 @@ const SCHEMA = z.object({
   GATEHOUSE_TRUSTED_PROXIES: networks.optional(),
   GATEHOUSE_CONNECTIONS: whole(16, CONNECTIONS_MAX).default(CONNECTIONS_DEFAULT),
   GATEHOUSE_CONNECTIONS_PER_SOURCE: whole(1, CONNECTIONS_MAX).default(SOURCE_CONNECTIONS_DEFAULT),
-  GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE: whole(1, CONNECTIONS_MAX).default(SOURCE_HANDSHAKES_DEFAULT),
   GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
   GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
   GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
   GATEHOUSE_BACKUP_MINUTES: whole(0, BACKUP_MINUTES_MAX).default(60),
-  GATEHOUSE_BACKUPS_KEPT: whole(1, BACKUPS_KEPT_MAX).default(3),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
@@ -202,7 +184,6 @@ const SCHEMA = z.object({
   GATEHOUSE_DASHBOARD: z.enum(['on', 'off'], 'must be on or off').default('on'),
   GATEHOUSE_DASHBOARD_PORT: whole(0, 65_535).optional(),
   GATEHOUSE_DASHBOARD_READ_ONLY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
-  GATEHOUSE_DASHBOARD_IDLE_MINUTES: whole(0, DASHBOARD_IDLE_MINUTES_MAX).default(0),
   GATEHOUSE_PUBLIC_URL: publicUrl.optional(),
   GATEHOUSE_CLUSTER_URL: clusterUrls.optional(),
   GATEHOUSE_CLUSTER_USER: text.optional(),
@@ -217,6 +198,9 @@ const SCHEMA = z.object({
 const REMOVED: Readonly<Record<string, string>> = {
   GATEHOUSE_EXTRACT_RECORDS_MAX: 'a job that collects all has at most 1,000,000 records',
   GATEHOUSE_EXTRACT_HOURS_MAX: 'a job runs for at most 24 h',
+  GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE: 'one source address may begin 100 TLS handshakes a second',
+  GATEHOUSE_BACKUPS_KEPT: 'the 3 newest automatic backups are kept',
+  GATEHOUSE_DASHBOARD_IDLE_MINUTES: 'a session of the dashboard ends 12 h after it began, however little it is used',
 };
 
 /**
@@ -285,12 +269,10 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     trustedProxies: values.GATEHOUSE_TRUSTED_PROXIES ?? [],
     connectionsMax: values.GATEHOUSE_CONNECTIONS,
     sourceConnectionsMax: values.GATEHOUSE_CONNECTIONS_PER_SOURCE,
-    sourceHandshakesMax: values.GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE,
     extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
     extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
     extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
     backupMinutes: values.GATEHOUSE_BACKUP_MINUTES,
-    backupsKept: values.GATEHOUSE_BACKUPS_KEPT,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? defaultWorkers(usableProcessors()),
@@ -304,7 +286,6 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
       isOn: values.GATEHOUSE_DASHBOARD === 'on',
       port: values.GATEHOUSE_DASHBOARD_PORT ?? null,
       isReadOnly: values.GATEHOUSE_DASHBOARD_READ_ONLY === '1',
-      idleMinutes: values.GATEHOUSE_DASHBOARD_IDLE_MINUTES,
       publicOrigin: values.GATEHOUSE_PUBLIC_URL ?? null,
     },
     cluster:

@@ -16,10 +16,7 @@ export interface DashboardSession {
   readonly name: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
-  readonly lastSeenAtMs: number;
 }
-
-type StoredSession = { -readonly [Field in keyof DashboardSession]: DashboardSession[Field] };
 
 /** A session as nodes share it, without its id. */
 export interface HashedSession extends Omit<SessionKey, 'hash'> {
@@ -27,7 +24,6 @@ export interface HashedSession extends Omit<SessionKey, 'hash'> {
   readonly idHash: string;
   readonly keyHash: string;
   readonly createdAtMs: number;
-  readonly lastSeenAtMs: number;
 }
 
 const ID_BYTES = 32;
@@ -40,15 +36,9 @@ const NAME_CHARACTERS = 8;
  */
 export class DashboardSessions {
   /** By the SHA-256 of the id, in the order of creation. */
-  readonly #sessions = new Map<string, StoredSession>();
+  readonly #sessions = new Map<string, DashboardSession>();
   /** SHA-256 of the key → hashes of its sessions' ids, in the order of creation. */
   readonly #byKey = new Map<string, Set<string>>();
-  readonly #idleMs: number;
-
-  /** `idleMs`: a session ends after this idle time; 0 for sessions that end by age only. */
-  constructor(idleMs: number) {
-    this.#idleMs = idleMs;
-  }
 
   /** Sessions that have not ended, and expired ones that nobody has asked for since. */
   get size(): number {
@@ -65,24 +55,21 @@ export class DashboardSessions {
     const idHash = hash('sha256', id, 'hex');
     const expiresAtMs = nowMs + DASHBOARD_SESSION_MS;
     const name = idHash.slice(0, NAME_CHARACTERS);
-    this.#sessions.set(idHash, { key, name, createdAtMs: nowMs, expiresAtMs, lastSeenAtMs: nowMs });
+    this.#sessions.set(idHash, { key, name, createdAtMs: nowMs, expiresAtMs });
     own.add(idHash);
     this.#byKey.set(key.hash, own);
     return id;
   }
 
-  /** Returns the session and marks it as used; null if there is none with this id, or it has ended. */
+  /** Returns the session; null if there is none with this id, or it has ended. */
   use(id: string, nowMs: number): DashboardSession | null {
     if (!ID.test(id)) return null;
     const idHash = hash('sha256', id, 'hex');
     const session = this.#sessions.get(idHash);
     if (session === undefined) return null;
-    if (this.#isOver(session, nowMs)) {
-      this.#remove(idHash, session);
-      return null;
-    }
-    session.lastSeenAtMs = nowMs;
-    return session;
+    if (!isOver(session, nowMs)) return session;
+    this.#remove(idHash, session);
+    return null;
   }
 
   /** Returns the session with this id as nodes share it; null without one. */
@@ -96,18 +83,14 @@ export class DashboardSessions {
     return [...this.#sessions].map(([idHash, session]) => toRow(idHash, session));
   }
 
-  /** Adds a session of another node, or takes over its later use. */
-  adopt({ idHash, keyHash, customer, prefix, createdAtMs, lastSeenAtMs }: HashedSession): void {
-    const known = this.#sessions.get(idHash);
-    if (known !== undefined) {
-      known.lastSeenAtMs = Math.max(known.lastSeenAtMs, lastSeenAtMs);
-      return;
-    }
+  /** Adds a session of another node unless it is known. */
+  adopt({ idHash, keyHash, customer, prefix, createdAtMs }: HashedSession): void {
+    if (this.#sessions.has(idHash)) return;
     if (this.#sessions.size >= DASHBOARD_SESSIONS_MAX) this.#removeFirst(this.#sessions.keys());
     const key = { hash: keyHash, customer, prefix };
     const expiresAtMs = createdAtMs + DASHBOARD_SESSION_MS;
     const name = idHash.slice(0, NAME_CHARACTERS);
-    this.#sessions.set(idHash, { key, name, createdAtMs, expiresAtMs, lastSeenAtMs });
+    this.#sessions.set(idHash, { key, name, createdAtMs, expiresAtMs });
     this.#byKey.set(keyHash, (this.#byKey.get(keyHash) ?? new Set<string>()).add(idHash));
   }
 
@@ -126,16 +109,10 @@ export class DashboardSessions {
     this.#byKey.delete(keyHash);
   }
 
-  /** A clock that was set back must not make a session live longer. */
-  #isOver({ createdAtMs, expiresAtMs, lastSeenAtMs }: DashboardSession, nowMs: number): boolean {
-    if (nowMs >= expiresAtMs || nowMs < createdAtMs) return true;
-    return this.#idleMs > 0 && nowMs - lastSeenAtMs >= this.#idleMs;
-  }
-
   /** The oldest sessions expire first. */
   #removeExpired(nowMs: number): void {
     for (const [idHash, session] of this.#sessions) {
-      if (!this.#isOver(session, nowMs)) return;
+      if (!isOver(session, nowMs)) return;
       this.#remove(idHash, session);
     }
   }
@@ -156,6 +133,11 @@ export class DashboardSessions {
   }
 }
 
-function toRow(idHash: string, { key, createdAtMs, lastSeenAtMs }: DashboardSession): HashedSession {
-  return { idHash, keyHash: key.hash, customer: key.customer, prefix: key.prefix, createdAtMs, lastSeenAtMs };
+/** A clock that was set back must not make a session live longer. */
+function isOver({ createdAtMs, expiresAtMs }: DashboardSession, nowMs: number): boolean {
+  return nowMs >= expiresAtMs || nowMs < createdAtMs;
+}
+
+function toRow(idHash: string, { key, createdAtMs }: DashboardSession): HashedSession {
+  return { idHash, keyHash: key.hash, customer: key.customer, prefix: key.prefix, createdAtMs };
 }

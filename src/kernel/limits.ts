@@ -18,10 +18,10 @@ export const CONNECTIONS_DEFAULT = 16_384;
 /** Choice: open connections of one source by default: a browser opens six, a client library or an office some hundreds. */
 export const SOURCE_CONNECTIONS_DEFAULT = 1_024;
 /**
- * Choice: TLS handshakes of one source per second by default: twice what a visitor's address may decide (`RATE_VISITOR_SHARE`).
+ * Choice: TLS handshakes of one source per second: twice what a visitor's address may decide (`RATE_VISITOR_SHARE`).
  * Measured: one takes 0.75 ms of the main thread (RSA, 2,048 bits), so a source can take 8 % of it instead of all.
  */
-export const SOURCE_HANDSHAKES_DEFAULT = 100;
+export const SOURCE_HANDSHAKES_MAX = 100;
 /** Choice: seconds' worth of handshakes that a source may begin at once, for a client that opens a pool of connections. */
 export const SOURCE_HANDSHAKES_BURST_SECONDS = 2;
 /** Choice: 1 MiB. Of 10,000 sources in one second 2 % share both cells with others. */
@@ -359,6 +359,8 @@ export const PAGES_PER_JOB_MIN = 200;
 
 // Store
 
+/** Choice: automatic backups that are kept, each of the size of `state`: three hours of hourly ones. */
+export const BACKUPS_KEPT = 3;
 /**
  * Choice: with less free disk space nothing is written to the store: a write that meets a full disk corrupts the process's memory
  * (`disk-room.ts`). A multiple of the largest transaction, some 2 MB, so that other writers do not fill the disk between the check and the

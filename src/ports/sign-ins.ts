@@ -10,13 +10,12 @@ export interface SessionRow {
   /** First characters of the key. */
   readonly prefix: string;
   readonly createdAtMs: number;
-  readonly lastSeenAtMs: number;
 }
 
 /** The sessions in the memory of one node. */
 export interface SessionTable {
   rows(): readonly SessionRow[];
-  /** Adds a session of another node, or takes over its later use. */
+  /** Adds a session of another node unless it is known. */
   adopt(row: SessionRow): void;
   endHashed(idHash: string): void;
   endAll(keyHash: string): void;

@@ -5,7 +5,7 @@ import type { Peers } from '../nodes/peers.ts';
 
 /** Choice: a person who signs in waits no longer for a node that does not answer. */
 const SHARE_MS = 500;
-/** Choice: well below the shortest idle time, 1 minute, by which a session may end. */
+/** Choice: a node that missed a sign-in or a sign-out learns of it within seconds. */
 const SYNC_MS = 15_000;
 /** Choice: twice the sessions that there can be. */
 const ENDED_MAX = 2 * DASHBOARD_SESSIONS_MAX;
@@ -160,12 +160,13 @@ function isHash(value: unknown): value is string {
 }
 
 function writeRow(row: SessionRow): readonly unknown[] {
-  return [row.idHash, row.keyHash, row.customer, row.prefix, row.createdAtMs, row.lastSeenAtMs];
+  // Earlier builds expect the time of the last use at the end.
+  return [row.idHash, row.keyHash, row.customer, row.prefix, row.createdAtMs, row.createdAtMs];
 }
 
-function rowIn([idHash, keyHash, who, prefix, createdAtMs, lastSeenAtMs]: readonly unknown[]): SessionRow | null {
+function rowIn([idHash, keyHash, who, prefix, createdAtMs]: readonly unknown[]): SessionRow | null {
   const customer = customerIn(who);
   if (!isHash(idHash) || !isHash(keyHash) || customer === null || typeof prefix !== 'string') return null;
-  if (!isNumber(createdAtMs) || !isNumber(lastSeenAtMs)) return null;
-  return { idHash, keyHash, customer, prefix, createdAtMs, lastSeenAtMs };
+  if (!isNumber(createdAtMs)) return null;
+  return { idHash, keyHash, customer, prefix, createdAtMs };
 }

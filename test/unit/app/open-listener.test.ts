@@ -13,7 +13,6 @@ const LOCAL = {
   trustedProxies: [],
   connectionsMax: 64,
   sourceConnectionsMax: 32,
-  sourceHandshakesMax: 100,
 } as const;
 
 function open(settings: Partial<Parameters<typeof openListener>[0]>): Promise<Listener | ListenerFault> {

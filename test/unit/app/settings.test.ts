@@ -31,19 +31,17 @@ describe('settings', () => {
       trustedProxies: [],
       connectionsMax: 16_384,
       sourceConnectionsMax: 1_024,
-      sourceHandshakesMax: 100,
       extractHostGapMs: 250,
       extractHostConcurrency: 2,
       extractJobsPerCustomer: 10,
       connectorBases: {},
       backupMinutes: 60,
-      backupsKept: 3,
       logLevel: 'info',
       replayIds: 16_777_216,
       metricsToken: null,
       transport: 'auto',
       tls: null,
-      dashboard: { isOn: true, port: null, isReadOnly: false, idleMinutes: 0, publicOrigin: null },
+      dashboard: { isOn: true, port: null, isReadOnly: false, publicOrigin: null },
       cluster: null,
       simulatedTime: false,
       warmUp: true,
@@ -67,13 +65,11 @@ describe('settings', () => {
       GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
       GATEHOUSE_CONNECTIONS: '100',
       GATEHOUSE_CONNECTIONS_PER_SOURCE: '10',
-      GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE: '500',
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
       GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '64',
       GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: '3',
       GATEHOUSE_GEOIP_PACKAGES: '0',
       GATEHOUSE_BACKUP_MINUTES: '0',
-      GATEHOUSE_BACKUPS_KEPT: '100',
       GATEHOUSE_CONNECTOR_BASE_GITHUB: 'https://github-proxy.internal/api/',
       GATEHOUSE_LOG_LEVEL: 'debug',
       GATEHOUSE_REPLAY_IDS: '1024',
@@ -85,7 +81,6 @@ describe('settings', () => {
       GATEHOUSE_DASHBOARD: 'off',
       GATEHOUSE_DASHBOARD_PORT: '8081',
       GATEHOUSE_DASHBOARD_READ_ONLY: '1',
-      GATEHOUSE_DASHBOARD_IDLE_MINUTES: '60',
       GATEHOUSE_PUBLIC_URL: 'https://Gatehouse.example:443/',
       GATEHOUSE_CLUSTER_URL: 'rediss://store-1:7000, rediss://store-2:7000',
       GATEHOUSE_CLUSTER_USER: 'gatehouse',
@@ -109,13 +104,11 @@ describe('settings', () => {
       trustedProxies: [],
       connectionsMax: 100,
       sourceConnectionsMax: 10,
-      sourceHandshakesMax: 500,
       extractHostGapMs: 0,
       extractHostConcurrency: 64,
       extractJobsPerCustomer: 3,
       connectorBases: { github: 'https://github-proxy.internal/api' },
       backupMinutes: 0,
-      backupsKept: 100,
       logLevel: 'debug',
       replayIds: 1_024,
       workers: 3,
@@ -126,7 +119,6 @@ describe('settings', () => {
         isOn: false,
         port: 8_081,
         isReadOnly: true,
-        idleMinutes: 60,
         publicOrigin: 'https://gatehouse.example',
       },
       simulatedTime: false,
@@ -163,12 +155,10 @@ describe('settings', () => {
     GATEHOUSE_GEOIP_PACKAGES: 'no',
     GATEHOUSE_VELOCITY_MB: '15',
     GATEHOUSE_BACKUP_MINUTES: '10081',
-    GATEHOUSE_BACKUPS_KEPT: '0',
     GATEHOUSE_CLUSTER_URL: 'http://somewhere',
     GATEHOUSE_DASHBOARD: 'yes',
     GATEHOUSE_DASHBOARD_PORT: '65536',
     GATEHOUSE_DASHBOARD_READ_ONLY: 'on',
-    GATEHOUSE_DASHBOARD_IDLE_MINUTES: '721',
     GATEHOUSE_PUBLIC_URL: 'http://gatehouse.example',
   };
 
@@ -315,11 +305,18 @@ describe('settings', () => {
     }
   });
 
-  test('A removed setting is ignored with one warning that says what holds instead, whatever its value', () => {
-    const { warnings } = read({ GATEHOUSE_EXTRACT_HOURS_MAX: 'two' });
-    expect(warnings).toEqual([
-      'GATEHOUSE_EXTRACT_HOURS_MAX is no longer a setting and is ignored: a job runs for at most 24 h',
-    ]);
+  test.each([
+    ['GATEHOUSE_EXTRACT_RECORDS_MAX', 'a job that collects all has at most 1,000,000 records'],
+    ['GATEHOUSE_EXTRACT_HOURS_MAX', 'a job runs for at most 24 h'],
+    ['GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE', 'one source address may begin 100 TLS handshakes a second'],
+    ['GATEHOUSE_BACKUPS_KEPT', 'the 3 newest automatic backups are kept'],
+    [
+      'GATEHOUSE_DASHBOARD_IDLE_MINUTES',
+      'a session of the dashboard ends 12 h after it began, however little it is used',
+    ],
+  ])('The removed setting %s is ignored with one warning that says what holds instead', (name, instead) => {
+    const { warnings } = read({ [name]: 'two' });
+    expect(warnings).toEqual([`${name} is no longer a setting and is ignored: ${instead}`]);
   });
 
   test('An unknown setting name is a warning', () => {

@@ -29,11 +29,11 @@ interface Site {
 }
 
 /** A dashboard behind a real transport, with a clock of the test and one endpoint. */
-async function serve(transport: 'uws' | 'node', idleMinutes = 0): Promise<Site> {
+async function serve(transport: 'uws' | 'node'): Promise<Site> {
   const clock = { nowMs: 1_790_000_000_000 };
   const keyCache = new KeyCache();
   keyCache.load([STORED]);
-  const sessions = new DashboardSessions(idleMinutes * 60_000);
+  const sessions = new DashboardSessions();
   const codes = new SignInCodes();
   const cookie = sessionCookie(false);
   const guard = createSiteGuard({ publicOrigin: 'http://localhost:1', host: '127.0.0.1', port: 1, isTls: false });
@@ -119,18 +119,6 @@ describe.each(['uws', 'node'] as const)('the dashboard over %s', (transport) => 
     site.clock.nowMs += 1;
     expect(await status()).toBe(401);
     expect(site.sessions.size).toBe(0);
-  });
-
-  test('With an idle time a session ends without calls', async () => {
-    const site = await serve(transport, 60);
-    const cookie = await signedIn(site);
-    const status = async (): Promise<number> => (await site.ask('GET', '/dashboard/api/session', cookie)).status;
-    for (let calls = 0; calls < 3; calls++) {
-      site.clock.nowMs += 59 * 60_000;
-      expect(await status()).toBe(200);
-    }
-    site.clock.nowMs += 60 * 60_000;
-    expect(await status()).toBe(401);
   });
 
   test('A sign-in code ends after ten minutes', async () => {
