@@ -1,16 +1,6 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { Piscina } from 'piscina';
-import { unreachable } from '../kernel/brand.ts';
-import { programUrl } from '../kernel/programs.ts';
-import type {
-  DeliverOrder,
-  DeliverPost,
-  DeliverResult,
-  DeliverSignal,
-  DeliverStats,
-  DeliverWorkerData,
-} from './deliver-messages.ts';
-import { packOrder, unpackSignal, type WireSignal } from './deliver-wire.ts';
+import { WorkerPlace } from '../kernel/worker-place.ts';
+import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from './deliver-messages.ts';
+import { packOrder, unpackSignal, type WireOrder, type WireSignal } from './deliver-wire.ts';
 
 export interface DeliverPoolEvents {
   /** A worker is up, initially or as a replacement. It does not have the deliveries of its predecessor. */
@@ -28,20 +18,17 @@ export interface DeliverPool {
   close(graceMs: number): Promise<void>;
 }
 
-/** Choice: pause before a restart if the previous worker died before it was up. */
-const RESTART_PAUSE_MS = 500;
 /** Choice: a worker that has not confirmed the stop this long after its grace period is stuck; the process ends without it. */
 const STOP_MARGIN_MS = 1_000;
 
 /**
- * The deliver worker: Piscina owns its thread, in which one endless task sends. It is never terminated from outside while it works; a dead
- * one is replaced. Choice: one worker, because a single thread makes thousands of requests a second, and the main thread, which stores
+ * Starts the deliver worker, which is never terminated from outside while it works. Choice: one worker, because a single thread makes thousands of requests a second, and the main thread, which stores
  * every result, is saturated long before it.
  */
 export async function openDeliverPool(workerData: DeliverWorkerData, events: DeliverPoolEvents): Promise<DeliverPool> {
-  const pool = new WorkerPlace(workerData, events);
-  await pool.open();
-  return pool;
+  const worker = new DeliverWorker(workerData, events);
+  await worker.open();
+  return worker;
 }
 
 /** The pool of a node that does not send: no worker is ever up, so deliveries stay in the store. */
@@ -49,99 +36,39 @@ export async function openNoDeliverPool(): Promise<DeliverPool> {
   return { up: false, send: () => false, close: async () => {} };
 }
 
-class WorkerPlace implements DeliverPool {
-  readonly #events: DeliverPoolEvents;
-  readonly #threads: Piscina<DeliverPost, void>;
-  #port: MessagePort | null = null;
-  #post: Promise<void> = Promise.resolve();
-  #closing = false;
+class DeliverWorker implements DeliverPool {
+  readonly #place: WorkerPlace<WireOrder, WireSignal>;
   #onStopped: () => void = () => {};
-  up = false;
 
   constructor(workerData: DeliverWorkerData, events: DeliverPoolEvents) {
-    this.#events = events;
-    this.#threads = new Piscina<DeliverPost, void>({
-      filename: programUrl('deliver').href,
-      minThreads: 1,
-      maxThreads: 1,
-      idleTimeout: Number.POSITIVE_INFINITY,
-      // Piscina's own hand-over would stop the timers of an idle worker, which retries depend on.
-      atomics: 'disabled',
-      maxQueue: 1,
-      recordTiming: false,
+    this.#place = new WorkerPlace({
+      program: 'deliver',
       workerData,
-    });
-    this.#threads.on('error', () => {
-      // The task's rejection reports the error.
+      onReady: () => events.onReady(),
+      onSignal: (packed) => {
+        const signal = unpackSignal(packed);
+        if (signal.kind === 'results') events.onResults(signal.results, signal.stats);
+      },
+      onStopped: () => this.#onStopped(),
+      onDied: (error) => events.onEnded(error),
     });
   }
 
-  /** Resolves when the worker is up; rejects when it cannot start. */
+  get up(): boolean {
+    return this.#place.isUp;
+  }
+
   open(): Promise<void> {
-    return new Promise<void>((ready, failed) => {
-      this.#post = this.#keepPost(ready, failed);
-    });
+    return this.#place.open();
   }
 
   send(order: DeliverOrder): boolean {
-    if (!this.up || this.#port === null) return false;
-    this.#port.postMessage(packOrder(order));
-    return true;
-  }
-
-  async #keepPost(ready: () => void, failed: (error: unknown) => void): Promise<void> {
-    let wasReady = false;
-    while (!this.#closing) {
-      const { port1, port2 } = new MessageChannel();
-      this.#port = port1;
-      port1.on('message', (message: WireSignal) => {
-        const signal = unpackSignal(message);
-        if (signal.kind === 'ready') {
-          wasReady = true;
-          ready();
-        }
-        this.#hear(signal);
-      });
-      try {
-        await this.#threads.run({ port: port2 }, { transferList: [port2] });
-        this.up = false;
-      } catch (error) {
-        const wasUp = this.up;
-        this.up = false;
-        if (!wasReady) {
-          failed(error);
-          void this.#threads.destroy();
-          return;
-        }
-        this.#events.onEnded(error);
-        if (!wasUp) await new Promise((done) => setTimeout(done, RESTART_PAUSE_MS));
-      } finally {
-        port1.close();
-      }
-    }
-  }
-
-  #hear(signal: DeliverSignal): void {
-    switch (signal.kind) {
-      case 'ready':
-        this.up = true;
-        this.#events.onReady();
-        break;
-      case 'results':
-        this.#events.onResults(signal.results, signal.stats);
-        break;
-      case 'stopped':
-        this.#onStopped();
-        // The worker's task ends when its port is closed.
-        this.#port?.close();
-        break;
-      default:
-        unreachable(signal);
-    }
+    return this.up && this.#place.send(packOrder(order));
   }
 
   async close(graceMs: number): Promise<void> {
-    this.#closing = true;
+    const place = this.#place;
+    place.end();
     // Results arrive through the port, the end of the worker's task through Piscina, in no defined order. After `stopped` all results have
     // arrived.
     const stopped = new Promise<void>((resolve) => {
@@ -153,9 +80,9 @@ class WorkerPlace implements DeliverPool {
       timer = setTimeout(() => resolve('late'), graceMs + STOP_MARGIN_MS);
     });
     // A worker that dies meanwhile sends nothing more.
-    const ended = Promise.race([stopped, this.#post]).then(() => this.#post);
+    const ended = Promise.race([stopped, place.ended()]).then(() => place.ended());
     const first = await Promise.race([ended, late]);
     clearTimeout(timer);
-    if (first !== 'late') await this.#threads.close();
+    if (first !== 'late') await place.destroy();
   }
 }

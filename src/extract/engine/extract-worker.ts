@@ -1,11 +1,8 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { Piscina } from 'piscina';
 import { unreachable } from '../../kernel/brand.ts';
-import { programUrl } from '../../kernel/programs.ts';
+import { WorkerPlace } from '../../kernel/worker-place.ts';
 import type {
   ExtractEvent,
   ExtractOrder,
-  ExtractPost,
   ExtractSignal,
   ExtractWorkerData,
   UploadSignal,
@@ -31,8 +28,6 @@ export interface ExtractWorker {
   close(): Promise<void>;
 }
 
-/** Choice: pause before a restart if the previous worker died before it was up. */
-const RESTART_PAUSE_MS = 500;
 /** Choice: a worker that has not confirmed the stop by then is stuck and is terminated. */
 const STOP_MS_MAX = 1_000;
 /** Choice: a page whose processing takes more heap than this ends the worker, and not the process. */
@@ -45,127 +40,66 @@ export async function openExtractWorker(
   workerData: ExtractWorkerData,
   events: ExtractWorkerEvents,
 ): Promise<ExtractWorker> {
-  const worker = new WorkerPlace(workerData, events);
+  const worker = new RunningWorker(workerData, events);
   await worker.open();
   return worker;
 }
 
 /**
- * The place of the extract worker: Piscina owns its thread, in which one endless task processes steps. It uses neither the store nor a
- * model, so it may be terminated from outside. Choice: one, because it parses some 2,000 small pages a second, and the rate limiter of one
- * domain allows 4.
+ * The extract worker uses neither the store nor a model, so it may be terminated from outside. Choice: one, because it parses some 2,000
+ * small pages a second, and the rate limiter of one domain allows 4.
  */
-class WorkerPlace implements ExtractWorker {
-  readonly #events: ExtractWorkerEvents;
-  readonly #threads: Piscina<ExtractPost, void>;
-  #port: MessagePort | null = null;
-  #abort = new AbortController();
-  #up = false;
+class RunningWorker implements ExtractWorker {
+  readonly #place: WorkerPlace<ExtractOrder, ExtractSignal>;
   #closing = false;
-  #post: Promise<void> = Promise.resolve();
 
   constructor(workerData: ExtractWorkerData, events: ExtractWorkerEvents) {
-    this.#events = events;
-    this.#threads = new Piscina<ExtractPost, void>({
-      filename: programUrl('extract').href,
-      minThreads: 1,
-      maxThreads: 1,
-      idleTimeout: Number.POSITIVE_INFINITY,
-      // Piscina's own hand-over would stop the timers of an idle worker, which requests depend on.
-      atomics: 'disabled',
-      maxQueue: 1,
-      recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MIB_MAX, maxYoungGenerationSizeMb: WORKER_YOUNG_MIB_MAX },
+    this.#place = new WorkerPlace({
+      program: 'extract',
       workerData,
-    });
-    this.#threads.on('error', () => {
-      // The task's rejection reports the error.
+      resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MIB_MAX, maxYoungGenerationSizeMb: WORKER_YOUNG_MIB_MAX },
+      onReady: () => events.onReady(),
+      onSignal: (signal) => {
+        switch (signal.kind) {
+          case 'events':
+            events.onEvents(signal.events);
+            break;
+          case 'ask':
+          case 'uploaded':
+            events.onUpload(signal);
+            break;
+          case 'alive':
+            events.onAlive();
+            break;
+          default:
+            unreachable(signal);
+        }
+      },
+      onDied: (error) => {
+        if (!this.#closing) events.onEnded(error);
+      },
     });
   }
 
-  /** Resolves when the worker is up; rejects when it cannot start. */
   open(): Promise<void> {
-    return new Promise<void>((ready, failed) => {
-      this.#post = this.#keepPost(ready, failed);
-    });
+    return this.#place.open();
   }
 
   send(order: ExtractOrder): boolean {
-    if (!this.#up || this.#port === null) return false;
-    this.#port.postMessage(order);
-    return true;
+    return this.#place.isUp && this.#place.send(order);
   }
 
   restart(): void {
-    this.#abort.abort();
+    this.#place.restart();
   }
 
   async close(): Promise<void> {
     this.#closing = true;
+    this.#place.end();
     if (!this.send({ kind: 'stop' })) this.restart();
     const timer = setTimeout(() => this.restart(), STOP_MS_MAX);
-    await this.#post;
+    await this.#place.ended();
     clearTimeout(timer);
-    await this.#threads.destroy();
-  }
-
-  async #keepPost(ready: () => void, failed: (error: unknown) => void): Promise<void> {
-    let wasReady = false;
-    while (!this.#closing) {
-      const { port1, port2 } = new MessageChannel();
-      this.#port = port1;
-      this.#abort = new AbortController();
-      port1.on('message', (signal: ExtractSignal) => {
-        if (signal.kind === 'ready') {
-          wasReady = true;
-          ready();
-        }
-        // Messages that the thread sent before it was abandoned are too late.
-        if (this.#port === port1) this.#hear(signal);
-      });
-      try {
-        await this.#threads.run({ port: port2 }, { transferList: [port2], signal: this.#abort.signal });
-        this.#up = false;
-      } catch (error) {
-        const wasUp = this.#up;
-        this.#up = false;
-        if (!wasReady) {
-          failed(error);
-          void this.#threads.destroy();
-          return;
-        }
-        if (this.#closing) return;
-        this.#port = null;
-        this.#events.onEnded(error);
-        if (!wasUp) await new Promise((done) => setTimeout(done, RESTART_PAUSE_MS));
-      } finally {
-        port1.close();
-      }
-    }
-  }
-
-  #hear(signal: ExtractSignal): void {
-    switch (signal.kind) {
-      case 'ready':
-        this.#up = true;
-        this.#events.onReady();
-        break;
-      case 'events':
-        this.#events.onEvents(signal.events);
-        break;
-      case 'ask':
-      case 'uploaded':
-        this.#events.onUpload(signal);
-        break;
-      case 'alive':
-        this.#events.onAlive();
-        break;
-      case 'stopped':
-        // The worker's task ends when its port is closed.
-        this.#port?.close();
-        break;
-      default:
-        unreachable(signal);
-    }
+    await this.#place.destroy();
   }
 }
