@@ -315,8 +315,8 @@ export class SharedDeliveries {
   }
 
   /**
-   * Ends claims. Returns which of them, by their position, are this node's own from then on. If the store does not answer, all are: it may have
-   * ended them, and a delivery sent twice is better than one that is never sent.
+   * Ends claims. Returns which of them, by their position, are this node's own from then on. If the store does not answer, all are: it may
+   * have ended them, and a delivery sent twice is better than one that is never sent.
    */
   async #ending(claims: readonly Claim<DeliveryWork>[]): Promise<(at: number) => boolean> {
     const settled = await this.#settle(claims);
