@@ -31,6 +31,14 @@ describe('GET /v1/connectors', () => {
     }
   });
 
+  test('the catalogue is paged, each connector once and in order', async () => {
+    const first = (await ask('/v1/connectors?limit=2')).json;
+    const second = (await ask(`/v1/connectors?limit=1000&cursor=${String(first['next_cursor'])}`)).json;
+    const ids = [first, second].map(({ data }) => (data as { id: string }[]).map(({ id }) => id));
+    expect([first['has_more'], second['has_more']]).toEqual([true, false]);
+    expect([ids[0]?.length, ids.flat()]).toEqual([2, CONNECTORS.map(({ id }) => id)]);
+  });
+
   test('an unknown connector is 404', async () => {
     expect((await ask('/v1/connectors/none')).json).toMatchObject({ status: 404, code: 'not_found' });
     expect((await ask('/v1/connectors?cursor=x')).json).toMatchObject({ status: 400, code: 'invalid_request' });

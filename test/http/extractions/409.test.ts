@@ -50,9 +50,16 @@ describe('extractions answer 409', () => {
     const first = await client.create(books(1), key);
     const again = await client.create(books(1), key);
     expect([again.status, again.text]).toEqual([202, first.text]);
-    expect((await client.create(books(2), key)).json).toMatchObject({ status: 409, code: 'idempotency_conflict' });
+    for (const body of [books(2), { ...books(1), connector: 'none' }])
+      expect((await client.create(body, key)).json).toMatchObject({ status: 409, code: 'idempotency_conflict' });
     const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
     expect((await other.create(books(2), key)).status).toBe(202);
+  });
+
+  test('the Idempotency-Key of a rejected request can be used again, and may have 255 characters', async () => {
+    const key = { 'Idempotency-Key': '!'.repeat(255) };
+    expect((await client.create({ ...books(1), connector: 'none' }, key)).status).toBe(422);
+    expect((await client.create(books(1), key)).status).toBe(202);
   });
 
   test('concurrent requests with one Idempotency-Key create one job', async () => {

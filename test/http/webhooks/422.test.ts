@@ -24,6 +24,7 @@ describe('webhooks answer 422', () => {
     ['a url of 2,049 characters', { url: `https://shop.example/${'x'.repeat(2_028)}` }, '/url', 'too_long'],
     ['no event type', { event_types: [] }, '/event_types', 'too_few'],
     ['an unknown event type', { event_types: ['DENY'] }, '/event_types/0', 'invalid_value'],
+    ['six event types', { event_types: Array(6).fill('x') }, '/event_types', 'too_many'],
     ['an event type twice', { event_types: ['BLOCK', 'BLOCK'] }, '/event_types/1', 'invalid_value'],
     ['a description of 501 characters', { description: 'x'.repeat(501) }, '/description', 'too_long'],
   ])('a webhook with %s is 422', async (_name, changes, pointer, code) => {
