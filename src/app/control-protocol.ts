@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Change, ChangeOf, NewApiKey } from '../state/feed/changes.ts';
+import { readOwnRule } from '../state/tables/own-rule-table.ts';
 import type { RegistryEntry } from '../state/tables/registry-table.ts';
 
 /**
@@ -14,7 +15,14 @@ import type { RegistryEntry } from '../state/tables/registry-table.ts';
 export const CONTROL_PROTOCOL = 1;
 
 /** Changes that the command line makes. */
-const KINDS = ['customer.created', 'key.created', 'key.revoked', 'registry.imported', 'registry.removed'] as const;
+const KINDS = [
+  'customer.created',
+  'key.created',
+  'key.revoked',
+  'registry.imported',
+  'registry.removed',
+  'rule.put',
+] as const;
 type ControlKind = (typeof KINDS)[number];
 export type ControlChange = Extract<Change, { readonly kind: ControlKind }>;
 
@@ -95,6 +103,14 @@ function readChange(change: Fields): ControlChange | null {
       const { fingerprintHash: hash } = change;
       const fingerprintHash = hash as ChangeOf<'registry.removed'>['fingerprintHash'];
       return isHash(hash) ? { kind: 'registry.removed', fingerprintHash } : null;
+    }
+    case 'rule.put': {
+      const { customer, rule, ifMatch } = change;
+      const read = readOwnRule(rule);
+      if (!isU32(customer) || read === null || !isText(read.when) || !isText(read.note) || ifMatch !== null)
+        return null;
+      if (read.eventTypes !== null && !isTexts(read.eventTypes)) return null;
+      return { kind: 'rule.put', customer: customer as ChangeOf<'rule.put'>['customer'], rule: read, ifMatch };
     }
     default:
       return null;

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   models: async () => (await import('./commands/models-command.ts')).addModels,
   evaluate: async () => (await import('./commands/evaluate-command.ts')).addEvaluate,
   policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
+  rules: async () => (await import('./commands/rules-command.ts')).addRules,
   requests: async () => (await import('./commands/requests-command.ts')).addRequests,
   dashboard: async () => (await import('./commands/dashboard-command.ts')).addDashboard,
   cluster: async () => (await import('./commands/cluster-command.ts')).addCluster,

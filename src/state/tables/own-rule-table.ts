@@ -125,27 +125,33 @@ const KEY: KeyForm<RuleKey> = {
 
 const RULE: Schema<StoredRule> = {
   parse(value) {
-    const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, createdAtMs, updatedAtMs } = Object(
-      value,
-    ) as Readonly<Record<keyof StoredRule, unknown>>;
-    const decides = DECISIONS.find((one) => one === decision) ?? null;
-    const known = OWN_RULE_MODES.find((one) => one === mode);
-    const isRule = typeof code === 'string' && OWN_CODE.test(code) && typeof when === 'string' && known !== undefined;
-    if (!isRule || (decides === null) !== isWeight(weight)) throw new Error('a stored rule has the wrong form');
-    return {
-      code,
-      when,
-      weight: isWeight(weight) ? weight : null,
-      decision: decides,
-      mode: known,
-      eventTypes: Array.isArray(eventTypes) ? eventTypes.map(String) : null,
-      note: typeof note === 'string' ? note : '',
-      expiresAtSeconds: typeof expiresAtSeconds === 'number' ? expiresAtSeconds : null,
-      createdAtMs: Number(createdAtMs),
-      updatedAtMs: Number(updatedAtMs),
-    };
+    const rule = readOwnRule(value);
+    if (rule === null) throw new Error('a stored rule has the wrong form');
+    const { createdAtMs, updatedAtMs } = Object(value) as Readonly<Record<keyof StoredRule, unknown>>;
+    return { ...rule, createdAtMs: Number(createdAtMs), updatedAtMs: Number(updatedAtMs) };
   },
 };
+
+/** Reads a rule that was stored or sent by the command line; null for another form. Its condition may still be wrong. */
+export function readOwnRule(value: unknown): OwnRule | null {
+  const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds } = Object(value) as Readonly<
+    Record<keyof OwnRule, unknown>
+  >;
+  const decides = DECISIONS.find((one) => one === decision) ?? null;
+  const known = OWN_RULE_MODES.find((one) => one === mode);
+  if (typeof code !== 'string' || !OWN_CODE.test(code) || typeof when !== 'string' || known === undefined) return null;
+  if ((decides === null) !== isWeight(weight)) return null;
+  return {
+    code,
+    when,
+    weight: isWeight(weight) ? weight : null,
+    decision: decides,
+    mode: known,
+    eventTypes: Array.isArray(eventTypes) ? eventTypes.map(String) : null,
+    note: typeof note === 'string' ? note : '',
+    expiresAtSeconds: typeof expiresAtSeconds === 'number' ? expiresAtSeconds : null,
+  };
+}
 
 function isWeight(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= 1;

@@ -177,6 +177,13 @@ describe('the control server', () => {
     { kind: 'key.created', customer: -1, rateLimit: null, keys: [] },
     { kind: 'key.created', customer: 1, rateLimit: null, keys: [{}] },
     { kind: 'registry.removed', fingerprintHash: 5 },
+    { kind: 'rule.put', customer: 1, rule: { code: 'own_a', when: 'true', mode: 'observe' }, ifMatch: null },
+    {
+      kind: 'rule.put',
+      customer: 1,
+      rule: { code: 'own_a', when: 'x'.repeat(1_001), weight: 0.5, mode: 'observe' },
+      ifMatch: null,
+    },
     { kind: 'registry.imported', entries: Array.from({ length: 201 }, () => ({})), total: null },
     { kind: 'registry.imported', entries: [{ fingerprintHash: hashOf(1), risk: 101 }], total: null },
     null,
