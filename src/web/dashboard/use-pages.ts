@@ -36,13 +36,15 @@ interface PagesState<Row> {
   retryAtMs: number | null;
 }
 
-export interface PagesOptions<Row> {
+export interface PagesOptions<Row, Body = WirePage<Row>> {
   /** Identifies a row: one that comes again replaces the one that is there. */
   readonly idOf: (row: Row) => string;
   /** Milliseconds between polls for newer rows, while the tab is visible and the live switch is on; by default none. */
   readonly everyMs?: number;
   /** The endpoint has `after=<id>`: only rows after that one, so that a poll for newer rows is nearly empty. */
   readonly after?: boolean;
+  /** For an endpoint whose pages have another form. */
+  readonly toPage?: (body: Body) => WirePage<Row>;
 }
 
 const EMPTY = {
@@ -56,8 +58,12 @@ const EMPTY = {
 } as const;
 
 /** Reads a paged endpoint. `url` has all parameters but `cursor`; null: nothing yet. Another URL starts again. */
-export function usePages<Row>(url: string | null, options: PagesOptions<Row>): Pages<Row> {
-  const { idOf, everyMs = 0, after = false } = options;
+export function usePages<Row, Body = WirePage<Row>>(url: string | null, options: PagesOptions<Row, Body>): Pages<Row> {
+  const { idOf, everyMs = 0, after = false, toPage } = options;
+  const readPage = async (pageUrl: string, end: AbortSignal): Promise<WirePage<Row>> => {
+    const body = await getJson<Body & WirePage<Row>>(pageUrl, { signal: end });
+    return toPage === undefined ? body : toPage(body);
+  };
   const state = useMemo(() => signal<PagesState<Row>>(EMPTY), []);
   const poller = useRef<Poller | null>(null);
 
@@ -66,7 +72,7 @@ export function usePages<Row>(url: string | null, options: PagesOptions<Row>): P
     if (url === null) return undefined;
     poller.current = new Poller({
       everyMs,
-      poll: (end) => readNewest(url, state, { idOf, after }, end),
+      poll: (end) => readNewest({ url, state, idOf, readPage }, after, end),
       isLoaded: () => state.peek().asOfMs !== null,
       onFault: (fault, retryAtMs) => void (state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs }),
     });
@@ -85,7 +91,7 @@ export function usePages<Row>(url: string | null, options: PagesOptions<Row>): P
     retryAtMs,
     loadMore: () => {
       if (url === null || state.peek().loadingMore) return;
-      poller.current?.read((end) => readOlder(url, state, idOf, end));
+      poller.current?.read((end) => readOlder({ url, state, idOf, readPage }, end));
     },
     refresh: () => poller.current?.poll(),
     replace: (id, change) => {
@@ -98,31 +104,27 @@ export function usePages<Row>(url: string | null, options: PagesOptions<Row>): P
   };
 }
 
-async function readNewest<Row>(
-  url: string,
-  state: Signal<PagesState<Row>>,
-  { idOf, after }: Required<Pick<PagesOptions<Row>, 'idOf' | 'after'>>,
-  end: AbortSignal,
-): Promise<void> {
+interface PagesReader<Row> extends Pick<PagesOptions<Row>, 'idOf'> {
+  readonly url: string;
+  readonly state: Signal<PagesState<Row>>;
+  readonly readPage: (url: string, end: AbortSignal) => Promise<WirePage<Row>>;
+}
+
+async function readNewest<Row>(reader: PagesReader<Row>, after: boolean, end: AbortSignal): Promise<void> {
+  const { url, state, idOf, readPage } = reader;
   const [newestRow] = state.peek().rows;
   const added = !after || newestRow === undefined ? null : await readAfter<Row>(url, idOf(newestRow), end);
-  const page = added === null ? await getJson<WirePage<Row>>(url, { signal: end }) : null;
+  const page = added === null ? await readPage(url, end) : null;
   if (end.aborted) return;
   state.value = page === null ? putAbove(state.peek(), added ?? [], idOf) : mergeNewest(state.peek(), page, idOf);
 }
 
-async function readOlder<Row>(
-  url: string,
-  state: Signal<PagesState<Row>>,
-  idOf: (row: Row) => string,
-  end: AbortSignal,
-): Promise<void> {
+async function readOlder<Row>({ url, state, idOf, readPage }: PagesReader<Row>, end: AbortSignal): Promise<void> {
   const { cursor } = state.peek();
   if (cursor === null) return;
   state.value = { ...state.peek(), loadingMore: true };
   const separator = url.includes('?') ? '&' : '?';
-  const next = `${url}${separator}cursor=${encodeURIComponent(cursor)}`;
-  const page = await getJson<WirePage<Row>>(next, { signal: end });
+  const page = await readPage(`${url}${separator}cursor=${encodeURIComponent(cursor)}`, end);
   if (end.aborted) return;
   const now = state.peek();
   const known = new Set(now.rows.map(idOf));
@@ -157,7 +159,9 @@ function mergeNewest<Row>(now: PagesState<Row>, page: WirePage<Row>, idOf: (row:
   const from = now.rows.findIndex((row) => idOf(row) === lastId);
   const older = from === -1 ? now.rows.filter((row) => !ids.has(idOf(row))) : now.rows.slice(from + 1);
   const rows = page.has_more ? [...page.data, ...older].slice(0, ROWS_MAX) : page.data;
-  return { ...fresh, rows, cursor: page.has_more ? now.cursor : null };
+  // All known rows are within the page: the rest begins after it.
+  const cursor = older.length === 0 ? nextOf(page) : now.cursor;
+  return { ...fresh, rows, cursor: page.has_more ? cursor : null };
 }
 
 function putAbove<Row>(now: PagesState<Row>, added: readonly Row[], idOf: (row: Row) => string): PagesState<Row> {
