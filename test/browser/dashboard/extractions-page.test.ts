@@ -232,6 +232,29 @@ describe('The page of extractions', () => {
     expectClean(page);
   });
 
+  test('goes on with the records of a job that has grown past its first page', async () => {
+    let collected = 30;
+    const recordsOf = (from: number, to: number): object[] =>
+      Array.from({ length: to - from }, (_, n) => ({ title: `Record ${from + n}`, _meta: { ...META, seq: from + n } }));
+    const page = await harness.open(`${PATH}?job=${ID}`, {
+      override: (path, query, ...rest) => {
+        if (path === `/v1/extractions/${ID}`) return { body: { ...JOB, counts: { ...JOB.counts, collected } } };
+        if (!path.endsWith('/records')) return hostile(path, query, ...rest);
+        const from = Number(query.get('cursor') ?? '0');
+        const to = Math.min(collected, from + 50);
+        const more = to < collected;
+        return { body: { records: recordsOf(from, to), has_more: more, next_cursor: more ? String(to) : null } };
+      },
+    });
+    const records = page.getByRole('region', { name: 'Records', exact: true });
+    await records.getByText('All 30 rows.').waitFor();
+    collected = 70;
+    await records.getByRole('button', { name: 'Load more' }).click();
+    await records.getByText('All 70 rows.').waitFor();
+    expect(await records.getByRole('row').count()).toBe(71);
+    expectClean(page);
+  });
+
   test('says that the records of a job were sent on', async () => {
     const page = await harness.open(`${PATH}?job=${ID}`, {
       override: (path, ...rest) =>
