@@ -5,10 +5,10 @@ import { shortHash } from './format.ts';
 /** The vocabulary's actions: pages import only types of the contract. */
 export const ACTIONS: readonly ListAction[] = ['block', 'allow', 'watch'];
 
-/** What an entry is about. */
+/** Subject of an entry. */
 export type ListedSubject = Pick<ListEntryRow, 'kind' | 'value'>;
 
-/** What a write of an entry sets. */
+/** Fields that a write of an entry sets. */
 export type ListChange = Pick<ListEntryRow, 'kind' | 'value' | 'action' | 'note' | 'expires_at' | 'event_types'>;
 
 /** Kinds that a person can choose, with their titles and an example; identities have the kind `entity.<name>`. */

@@ -27,7 +27,7 @@ export function writeEntry(change: ListChange, confirm: boolean): Promise<ListEn
   return send<ListEntryRow>('POST', v1('/lists'), { ...bodyOfChange(change), confirm });
 }
 
-/** What the service reads of a change, which may be a whole row. */
+/** Returns the body of a write for a change, which may be a whole row. */
 export function bodyOfChange({ kind, value, action, note, expires_at, event_types }: ListChange): ListChange {
   return { kind, value, action, note, expires_at, ...(event_types === undefined ? {} : { event_types }) };
 }
@@ -63,7 +63,7 @@ export async function removeEntry(entry: ListEntryRow, onChanged: () => void): P
   onChanged();
 }
 
-/** What the service warns of, as a sentence; '' if it does not. */
+/** Returns the warning of the service as a sentence; '' without one. */
 export function warningOf({ warning, networks_24h: networks }: Pick<ListEntryRow, 'warning' | 'networks_24h'>): string {
   if (warning === undefined) return '';
   if (warning === 'no_asn_data') return ' Warning: no database here knows the autonomous systems of addresses.';

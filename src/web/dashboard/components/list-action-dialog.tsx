@@ -26,7 +26,7 @@ const EXPIRIES = [
 /** Choice: blocks end after 30 days by default, because two iPhones share a fingerprint and a device gets a new owner. */
 const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
 
-/** What an entry of another kind than a fingerprint would hit, by a dry run. */
+/** Number of decisions that an entry of another kind than a fingerprint would hit, by a dry run. */
 function SubjectUse({ subject }: { readonly subject: ListedSubject }): JSX.Element {
   const [found, setFound] = useState<Awaited<ReturnType<typeof readSubjectUse>> | null>(null);
   const [fault, setFault] = useState('');

@@ -14,7 +14,7 @@ import { useKeys } from '../../keyboard.ts';
 import { isReadOnly } from '../../session.ts';
 import { urlWith } from '../../url-state.ts';
 
-/** What of a decision can be listed: the fingerprint first. Identities only if they are kept as they are. */
+/** Subjects of a decision that can be listed: the fingerprint first. Identities only if they are kept as they are. */
 function listedSubjects(decision: ExplainedDecisionBody): readonly ListedSubject[] {
   const { fingerprint_hash: hash, ip, country, links } = decision;
   const ofLinks = links.filter(
@@ -33,7 +33,7 @@ function listedSubjects(decision: ExplainedDecisionBody): readonly ListedSubject
   ];
 }
 
-/** What somebody can do about a decision: a list entry, a label, copies of it. */
+/** Actions on a decision: a list entry, a label, copies of its id and command. */
 export function DecisionActions({
   decision,
   onChange,

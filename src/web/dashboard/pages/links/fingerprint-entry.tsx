@@ -18,7 +18,7 @@ import { type Live, useLive } from '../../use-live.ts';
 const WORDS: Readonly<Record<ListAction, string>> = { block: 'Block…', allow: 'Allow…', watch: 'Watch…' };
 const KEYS: Readonly<Record<ListAction, string>> = { block: 'b', allow: 'a', watch: 'w' };
 
-/** What the list says of a fingerprint, how many an entry hits, and the buttons that change it. */
+/** A fingerprint's entry in the list, how many devices it hits, and the buttons that change it. */
 export function FingerprintEntry({
   hash,
   found,

@@ -45,7 +45,7 @@ function Remark({ result }: Pick<TriedEntry, 'result'>): JSX.Element | null {
   );
 }
 
-/** What writing these entries would do, by a dry run; the button then writes them. `children` adds what the page knows beside it. */
+/** Shows the effect of writing these entries, by a dry run; the button then writes them. `children` stand below the summary. */
 export function BatchPreview({
   entries,
   verb,
@@ -73,7 +73,7 @@ export function BatchPreview({
       const undo = await writeTried(valid);
       const text = `${countOf(valid.length, 'entry', 'entries')} written`;
       if (undo === null) toast(text);
-      else toast(text, () => void takeBack(undo, onWritten));
+      else toast(text, () => void undoBatch(undo, onWritten));
       onWritten();
     } catch (error) {
       setFault(toFault(error));
@@ -117,7 +117,7 @@ export function BatchPreview({
   );
 }
 
-async function takeBack(undo: () => Promise<void>, onDone: () => void): Promise<void> {
+async function undoBatch(undo: () => Promise<void>, onDone: () => void): Promise<void> {
   try {
     await undo();
     toast('The list is as it was before');

@@ -19,7 +19,7 @@ const HASH = /^[0-9a-f]{64}$/i;
 const SECONDS = /^\d{9,11}$/;
 /** A date, or a date and a time with a zone: a time without one would mean another moment in every browser. */
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-/** What `toCsv` puts before a value that a spreadsheet would take for a formula. */
+/** Prefix of `toCsv` for a value that a spreadsheet would read as a formula. */
 const GUARD = /^'(?=[\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])/u;
 
 export interface ReadEntries {

@@ -1,6 +1,6 @@
 import type { FactRow } from '../../../../contract/wire-types.ts';
 
-/** What may be written where the caret of a condition is. */
+/** Completions at the caret of a condition. */
 export interface Completion {
   /** The part of the text that a fact would replace. */
   readonly from: number;

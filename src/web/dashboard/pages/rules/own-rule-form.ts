@@ -2,7 +2,7 @@ import type { Decision } from '../../../../contract/vocabulary.ts';
 import type { OwnRuleBody } from '../../../../contract/wire-types.ts';
 import { DECISION_WORDS } from '../../format.ts';
 
-/** What the editor of a rule has in its fields. */
+/** Values of the fields in the editor of a rule. */
 export interface OwnRuleForm {
   readonly code: string;
   readonly when: string;
