@@ -103,7 +103,7 @@ const ENTITY_NAME = /^.{1,64}$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,256}$/i;
 
 /** Reads the name of a field as `--map` gives it; null if there is none. */
-export function readField(text: string): HistoryField | null {
+export function readHistoryField(text: string): HistoryField | null {
   const known = (FIELDS as readonly string[]).includes(text);
   if (known) return text as HistoryField;
   const [, part = '', name = ''] = /^(entity_keys|headers|attributes)\.(.+)$/.exec(text) ?? [];
@@ -124,7 +124,7 @@ export function guessColumns(columns: readonly string[]): Map<string, HistoryFie
     guessed.set(column, field);
   };
   // Exact names of fields first: `time` must not take the place of `timestamp`.
-  for (const column of columns) take(column, readField(column));
+  for (const column of columns) take(column, readHistoryField(column));
   for (const column of columns) take(column, BY_NAME.get(wordsOf(column)));
   return guessed;
 }
@@ -162,7 +162,7 @@ export function applyMap(
       return { kind: 'fault', message: `there is no column "${column}"; the columns are ${columns.join(', ')}` };
     fields.delete(column);
     if (name === '') continue;
-    const field = readField(name);
+    const field = readHistoryField(name);
     if (field === null) return { kind: 'fault', message: `there is no field "${name}"; the fields are ${FIELD_NAMES}` };
     for (const [other, taken] of fields) if (taken === field) fields.delete(other);
     fields.set(column, field);

@@ -22,8 +22,8 @@ export interface DeliverPool {
 const STOP_MARGIN_MS = 1_000;
 
 /**
- * Starts the deliver worker, which is never terminated from outside while it works. Choice: one worker, because a single thread makes thousands of requests a second, and the main thread, which stores
- * every result, is saturated long before it.
+ * Starts the deliver worker, which is never terminated from outside while it works. Choice: one worker, because a single thread makes
+ * thousands of requests a second, and the main thread, which stores every result, is saturated long before it.
  */
 export async function openDeliverPool(workerData: DeliverWorkerData, events: DeliverPoolEvents): Promise<DeliverPool> {
   const worker = new DeliverWorker(workerData, events);

@@ -18,8 +18,8 @@ const FIND = 'deliveries.find';
 const PAGE = 'deliveries.page';
 
 /**
- * The delivery logs of all nodes. Each node keeps the deliveries that it made or took over; a read queries all live nodes in parallel. Those
- * of a dead node that had ended are missing until it is back, and the call's `coverage` shows it.
+ * The delivery logs of all nodes. Each node keeps the deliveries that it made or took over; a read queries all live nodes in parallel.
+ * Those of a dead node that had ended are missing until it is back, and the call's `coverage` shows it.
  */
 export class ClusterDeliveries {
   readonly #own: DeliveryLogReads;
