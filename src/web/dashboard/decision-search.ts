@@ -1,4 +1,4 @@
-import { type DecisionFilters, type FieldReading, readField, unknownFieldFault } from './search-fields.ts';
+import { type DecisionFilters, type FieldReading, readSearchField, unknownFieldFault } from './search-fields.ts';
 import { HASH_FORM } from './value-forms.ts';
 
 /** The search text of decisions: words and `name:value` pairs, read here and turned into parameters of `GET /v1/decisions`. */
@@ -63,7 +63,7 @@ class SearchReader {
       this.#addWord(typed, typed.replaceAll('"', ''));
       return;
     }
-    const reading = readField(name, value);
+    const reading = readSearchField(name, value);
     if (reading !== null) {
       this.#apply(reading);
       this.#terms.push({ text: typed, name: name.toLowerCase(), value });

@@ -108,7 +108,7 @@ const READERS: ReadonlyMap<string, FieldReader> = new Map<string, FieldReader>([
 ]);
 
 /** Returns the parameter for a field; null if there is none of this name. Letters of an entity's name count as typed, others do not. */
-export function readField(typedName: string, value: string): FieldReading | null {
+export function readSearchField(typedName: string, value: string): FieldReading | null {
   const name = typedName.toLowerCase();
   const link = LINKS.get(name) ?? (name.startsWith('entity.') ? typedName : undefined);
   if (link !== undefined) return filterOf({ link: `${link}:${value}` }, 'address, network, session or identity');
