@@ -7,7 +7,6 @@ import type {
   Extraction,
   ExtractionDelivery,
   ExtractionId,
-  IdempotentOutcome,
 } from '../../../../src/work/extraction-job.ts';
 import type { Journal } from '../../../../src/decide/journal.ts';
 import { KeyCache } from '../../../../src/auth/key-cache.ts';
@@ -17,7 +16,6 @@ import { ReplayGuard } from '../../../../src/local/replay-guard.ts';
 import { egressPolicy } from '../../../../src/egress/public-address.ts';
 import { checkTarget } from '../../../../src/egress/egress-target.ts';
 import type { Connector } from '../../../../src/extract/base/connector.ts';
-import { encodeFirst } from '../../../../src/extract/base/first-answer.ts';
 import type { ExtractionControl, NewExtraction, NewSession } from '../../../../src/extract/base/jobs-port.ts';
 import { extractionHandlers } from '../../../../src/api/extractions/extraction-handlers.ts';
 import { bindRoutes } from '../../../../src/http/bind.ts';
@@ -167,9 +165,6 @@ export interface Sent {
 
 export interface AskOptions {
   readonly key?: string;
-  readonly idempotencyKey?: string;
-  /** Receives the call when it was handed over, so that it can be aborted while it waits. */
-  readonly exchange?: { aborted: boolean };
 }
 
 /** The endpoints behind the real router and the real verification, with jobs in memory. */
@@ -180,21 +175,12 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
   const created: NewExtraction[] = [];
   const madeSessions: NewSession[] = [];
   const calls: unknown[][] = [];
-  const kept = new Map<string, { readonly body: Buffer; readonly answer: Uint8Array }>();
   const waiters = new Set<() => void>();
 
-  const findIdempotent: ExtractionControl['findIdempotent'] = (customer, { key, bodySha256 }): IdempotentOutcome => {
-    const found = kept.get(`${customer} ${key}`);
-    if (found === undefined) return { kind: 'new' };
-    return found.body.equals(bodySha256) ? { kind: 'replay', answer: found.answer } : { kind: 'conflict' };
-  };
   const control: { -readonly [Name in keyof ExtractionControl]: ExtractionControl[Name] } = {
-    // Like the real one, it checks the key again when it writes.
     async create(given) {
-      const { customer, idempotency } = given;
+      const { customer } = given;
       await Promise.resolve();
-      const earlier = idempotency === null ? { kind: 'new' as const } : findIdempotent(customer, idempotency);
-      if (earlier.kind !== 'new') return earlier;
       if (
         given.session !== null &&
         !sessions.some(({ id, customer: owner }) => id === given.session && owner === customer)
@@ -204,10 +190,6 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
       const { requestId, connector, operation, input, collect, output, session, delivery } = given;
       const job = extraction({ customer, requestId, connector, operation, input, collect, output, session, delivery });
       jobs.unshift(job);
-      if (idempotency !== null) {
-        const body = Buffer.from(idempotency.bodySha256);
-        kept.set(`${customer} ${idempotency.key}`, { body, answer: encodeFirst(job, idempotency.newSecret) });
-      }
       return { kind: 'created', job };
     },
     find: (customer, id) => jobs.find((job) => job.customer === customer && job.id === id) ?? null,
@@ -272,7 +254,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
         yield { firstSeq: fromSeq + at, records: two.length, bytes: Buffer.from(two.join('')) };
       }
     },
-    findIdempotent,
+    findIdempotent: () => ({ kind: 'new' }),
     failureOf: () => null,
     sessions: {
       create(given) {
@@ -352,9 +334,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
     return new Promise((resolve) => {
       let answers = 0;
       const exchange: Exchange = {
-        get aborted() {
-          return options.exchange?.aborted ?? false;
-        },
+        aborted: false,
         remoteAddress: () => '192.0.2.1',
         pauseUntil: () => {},
         readBody: (_max, done) => done(Buffer.from(text)),
@@ -369,8 +349,6 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
       const authorization = `Bearer ${options.key ?? SECRET_KEY}`;
       const unsigned = { svcKey: '', svcTimestamp: '', svcRequestId: '', svcSignature: '', authorization };
       const contentLength = body === undefined ? -1 : Buffer.byteLength(text);
-      const cold = new ColdHeaders();
-      if (options.idempotencyKey !== undefined) cold.add('idempotency-key', options.idempotencyKey);
       const head: RequestHead = {
         ...HEAD,
         ...unsigned,
@@ -378,7 +356,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
         path,
         query,
         contentLength,
-        cold,
+        cold: new ColdHeaders(),
       };
       router(head, exchange);
     });
