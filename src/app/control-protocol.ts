@@ -2,6 +2,9 @@ import { closeSync, openSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Change, ChangeOf, NewApiKey } from '../state/feed/changes.ts';
 import { readOwnRule } from '../state/tables/own-rule-table.ts';
+import { LIST_ACTIONS } from '../risk/decision.ts';
+import { listKindOf } from '../risk/lists/list-kind.ts';
+import type { ListEntryChange } from '../state/tables/list-table.ts';
 import type { RegistryEntry } from '../state/tables/registry-table.ts';
 
 /**
@@ -22,6 +25,9 @@ const KINDS = [
   'registry.imported',
   'registry.removed',
   'rule.put',
+  'list.put',
+  'list.batch',
+  'list.removed',
 ] as const;
 type ControlKind = (typeof KINDS)[number];
 export type ControlChange = Extract<Change, { readonly kind: ControlKind }>;
@@ -40,6 +46,8 @@ export const CONTROL_CONNECTIONS_MAX = 8;
 
 const KEYS_MAX = 2;
 const TEXT_CHARACTERS_MAX = 1_000;
+/** The longest value of a list, a user agent. */
+const VALUE_MAX = 1_024;
 
 export function isControlChange(change: Change): change is ControlChange {
   return KINDS.some((kind) => kind === change.kind);
@@ -112,9 +120,39 @@ function readChange(change: Fields): ControlChange | null {
       if (read.eventTypes !== null && !isTexts(read.eventTypes)) return null;
       return { kind: 'rule.put', customer: customer as ChangeOf<'rule.put'>['customer'], rule: read, ifMatch };
     }
+    case 'list.put': {
+      const { customer, entry } = change;
+      const of = customer as ChangeOf<'list.put'>['customer'];
+      return isU32(customer) && isListEntry(entry) ? { kind: 'list.put', customer: of, entry } : null;
+    }
+    case 'list.batch': {
+      const { customer, entries } = change;
+      const of = customer as ChangeOf<'list.batch'>['customer'];
+      if (!isU32(customer) || !isList(entries, CONTROL_ENTRIES_MAX) || !entries.every(isListEntry)) return null;
+      return { kind: 'list.batch', customer: of, entries };
+    }
+    case 'list.removed': {
+      const { customer, fingerprintHash: hash } = change;
+      const of = customer as ChangeOf<'list.removed'>['customer'];
+      const fingerprintHash = hash as ChangeOf<'list.removed'>['fingerprintHash'];
+      return isU32(customer) && isHash(hash) ? { kind: 'list.removed', customer: of, fingerprintHash } : null;
+    }
     default:
       return null;
   }
+}
+
+function isListEntry(value: unknown): value is ListEntryChange {
+  if (!isObject(value)) return false;
+  const { fingerprintHash, kind, value: listed, action, note, expiresAtSeconds, eventTypes } = value;
+  const isKind = kind === undefined || (isText(kind) && listKindOf(kind) !== null);
+  const isValue = listed === undefined || listed === null || (typeof listed === 'string' && listed.length <= VALUE_MAX);
+  const isExpiry = expiresAtSeconds === null || isU32(expiresAtSeconds);
+  const areTypes = eventTypes === undefined || isTexts(eventTypes);
+  const isAction = LIST_ACTIONS.some((one) => one === action);
+  return (
+    isHash(fingerprintHash) && isKind && isValue && isAction && (note === null || isText(note)) && isExpiry && areTypes
+  );
 }
 
 type Fields = Readonly<Record<string, unknown>>;

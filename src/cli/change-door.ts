@@ -66,5 +66,5 @@ export class ChangeDoor implements Committer {
 }
 
 function entriesOf(change: Change): number {
-  return change.kind === 'registry.imported' ? change.entries.length : 0;
+  return change.kind === 'registry.imported' || change.kind === 'list.batch' ? change.entries.length : 0;
 }

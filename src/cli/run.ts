@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   keys: async () => (await import('./commands/keys-command.ts')).addKeys,
   decisions: async () => (await import('./commands/decisions-command.ts')).addDecisions,
   decide: async () => (await import('./commands/decide-command.ts')).addDecide,
+  lists: async () => (await import('./commands/lists-command.ts')).addLists,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
   models: async () => (await import('./commands/models-command.ts')).addModels,
   evaluate: async () => (await import('./commands/evaluate-command.ts')).addEvaluate,

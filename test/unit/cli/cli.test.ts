@@ -433,3 +433,35 @@ async function someCustomer(): Promise<string> {
   someId = (value['customers'] as { customer_id: string }[])[0]?.customer_id ?? '';
   return someId;
 }
+
+describe('lists', () => {
+  test('Entries of every kind are added, shown, imported and removed', async () => {
+    const made = await json(['customers', 'create', 'With lists']);
+    const of = ['--customer', String(made.value['customer_id'])];
+    expect(await json(['lists', 'add', 'network', '203.0.113.0/24', ...of, '--event-type', 'Login'])).toMatchObject({
+      code: 0,
+      value: { created: true, kind: 'network', value: '203.0.113.0/24', action: 'block', event_types: ['login'] },
+    });
+    expect(await json(['lists', 'add', 'network', '203.0.113.7/24', ...of])).toMatchObject({
+      code: 2,
+      value: { error: { code: 'invalid_value' } },
+    });
+    const file = join(folder, 'values.txt');
+    writeFileSync(file, '# a netset\n203.0.113.0/24\n198.51.100.7\nnonsense\n');
+    const tried = await json(['lists', 'import', file, ...of, '--dry-run']);
+    expect(tried).toMatchObject({ code: 1, value: { dry_run: true, added: 1, replaced: 1, rejected: [{ at: 4 }] } });
+    expect(await json(['lists', 'import', file, ...of])).toMatchObject({ code: 1, value: { added: 1, replaced: 1 } });
+    const card = await json(['lists', 'add', 'entity.card', '4711', ...of, '--action', 'allow']);
+    const shown = await json(['lists', 'show', ...of]);
+    expect(shown.value['entries']).toMatchObject([
+      { kind: 'ip', value: '198.51.100.7' },
+      { kind: 'network', value: '203.0.113.0/24' },
+      { kind: 'entity.card', value: card.value['value'], action: 'allow' },
+    ]);
+    expect(await json(['lists', 'remove', 'entity.card', String(card.value['value']), ...of])).toMatchObject({
+      code: 0,
+    });
+    expect(await json(['lists', 'remove', 'entity.card', '4711', ...of])).toMatchObject({ code: 1 });
+    expect((await json(['lists', 'show', ...of, '--kind', 'ip'])).value['entries']).toHaveLength(1);
+  });
+});

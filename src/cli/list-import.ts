@@ -1,0 +1,126 @@
+import { LIST_EXPIRY_SECONDS_MAX } from '../kernel/limits.ts';
+import { LIST_ACTIONS, type ListAction } from '../risk/decision.ts';
+import { type ListKind, listKindOf, type ListTarget, readListTarget } from '../risk/lists/list-kind.ts';
+import { splitCsvLine } from './csv-line.ts';
+
+/**
+ * Reads entries of lists from files: CSV with a header; text with one value a line, as FireHOL's netsets have them; and what
+ * `cscli decisions list -o json` of CrowdSec prints.
+ */
+export interface ImportedEntry {
+  readonly target: ListTarget;
+  readonly action: ListAction;
+  readonly note: string | null;
+  readonly expiresAtSeconds: number | null;
+}
+
+export type ImportedRow =
+  | { readonly kind: 'entry'; readonly entry: ImportedEntry }
+  /** `at`: the line, or the number of the decision. */
+  | { readonly kind: 'fault'; readonly at: number; readonly message: string };
+
+export interface ImportDefaults {
+  /** Null: an address or a network, by its form. */
+  readonly kind: ListKind | null;
+  readonly action: ListAction;
+  readonly nowSeconds: number;
+}
+
+export const IMPORT_FORMATS = ['csv', 'text', 'crowdsec'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+const NOTE_CHARACTERS_MAX = 500;
+
+/** Throws a SyntaxError for a text that is no JSON in the format of CrowdSec. */
+export function readImport(text: string, format: ImportFormat, defaults: ImportDefaults): readonly ImportedRow[] {
+  if (format === 'crowdsec') return crowdsecRows(JSON.parse(text), defaults);
+  const lines = text.split(/\r?\n/);
+  return format === 'csv' ? csvRows(lines, defaults) : textRows(lines, defaults);
+}
+
+function textRows(lines: readonly string[], defaults: ImportDefaults): readonly ImportedRow[] {
+  return lines.flatMap((line, at) => {
+    const value = line.replace(/[#;].*$/, '').trim();
+    return value === '' ? [] : [rowOf(at + 1, { value }, defaults)];
+  });
+}
+
+function csvRows([header = '', ...lines]: readonly string[], defaults: ImportDefaults): readonly ImportedRow[] {
+  const names = splitCsvLine(header)?.map((name) => name.toLowerCase()) ?? [];
+  if (!names.includes('value'))
+    return [{ kind: 'fault', at: 1, message: 'the first line must name the columns, at least value' }];
+  return lines.flatMap((line, at) => {
+    if (line.trim() === '') return [];
+    const cells = splitCsvLine(line);
+    if (cells === null || cells.length !== names.length)
+      return [{ kind: 'fault', at: at + 2, message: 'it does not have as many cells as the first line' } as const];
+    return [rowOf(at + 2, Object.fromEntries(names.map((name, n) => [name, cells[n] ?? ''])), defaults)];
+  });
+}
+
+interface CrowdsecDecision {
+  readonly scope?: unknown;
+  readonly value?: unknown;
+  readonly type?: unknown;
+  readonly duration?: unknown;
+  readonly scenario?: unknown;
+}
+
+const SCOPES: Readonly<Record<string, ListKind>> = { ip: 'ip', range: 'network', country: 'country', as: 'asn' };
+
+/** Source: `cscli decisions list -o json`: alerts with decisions, or the decisions alone. */
+function crowdsecRows(given: unknown, defaults: ImportDefaults): readonly ImportedRow[] {
+  const all = (Array.isArray(given) ? given : []) as readonly { readonly decisions?: unknown }[];
+  const decisions = all.flatMap((one) => (Array.isArray(one?.decisions) ? one.decisions : [one])) as CrowdsecDecision[];
+  return decisions.map((decision, at): ImportedRow => {
+    const { scope, value, type, duration, scenario } = decision ?? {};
+    const kind = SCOPES[String(scope).toLowerCase()];
+    if (kind === undefined) return { kind: 'fault', at: at + 1, message: `its scope is ${String(scope).slice(0, 40)}` };
+    if (type !== 'ban')
+      return { kind: 'fault', at: at + 1, message: `its type is ${String(type).slice(0, 40)}, not ban` };
+    const seconds = durationSeconds(String(duration));
+    const cells = {
+      kind,
+      value: String(value),
+      action: 'block',
+      note: String(scenario ?? ''),
+      expires_at: seconds === null ? '' : String(defaults.nowSeconds + seconds),
+    };
+    return rowOf(at + 1, cells, defaults);
+  });
+}
+
+/** `3h59m10.5s`; null for other text. */
+function durationSeconds(text: string): number | null {
+  const { hours, minutes, seconds } =
+    /^(?:(?<hours>\d+)h)?(?:(?<minutes>\d+)m)?(?:(?<seconds>\d+)(?:\.\d+)?s)?$/.exec(text)?.groups ?? {};
+  const total = Number(hours ?? 0) * 3_600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
+  return total > 0 ? total : null;
+}
+
+type Cells = Readonly<Partial<Record<'kind' | 'value' | 'action' | 'note' | 'expires_at', string>>>;
+
+function rowOf(at: number, cells: Cells, defaults: ImportDefaults): ImportedRow {
+  const fault = (message: string): ImportedRow => ({ kind: 'fault', at, message });
+  const { kind: kindText = '', value = '', action: actionText = '', note = '', expires_at: ends = '' } = cells;
+  const kind = kindText === '' ? (defaults.kind ?? (value.includes('/') ? 'network' : 'ip')) : listKindOf(kindText);
+  if (kind === null) return fault(`${kindText.slice(0, 40)} is no kind of entries`);
+  const read = readListTarget(kind, value);
+  if (read.kind === 'fault') return fault(read.message);
+  const action = actionText === '' ? defaults.action : LIST_ACTIONS.find((name) => name === actionText.toLowerCase());
+  if (action === undefined) return fault('action must be block, allow or watch');
+  const expiresAtSeconds =
+    ends === '' ? null : /^\d+$/.test(ends) ? Number(ends) : Math.floor(Date.parse(ends) / 1_000);
+  if (
+    expiresAtSeconds !== null &&
+    !(expiresAtSeconds > defaults.nowSeconds && expiresAtSeconds <= LIST_EXPIRY_SECONDS_MAX)
+  )
+    return fault('expires_at must be in the future: Unix seconds or a date');
+  const entry = {
+    target: read.target,
+    action,
+    note: note === '' ? null : note.slice(0, NOTE_CHARACTERS_MAX),
+    expiresAtSeconds,
+  };
+  return { kind: 'entry', entry };
+}
