@@ -183,6 +183,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'local',
       'observe',
       'ports',
+      'replay',
       'risk',
       'state',
       'velocity',

@@ -9,6 +9,8 @@ import type { Store } from '../state/feed/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import { accountHandlers } from './account-handlers.ts';
 import { auditHandlers } from './audit-handlers.ts';
+import { backtestHandlers } from './backtest-handlers.ts';
+import type { BacktestQueue } from './backtest-port.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
@@ -50,6 +52,7 @@ export interface ManagementParts {
   readonly addressWarning: StatsParts['addressWarning'];
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
+  readonly backtests: BacktestQueue;
   readonly keyUse: KeyUseReader;
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
@@ -115,6 +118,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
+    ...backtestHandlers(endpoint, parts.backtests),
     ...ruleHandlers(endpoint, { policies }),
     ...ownRuleHandlers(endpoint, {
       policies,

@@ -48,6 +48,7 @@ export function wireApi(
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       fingerprints,
       policies,
+      backtests: parts.requests.backtests,
       keyUse: parts.cluster?.nodes.keyUse(parts.keyUsage) ?? parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,

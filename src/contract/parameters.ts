@@ -51,6 +51,7 @@ export const REQUEST_ID = z.string();
 export const WEBHOOK_ID = z.string().meta({ description: "A webhook's id" });
 export const DELIVERY_ID = z.string().meta({ description: "A delivery's id" });
 export const EXTRACTION_ID = z.string().meta({ description: "An extraction's id" });
+export const BACKTEST_ID = z.string().meta({ description: "A backtest's id" });
 export const SESSION_ID = z.string().meta({ description: "A session's id" });
 export const COLLECTOR_FILE = z.string().meta({ description: '<version>.js or <version>.mjs' });
 export const CONNECTOR_ID = z.string().meta({ description: "A connector's id" });

@@ -7,7 +7,7 @@ import {
 } from '../kernel/limits.ts';
 import { LIST_QUERIES, USAGE } from './list-queries.ts';
 import { decisionFilter, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
-import { RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
+import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
@@ -76,6 +76,9 @@ export const ROUTES = {
   listPolicyHistory: secret('GET', '/v1/policy/history'),
   readRuleCounts: secret('GET', '/v1/policy/rules'),
   readChallenger: secret('GET', '/v1/policy/challenger'),
+  startBacktest: secret('POST', '/v1/policy/backtest'),
+  findBacktest: secret('GET', '/v1/policy/backtest/{id}'),
+  cancelBacktest: secret('POST', '/v1/policy/backtest/{id}/cancel'),
   listRules: secret('GET', '/v1/rules'),
   listFacts: secret('GET', '/v1/rules/facts'),
   checkRule: secret('POST', '/v1/rules/check'),
@@ -373,6 +376,7 @@ export const BODIES = {
   labelDecision: LABEL_CHANGE,
   judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,
+  startBacktest: BACKTEST,
   checkRule: RULE_CHECK,
   putRule: RULE_PUT,
   changeRule: RULE_PATCH,

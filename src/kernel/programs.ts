@@ -20,6 +20,7 @@ export const PROGRAMS = {
   'integrity-check-child': 'src/state/repair/integrity-check-child',
   'model-check-child': 'src/score/model-check-child',
   'geo-check-child': 'src/assets/geo-check-child',
+  'backtest-child': 'src/replay/backtest-child',
 } as const;
 
 /** Returns the URL of a program: in the bundle beside this file, for unit tests in the bundle, otherwise the compiled file. */

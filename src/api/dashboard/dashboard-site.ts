@@ -68,7 +68,7 @@ const SECURITY_FIELDS = [
 const DATA_FIELDS = `${SECURITY_FIELDS}\r\nX-Content-Type-Options: nosniff`;
 
 /** Calls by POST that write nothing: allowed in a read-only dashboard. */
-const READING_POSTS: ReadonlySet<string> = new Set(['/v1/simulate', '/v1/rules/check']);
+const READING_POSTS: ReadonlySet<string> = new Set(['/v1/simulate', '/v1/rules/check', '/v1/policy/backtest']);
 
 /**
  * Returns the handler of everything under /dashboard: pages and files, signing in and out, and /dashboard/api/v1/*, which leads to the

@@ -1,7 +1,9 @@
-import { body, type EndpointTexts, json, noContent, reads, writes, writesBody } from '../endpoint.ts';
-import { IF_MATCH, RULE_CODE } from '../parameters.ts';
+import { body, type EndpointTexts, json, noContent, optionalBody, reads, writes, writesBody } from '../endpoint.ts';
+import { BACKTEST_ID, IF_MATCH, RULE_CODE } from '../parameters.ts';
+import { ANY_OBJECT } from '../requests/webhook-requests.ts';
 import { BODY_PROBLEMS } from '../problem-table.ts';
 import { BODIES, QUERIES } from '../routes.ts';
+import { BACKTEST_JOB, BACKTEST_STARTED } from '../responses/backtest-responses.ts';
 import { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from '../responses/policy-responses.ts';
 import { CHECKED_RULE, FACT_LIST, OWN_RULE, OWN_RULE_LIST } from '../responses/rule-responses.ts';
 
@@ -51,6 +53,37 @@ export const POLICY_ENDPOINTS = {
     guide: '200 with a matrix of decisions and the decisions of the challenger, and up to 20 examples of each pair',
     responses: { 200: json(CHALLENGER_COUNTS, 'The matrix', ['X-SVC-Partial']) },
     problems: reads(),
+  },
+  startBacktest: {
+    tag: 'policy',
+    summary: 'Try a policy or rules on the past',
+    description:
+      'Decides the logged requests of this node again, under the present policy and under the given one, in a process of its own. ' +
+      'Without logged requests (log_requests in the policy file) the result is an approximation. A restart forgets it.',
+    guide:
+      'Body: `policy` (the content of a policy file), `rules` (instead of those of the API), `since`, `until`, in Unix seconds. 202 with ' +
+      '`{"id","status"}`; 409 `limit_reached` while two of yours have not ended; 422 with the position of each error',
+    body: body(BODIES.startBacktest),
+    responses: { 202: json(BACKTEST_STARTED, 'The backtest is queued or runs') },
+    problems: reads(...BODY_PROBLEMS, 'limit_reached'),
+  },
+  findBacktest: {
+    tag: 'policy',
+    summary: 'A backtest and its result',
+    guide: '200 with status, progress and, when it has ended, the matrix of decisions, people and examples; or 404',
+    params: { id: BACKTEST_ID },
+    responses: { 200: json(BACKTEST_JOB, 'The backtest') },
+    problems: reads('not_found'),
+  },
+  cancelBacktest: {
+    tag: 'policy',
+    summary: 'Cancel a backtest',
+    description: 'What was decided until then becomes its result. No effect on one that has ended.',
+    guide: '200 with the backtest, or 404. Needs no body',
+    params: { id: BACKTEST_ID },
+    body: { ...optionalBody(ANY_OBJECT), described: false },
+    responses: { 200: json(BACKTEST_JOB, 'The backtest') },
+    problems: reads('not_found', 'malformed_json', 'unsupported_media_type'),
   },
   listRules: {
     tag: 'policy',

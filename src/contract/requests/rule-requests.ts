@@ -58,3 +58,32 @@ export const RULE_PATCH = z
     description: 'Changes the given fields. A weight replaces the decision, and a decision the weight.',
     examples: [{ mode: 'enforce' }],
   });
+
+/** Choice: as many as a customer may have over the API. */
+const BACKTEST_RULES_MAX = 200;
+
+/** The body of `POST /v1/policy/backtest`. Conditions and the policy are checked by the handler, with positions. */
+export const BACKTEST = z
+  .object({
+    policy: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .meta({ description: 'The content of a policy file. Without it the present one' }),
+    rules: z
+      .array(RULE_PUT.safeExtend({ code: z.string('This must be a text.') }))
+      .max(BACKTEST_RULES_MAX)
+      .nullish()
+      .meta({ description: 'Instead of the rules that you wrote over the API. Without it these' }),
+    since: z.int().min(0).max(253_402_300_799).meta({ description: 'Decisions from then on count; Unix seconds' }),
+    until: z.int().min(0).max(253_402_300_799).nullish().meta({ description: 'Only decisions before then' }),
+  })
+  .meta({
+    id: 'Backtest',
+    description: 'At least one of policy and rules is given.',
+    examples: [
+      {
+        since: 1_793_430_000,
+        rules: [{ code: 'own_big', when: 'attributes.amount > 500', decision: 'REVIEW', mode: 'enforce' }],
+      },
+    ],
+  });
