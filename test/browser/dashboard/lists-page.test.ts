@@ -90,10 +90,10 @@ describe('The page of lists', () => {
     // Keys that are typed before the field has the focus are keys of the page.
     await page.locator('input:focus').waitFor();
     await page.keyboard.type('abc');
-    await page.keyboard.press('Enter');
-    await page.getByText('This must have 64 hexadecimal digits.').waitFor();
+    const dialog = page.getByRole('dialog', { name: 'Add an entry' });
+    await dialog.getByLabel('Kind').selectOption('fingerprint');
     await expectAccessible(page);
-    await page.getByLabel('Fingerprint').fill(FARM_HASH);
+    await dialog.getByLabel('Value').fill(FARM_HASH);
     await page.keyboard.press('Enter');
     await page.getByText('12 identities').first().waitFor();
     await page.getByRole('button', { name: 'Block for 30 days' }).click();
@@ -133,7 +133,8 @@ describe('The page of lists', () => {
     };
     const old = Math.floor(Date.now() / 1_000) - 2 * DAY;
     const row = {
-      fingerprint_hash: UNSEEN,
+      kind: 'fingerprint',
+      value: UNSEEN,
       action: 'block',
       note: null,
       created_at: old,
@@ -178,7 +179,7 @@ describe('The page of lists', () => {
     await dialog.getByText('made 41 of your decisions').waitFor();
     await expectAccessible(page);
     expect(await actions()).toEqual({ [FARM_HASH]: 'block' });
-    await dialog.getByRole('button', { name: 'Allow 3 fingerprints' }).click();
+    await dialog.getByRole('button', { name: 'Allow 3 entries' }).click();
     await page.getByText('3 entries written').waitFor();
     expect(Object.values(await actions())).toEqual(['allow', 'allow', 'allow']);
     await page.keyboard.press('z');
@@ -201,12 +202,12 @@ describe('The page of lists', () => {
       `fingerprint_hash,action,note\n${FARM_HASH},block,"a, b"\nzz,block,\n${CALM_HASH},block,\n${UNSEEN},watch,=1\n`,
     );
     await page.getByText('1 line cannot be read').waitFor();
-    await page.getByText('Line 3: fingerprint_hash must have').waitFor();
+    await page.getByText('Line 3: A fingerprint must have').waitFor();
     await page.getByText('2 new, 1 replace another entry (1 allow → block), 0 unchanged.').waitFor();
     await expectAccessible(page);
     await expectNoSideScroll(page);
     expect(await actions()).toEqual({ [CALM_HASH]: 'allow' });
-    await page.getByRole('button', { name: 'Write 3 fingerprints' }).click();
+    await page.getByRole('button', { name: 'Write 3 entries' }).click();
     await page.getByText('3 entries written').waitFor();
     expect(await actions()).toEqual({ [CALM_HASH]: 'block', [FARM_HASH]: 'block', [UNSEEN]: 'watch' });
     const written = await entries();
