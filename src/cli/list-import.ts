@@ -83,7 +83,7 @@ function crowdsecRows(given: unknown, defaults: ImportDefaults): readonly Import
       kind,
       value: String(value),
       action: 'block',
-      note: String(scenario ?? ''),
+      note: typeof scenario === 'string' ? scenario : '',
       expires_at: seconds === null ? '' : String(defaults.nowSeconds + seconds),
     };
     return rowOf(at + 1, cells, defaults);

@@ -2,7 +2,7 @@ import type { FingerprintHash } from '../kernel/brand.ts';
 import type { BrowserFamily, SystemFamily } from './signals/agent-families.ts';
 import type { HistoryFacts, Networks } from './history.ts';
 import type { Outcome } from './event-outcome.ts';
-import type { ListFacts } from './lists/list-precedence.ts';
+import type { ListFacts } from './lists/list-facts.ts';
 
 /**
  * All inputs of the rules for one request: gathered first, for the whole batch, and read-only from then on. `null` always means "not given"

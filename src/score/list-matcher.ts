@@ -5,7 +5,8 @@ import type { EmailFacts, Entity, GeoFacts, IpFacts } from '../risk/facts.ts';
 import { codeOfListKind, entityText, type ListKeys } from '../risk/lists/list-key.ts';
 import { ENTITY_KIND } from '../contract/vocabulary.ts';
 
-import { decideByLists, type ListFacts, type ListMatch } from '../risk/lists/list-precedence.ts';
+import type { ListFacts } from '../risk/lists/list-facts.ts';
+import { decideByLists, type ListMatch } from '../risk/lists/list-precedence.ts';
 import type { ListedKinds } from '../risk/lists/listed-kinds.ts';
 
 /** The customer's own lists, as a worker reads them. An entry counts only for its event types. */

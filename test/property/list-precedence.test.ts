@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ListAction } from '../../src/risk/decision.ts';
 import type { ListKind } from '../../src/risk/lists/list-kind.ts';

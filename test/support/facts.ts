@@ -1,6 +1,7 @@
 import type { FingerprintHash } from '../../src/kernel/brand.ts';
 import type { ListAction } from '../../src/risk/decision.ts';
-import { decideByLists, type ListFacts } from '../../src/risk/lists/list-precedence.ts';
+import type { ListFacts } from '../../src/risk/lists/list-facts.ts';
+import { decideByLists } from '../../src/risk/lists/list-precedence.ts';
 import { readAgent } from '../../src/risk/signals/agent.ts';
 import { readEmail } from '../../src/risk/signals/email.ts';
 import { readIp } from '../../src/risk/signals/ip.ts';

@@ -52,16 +52,18 @@ interface Opened {
   readonly keys: ListKeys;
 }
 
+function actionOption(): Option {
+  return new Option('--action <action>', 'what the entry does').choices(LIST_ACTIONS).default('block');
+}
+
 export function addLists(cli: Cli): void {
   const lists = cli.program.command('lists').description('block, allow and watch entries of a customer');
-  const action = (): Option =>
-    new Option('--action <action>', 'what the entry does').choices(LIST_ACTIONS).default('block');
 
   lists
     .command('add <kind> <value>')
     .description('add an entry, or replace the entry of the same value')
     .requiredOption('--customer <id>', "the customer's id, cus_…")
-    .addOption(action())
+    .addOption(actionOption())
     .option('--note <text>', 'a note for people')
     .option('--event-type <type...>', 'the entry counts for events of these types only')
     .action((kind: string, value: string, options: AddOptions) =>
@@ -90,7 +92,7 @@ export function addLists(cli: Cli): void {
     .description("add entries from a file: CSV with a header, text with one value a line, or CrowdSec's JSON")
     .requiredOption('--customer <id>', "the customer's id, cus_…")
     .option('--kind <kind>', 'kind of the values (default: address or network, by their form)')
-    .addOption(action())
+    .addOption(actionOption())
     .addOption(new Option('--format <format>', 'format of the file (default: by its name)').choices(IMPORT_FORMATS))
     .option('--dry-run', 'say what would change, and write nothing', false)
     .action((file: string, options: ImportOptions) =>

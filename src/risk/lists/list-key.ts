@@ -155,6 +155,9 @@ export class ListKeys {
       case 'email_domain':
         this.ofText(customer, kind, value);
         break;
+      case 'fingerprint':
+      case 'browser':
+        break;
       default:
         this.ofText(customer, 'entity', entityText(kind.slice(ENTITY_KIND.length), value));
     }

@@ -1,5 +1,6 @@
 import type { ListAction } from '../decision.ts';
-import type { Family } from '../rules/rule.ts';
+import type { Family } from '../rules/family.ts';
+import type { ListFacts } from './list-facts.ts';
 import { isIdentityKind, isPersonKind, type ListKind } from './list-kind.ts';
 
 /** An entry that names something of a request. */
@@ -8,16 +9,6 @@ export interface ListMatch {
   readonly action: ListAction;
   /** The value as evidence shows it; empty for identities, which it never shows. */
   readonly shown: string;
-}
-
-/** What the customer's own lists say of a request. Source: contract, 7.2. */
-export interface ListFacts {
-  /** `block`: BLOCK. `allow`: ALLOW. Null: the score decides, without what `silenced` names. */
-  readonly decides: 'block' | 'allow' | null;
-  /** Families of rules whose evidence is dropped. */
-  readonly silenced: readonly Family[];
-  /** The entry that decided, for reviewers. */
-  readonly evidence: string;
 }
 
 /** An allowed person or device: other customers' evidence is dropped. */

@@ -1,25 +1,8 @@
 import type { Facts } from '../facts.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { Family } from './family.ts';
 
-/** Rules of one family are about the same evidence: only the strongest that fired counts. */
-export type Family =
-  | 'list'
-  | 'registry'
-  | 'client'
-  | 'tls'
-  | 'device'
-  | 'network'
-  | 'ip_volume'
-  | 'entity_volume'
-  | 'session_volume'
-  | 'population'
-  | 'movement'
-  | 'token'
-  | 'journey'
-  | 'probe'
-  | 'identity'
-  | 'model'
-  | 'own';
+export type { Family } from './family.ts';
 
 /**
  * One rule: a pure function of the facts. It never throws on any facts, and uses only the facts named in its header.

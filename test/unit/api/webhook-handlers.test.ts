@@ -28,7 +28,7 @@ function setUp() {
   });
   const deliveries = deliveryHandlers(unwrapped, {
     deliveries: { settled: () => Promise.resolve(), page: busy } as never,
-    control: { retry: busy } as never,
+    control: { retry: busy },
     cursors,
   });
   return { ...webhooks, ...deliveries } as unknown as Readonly<Record<string, EndpointHandler>>;
