@@ -14,7 +14,9 @@ import { eventually, startReceiver, type Receiver, webhookClient } from '../../s
 
 /** Endpoints whose ids name things of one customer. The catalogue of connectors is the same for all. */
 const WITH_ID = Object.entries(ENDPOINTS).filter(
-  ([, { access, params, tag }]) => access === 'secret' && params !== undefined && tag !== 'connectors',
+  // PUT writes a rule of the caller's own, whatever others have.
+  ([id, { access, params, tag }]) =>
+    access === 'secret' && params !== undefined && tag !== 'connectors' && id !== 'putRule',
 );
 
 const TOKEN = 'a-session-of-one-customer';
@@ -25,6 +27,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   judgeShadowReview: { verdict: 'fraud' },
   changeWebhook: { description: 'mine now' },
   rotateSecret: { grace_seconds: 60 },
+  changeRule: { note: 'mine now' },
 };
 
 let server: RunningServer;
@@ -62,6 +65,13 @@ beforeAll(async () => {
   ids['findFingerprint'] = HASH;
   ids['lists'] = HASH;
   await owner.call('POST', '/v1/lists', { fingerprint_hash: HASH, action: 'watch' });
+  for (const id of ['findValueEntry', 'removeValueEntry']) ids[id] = 'country/DE';
+  await owner.call('POST', '/v1/lists', { kind: 'country', value: 'DE', action: 'watch' });
+  const rule = { when: 'event.type == "login"', decision: 'REVIEW' };
+  for (const id of ['findRule', 'changeRule', 'deleteRule']) ids[id] = 'own_one';
+  await owner.call('PUT', '/v1/rules/own_one', rule);
+  const backtest = await owner.call('POST', '/v1/policy/backtest', { rules: [{ ...rule, code: 'own_one' }], since: 0 });
+  for (const id of ['findBacktest', 'cancelBacktest']) ids[id] = String(backtest.json['id']);
   const delivery = await webhooks.ended(`?request_id=${ids['decisions']}`);
   ids['findDelivery'] = delivery.id;
   ids['retryDelivery'] = delivery.id;
@@ -89,7 +99,7 @@ function targetOf(id: string): string {
   const { path, tag } = ENDPOINTS[id as keyof typeof ENDPOINTS];
   const own = ids[id] ?? ids[tag];
   if (own === undefined) throw new Error(`no thing of the owner for ${id}`);
-  return path.replace(/\{\w+\}/, own);
+  return path.replace(/\{.*\}/, own);
 }
 
 const ask = (person: Person, id: string): Promise<Answer> => {
