@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { ENTITY_NAME_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { SEARCH_TEXT_CHARACTERS_MAX } from '../kernel/history-limits.ts';
 import { PAGE_ROWS_MAX } from '../kernel/limits.ts';
 import { HASH } from './requests/list-requests.ts';
-import { DECISIONS } from './vocabulary.ts';
+import { DECISIONS, ENTITY_KIND, LIST_KINDS } from './vocabulary.ts';
 
 /** Parameters that several endpoints share. The description of a schema becomes the description of the parameter. */
 
@@ -43,7 +44,14 @@ export function decisionFilter(description: string): z.ZodOptional<ReturnType<ty
 }
 
 export const FINGERPRINT_HASH = z.string().regex(HASH).meta({ description: 'Upper or lower case' });
-export const LIST_KIND = z.string().meta({ description: 'The kind of an entry, such as ip or entity.card' });
+const LIST_KIND_FORM = new RegExp(
+  `^(?:${LIST_KINDS.join('|')}|${ENTITY_KIND.replace('.', '\\.')}.{1,${ENTITY_NAME_CHARACTERS_MAX}})$`,
+  's',
+);
+export const LIST_KIND = z
+  .string()
+  .regex(LIST_KIND_FORM, `This must be one of ${LIST_KINDS.join(', ')}, or ${ENTITY_KIND}<name>.`)
+  .meta({ description: 'The kind of an entry, such as ip or entity.card' });
 export const LIST_VALUE = z.string().meta({
   description: 'The value as it was written, as answers show it, or for a hidden identity hash: and its digits',
 });

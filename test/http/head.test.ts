@@ -59,7 +59,7 @@ describe.each(TRANSPORTS)('HEAD over %s', (transport) => {
     const decide = await bearer(server.url, server.secretKey, 'HEAD', '/v1/decide');
     expect([decide.status, decide.headers['allow'], decide.text]).toEqual([405, 'POST, OPTIONS', '']);
     const lists = await bearer(server.url, server.secretKey, 'PUT', '/v1/lists');
-    expect(lists.headers['allow']).toBe('GET, HEAD, POST');
+    expect(lists.headers['allow']).toBe('GET, HEAD, POST, DELETE');
   });
 
   test('a HEAD response leaves no byte of a body on the connection, and the next response follows at once', async () => {

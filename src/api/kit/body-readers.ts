@@ -104,7 +104,8 @@ function readChange(body: unknown, nowSeconds: number): Validated<GivenEntry> {
     note,
     expiresAtSeconds: expiresAt,
     eventTypes: eventTypes ?? [],
-    isConfirmed: confirm === true,
+    // A call in the form of earlier versions succeeds for every fingerprint. Source: contract, 7.5.
+    isConfirmed: confirm === true || read.value.fingerprint_hash !== undefined,
   };
   return { kind: 'ok', value };
 }

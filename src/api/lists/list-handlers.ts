@@ -7,7 +7,7 @@ import { listKindOf, readListTarget } from '../../risk/lists/list-kind.ts';
 import type { ListEntry } from '../../state/tables/list-table.ts';
 import { BUSY } from '../busy.ts';
 import { readUsage, USAGE_ROWS_MAX } from '../day-usage.ts';
-import { badQuery, readQuery } from '../query.ts';
+import { readQuery } from '../query.ts';
 import { originOf } from '../kit/actor.ts';
 import { pageAnswer, PagePieces } from '../kit/response-pieces.ts';
 import { hashIn, LIST_BATCH_BODY, LIST_ENTRY_BODY } from '../kit/body-readers.ts';
@@ -63,8 +63,6 @@ class ListReads {
     if (read.kind === 'problem') return read;
     const { action = null, usage, kind: kindText } = read.values;
     const kind = kindText === undefined ? null : listKindOf(kindText);
-    if (kindText !== undefined && kind === null)
-      return { kind: 'problem', problem: badQuery('kind', 'This must be a kind of entries.') };
     const after = read.after as FingerprintHash | null;
     const { customer } = request.caller;
     const query = { after, limit: usage ? Math.min(read.limit, USAGE_ROWS_MAX) : read.limit, action, kind };

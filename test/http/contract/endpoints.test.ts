@@ -106,6 +106,7 @@ function isAccepted(schema: Shape[string], text: string): boolean {
 /** Parameters that an endpoint needs, with values that fit each other. */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   findLinks: { kind: 'entity.email', value: 'a' },
+  removeEntryByQuery: { kind: 'ip', value: '203.0.113.7' },
   readStats: { from: '0', to: '5000' },
   readTop: { by: 'ip', from: '0', to: '5000' },
 };
@@ -127,10 +128,10 @@ describe('every query parameter is validated as the table of endpoints describes
     for (const text of SAMPLES) {
       const query = new URLSearchParams({ ...REQUIRED[id], [name]: text });
       const target = `${path}?${query.toString()}`;
-      const body = method === 'GET' ? undefined : { entries: [] };
+      const body = method === 'POST' ? { entries: [] } : undefined;
       const { status } = await bearer(server.url, server.secretKey, method, target, body);
-      // A well-formed id of no decision is not found.
-      const accepted = name === 'after' ? 404 : 200;
+      // A well-formed id of no decision is not found, nor an entry that does not exist.
+      const accepted = name === 'after' || method === 'DELETE' ? 404 : 200;
       expect([text, status]).toEqual([text, isAccepted(schema, text) ? accepted : 400]);
     }
   });

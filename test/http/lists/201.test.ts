@@ -23,11 +23,14 @@ describe('POST /v1/lists answers 201', () => {
     expect(created).toBeGreaterThanOrEqual(before);
     expect(answer.json).toEqual({
       fingerprint_hash: 'ab'.repeat(32),
+      kind: 'fingerprint',
+      value: 'ab'.repeat(32),
       action: 'block',
       note: 'a note',
       created_at: created,
       updated_at: created,
       expires_at: null,
+      usage: { sessions_24h: 0, identities_24h: 0, flagged_24h: 0 },
     });
   });
 

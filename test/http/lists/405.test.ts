@@ -10,8 +10,8 @@ describe.each(TRANSPORTS)('lists answer 405 over %s', (transport) => {
   });
 
   test.each([
-    ['PUT', '/v1/lists', 'GET, HEAD, POST'],
-    ['DELETE', '/v1/lists', 'GET, HEAD, POST'],
+    ['PUT', '/v1/lists', 'GET, HEAD, POST, DELETE'],
+    ['PATCH', '/v1/lists', 'GET, HEAD, POST, DELETE'],
     ['GET', '/v1/lists/batch', 'POST'],
     ['DELETE', '/v1/lists/batch', 'POST'],
     ['PATCH', `/v1/lists/${'a'.repeat(64)}`, 'GET, HEAD, DELETE'],

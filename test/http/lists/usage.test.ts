@@ -8,6 +8,9 @@ type Json = Record<string, unknown>;
 const CURL = { ...CALM, user_agent: 'curl/8.5.0' };
 const KNOWN = fingerprintOf('used-token');
 
+const USED = { sessions_24h: 1, identities_24h: 2, flagged_24h: 3 };
+const UNUSED = { sessions_24h: 0, identities_24h: 0, flagged_24h: 0 };
+
 describe('the use of fingerprints, and batches that are tried', () => {
   let server: SharedServer;
   const get = async (path: string): Promise<Json[]> => {
@@ -89,10 +92,10 @@ describe('the use of fingerprints, and batches that are tried', () => {
     expect(json).toEqual({
       dry_run: true,
       results: [
-        { fingerprint_hash: KNOWN, status: 200, change: 'replaced', before: 'watch' },
-        { fingerprint_hash: KNOWN, status: 200, change: 'unchanged', before: 'block' },
-        { fingerprint_hash: nthHash(7), status: 200, change: 'unchanged', before: 'block' },
-        { fingerprint_hash: nthHash(8), status: 201, change: 'created', before: null },
+        { fingerprint_hash: KNOWN, status: 200, change: 'replaced', before: 'watch', usage: USED },
+        { fingerprint_hash: KNOWN, status: 200, change: 'unchanged', before: 'block', usage: USED },
+        { fingerprint_hash: nthHash(7), status: 200, change: 'unchanged', before: 'block', usage: UNUSED },
+        { fingerprint_hash: nthHash(8), status: 201, change: 'created', before: null, usage: UNUSED },
         { fingerprint_hash: 'no hash', status: 422, code: 'validation_failed', errors: expect.any(Array) as unknown[] },
       ],
     });
