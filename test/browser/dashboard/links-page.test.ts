@@ -105,7 +105,8 @@ describe('The page of one identity, device, address, network or session', () => 
   test('warns of a fingerprint that many devices share, before and after the write', async () => {
     const fingerprint = bodies.get(`/v1/fingerprints/${deviceHash(FARM)}`) as { readonly day: object };
     const common = { ...fingerprint, common: true, day: { ...fingerprint.day, networks: 412 } };
-    const entry = { fingerprint_hash: deviceHash(FARM), action: 'allow', note: null, expires_at: null };
+    const subject = { kind: 'fingerprint', value: deviceHash(FARM) };
+    const entry = { ...subject, fingerprint_hash: subject.value, action: 'allow', note: null, expires_at: null };
     const page = await harness.open(DEVICE, {
       override: (path, _query, method) => {
         if (path.startsWith('/v1/fingerprints/')) return { body: common };
