@@ -5,4 +5,4 @@ test('bench:isolation calls each endpoint with its largest call and prints its l
   const rows = (await smokeBench('isolation', 'blocks')).slice(2);
   expect(rows.length).toBeGreaterThan(25);
   for (const row of rows) expect(row).toMatch(/ +\d+\.\d\d +\d+\.\d +(?:20[0124]|40[13]|422) +\d+$/);
-}, 60_000);
+}, 120_000);
