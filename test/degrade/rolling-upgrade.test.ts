@@ -193,7 +193,7 @@ describe('nodes of two versions over one store', () => {
     });
     expect(statuses).toEqual({ 200: ids.length });
     // The version that all know, until the last node is upgraded.
-    expect(versions).toEqual([1, 1, 1, 1, 2]);
+    expect(versions).toEqual([2, 2, 2, 2, 3]);
     for (let node = 0; node < COUNT; node++) expect((await readyOf(node)).version).toBe(newer.version);
     expect(await replays(ids)).toEqual([401]);
   }, 400_000);
@@ -209,7 +209,7 @@ describe('nodes of two versions over one store', () => {
       detail: expect.stringContaining('a newer node made a change that this one cannot read') as unknown,
     });
     expect(node.stdout()).toMatch(
-      /change \d+ \(list\.put, version 2\) was written by a newer build; upgrade this node/,
+      /change \d+ \(list\.put, version 3\) was written by a newer build; upgrade this node/,
     );
     expect((await put(2)).status).toBe(503);
     seed--;

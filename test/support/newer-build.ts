@@ -13,16 +13,16 @@ export interface Build {
 }
 
 /** Occurs once in the bundle: see src/state/feed/change-formats.ts. */
-const LIST_PUT = '"list.put": FIRST,';
-/** Version 2 has a field that older builds do not know. */
-const LIST_PUT_2 = `"list.put": {
-  version: 2,
-  up: { 1: (fields) => ({ ...fields, madeBy: "an older build" }) },
-  down: { 2: ({ madeBy, ...fields }) => fields },
+const LIST_PUT = '"list.put": LISTED,';
+/** Version 3 has a field that older builds do not know. */
+const LIST_PUT_3 = `"list.put": {
+  version: 3,
+  up: { ...LISTED.up, 2: (fields) => ({ ...fields, madeBy: "an older build" }) },
+  down: { ...LISTED.down, 3: ({ madeBy, ...fields }) => fields },
 },`;
 
 /**
- * Makes a copy of the built program as its next version would be: with another version, and with version 2 of the change `list.put`.
+ * Makes a copy of the built program as its next version would be: with another version, and with version 3 of the change `list.put`.
  * Everything else is as in this build.
  */
 export function newerBuild(): Build {
@@ -39,7 +39,7 @@ export function newerBuild(): Build {
   for (const name of readdirSync(app).filter((file) => /\.c?js$/.test(file))) {
     const text = readFileSync(join(app, name), 'utf8');
     if (!text.includes(LIST_PUT)) continue;
-    writeFileSync(join(app, name), text.replace(LIST_PUT, LIST_PUT_2));
+    writeFileSync(join(app, name), text.replace(LIST_PUT, LIST_PUT_3));
     changed++;
   }
   if (changed !== 1) throw new Error(`${changed} files of the bundle contain ${LIST_PUT}`);

@@ -29,7 +29,10 @@ export const LIST_ENDPOINTS = {
       'with the entry, or 200 if it replaces an entry; all fields are replaced. 409 `confirm_required` without `"confirm": true` if it ' +
       "would have concerned over 25 % of the day's sessions",
     body: body(LIST_CHANGE),
-    responses: { 200: json(LIST_ENTRY, 'The entry replaced one'), 201: json(LIST_ENTRY, 'The entry is new') },
+    responses: {
+      200: json(LIST_ENTRY, 'The entry replaced one', ['X-SVC-Partial']),
+      201: json(LIST_ENTRY, 'The entry is new', ['X-SVC-Partial']),
+    },
     problems: writesBody('limit_reached', 'confirm_required'),
   },
   putEntries: {
@@ -43,7 +46,7 @@ export const LIST_ENDPOINTS = {
       'order. `?dry_run=true` returns what would change and writes nothing',
     query: QUERIES.putEntries,
     body: body(LIST_BATCH),
-    responses: { 200: json(LIST_BATCH_RESULT, 'The result of each entry, in order') },
+    responses: { 200: json(LIST_BATCH_RESULT, 'The result of each entry, in order', ['X-SVC-Partial']) },
     problems: writesBody('limit_reached'),
   },
   searchCandidates: {

@@ -101,7 +101,7 @@ describe.runIf(HAS_REDIS)('a node that was away', () => {
   });
 
   test('keeps in the stream what it has not applied, as long as it is alive', async () => {
-    const [one, other] = await twoNodes({ ...TRIMMED, formats: known(1) });
+    const [one, other] = await twoNodes({ ...TRIMMED, formats: known(2) });
     const path = join(other.dataDir, 'revoked-keys.log');
     await value(one.feed.commit(createKey, ORIGIN));
     await caughtUp([one, other]);
@@ -139,11 +139,11 @@ describe.runIf(HAS_REDIS)('a node that cannot apply a change', () => {
   });
 
   test('waits at a change of a newer version and applies it when it is upgraded', async () => {
-    const newer = known(2);
+    const newer = known(3);
     const one = await openNode(redis.url, { formats: newer });
     // Only the newer node is alive, so it writes the newer version.
     await value(one.feed.commit(putOf(1), ORIGIN));
-    const other = await openNode(redis.url, { formats: known(1) });
+    const other = await openNode(redis.url, { formats: known(2) });
     await value(one.feed.commit(newCustomer('both', CHANGES_FROM_MS), ORIGIN));
     await other.close();
     await until(() => one.feed.replicas?.live().length === 1);
@@ -151,11 +151,11 @@ describe.runIf(HAS_REDIS)('a node that cannot apply a change', () => {
     const stopped = await openNode(redis.url, {
       dataDir: other.dataDir,
       node: other.id,
-      formats: known(1),
+      formats: known(2),
       startMs: 300,
     });
     await until(() => stopped.feed.state.kind === 'stopped');
-    expect(stopped.feed.state).toMatchObject({ detail: expect.stringContaining('list.put, version 2') as unknown });
+    expect(stopped.feed.state).toMatchObject({ detail: expect.stringContaining('list.put, version 3') as unknown });
     expect(isListed(stopped, 2)).toBe(false);
     await stopped.close();
     const upgraded = await openNode(redis.url, { dataDir: other.dataDir, node: other.id, formats: newer });
@@ -163,8 +163,8 @@ describe.runIf(HAS_REDIS)('a node that cannot apply a change', () => {
   }, 40_000);
 
   test('makes newer nodes write the version that it knows, with the same rows', async () => {
-    const one = await openNode(redis.url, { formats: known(2) });
-    const other = await openNode(redis.url, { formats: known(1) });
+    const one = await openNode(redis.url, { formats: known(3) });
+    const other = await openNode(redis.url, { formats: known(2) });
     await until(() => one.feed.replicas?.live().length === 2);
     await value(one.feed.commit(putOf(1), ORIGIN));
     await value(other.feed.commit(putOf(2), ORIGIN));
@@ -315,17 +315,19 @@ function unblockFile(path: string): void {
   if (existsSync(`${path}.aside`)) renameSync(`${path}.aside`, path);
 }
 
-/** A build that reads this version of `list.put`; version 2 calls the note `remark`. */
-function known(version: 1 | 2): ChangeFormats {
-  if (version === 1) return CHANGE_FORMATS;
+/** A build that reads this version of `list.put`. */
+function known(version: 2 | 3): ChangeFormats {
+  if (version === 2) return CHANGE_FORMATS;
   type Fields = Readonly<Record<string, unknown>>;
   const renamed = (from: string, to: string) => (fields: Fields) => {
     const { [from]: moved, ...entry } = fields['entry'] as Fields;
     return { ...fields, entry: { ...entry, [to]: moved } };
   };
-  // What `apply` gets is of version 2 here, which it reads like version 1 except for the unused name.
-  const up = { 1: renamed('note', 'note') };
-  return { ...CHANGE_FORMATS, 'list.put': { version: 2, up, down: { 2: renamed('note', 'note') } } };
+  const now = CHANGE_FORMATS['list.put'];
+  // What `apply` gets is of version 3 here, which it reads like version 2.
+  const up = { ...now.up, 2: renamed('note', 'note') };
+  const down = { ...now.down, 3: renamed('note', 'note') };
+  return { ...CHANGE_FORMATS, 'list.put': { version: 3, up, down } };
 }
 
 async function untilTrimmed(): Promise<void> {
