@@ -1,21 +1,15 @@
 import { LIST_EXPIRY_SECONDS_MAX } from '../kernel/limits.ts';
 import { LIST_ACTIONS, type ListAction } from '../risk/decision.ts';
-import { type ListKind, listKindOf, type ListTarget, readListTarget } from '../risk/lists/list-kind.ts';
+import { type ListKind, listKindOf, readListTarget } from '../risk/lists/list-kind.ts';
+import type { GivenListEntry } from '../state/tables/list-change.ts';
 import { splitCsvLine } from './csv-line.ts';
 
 /**
  * Reads entries of lists from files: CSV with a header; text with one value a line, as FireHOL's netsets have them; and what
  * `cscli decisions list -o json` of CrowdSec prints.
  */
-export interface ImportedEntry {
-  readonly target: ListTarget;
-  readonly action: ListAction;
-  readonly note: string | null;
-  readonly expiresAtSeconds: number | null;
-}
-
 export type ImportedRow =
-  | { readonly kind: 'entry'; readonly entry: ImportedEntry }
+  | { readonly kind: 'entry'; readonly entry: GivenListEntry }
   /** `at`: the line, or the number of the decision. */
   | { readonly kind: 'fault'; readonly at: number; readonly message: string };
 
@@ -121,6 +115,7 @@ function rowOf(at: number, cells: Cells, defaults: ImportDefaults): ImportedRow 
     action,
     note: note === '' ? null : note.slice(0, NOTE_CHARACTERS_MAX),
     expiresAtSeconds,
+    eventTypes: [],
   };
   return { kind: 'entry', entry };
 }

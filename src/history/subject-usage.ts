@@ -1,8 +1,8 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { parseV4, parseV6, formatV4, formatV6, maskOf } from '../kernel/ip-text.ts';
+import { parseV4, parseV6, formatV4 } from '../kernel/ip-text.ts';
 import { LINK_HASH_BYTES, LinkHasher } from '../risk/decision-links.ts';
 import { codeOfKind, isEntityCode, nameOfEntityCode, visitLinks } from '../risk/link-tail.ts';
-import { ENTITY_KIND, type ListTarget, maskV4, parseListNetwork } from '../risk/lists/list-kind.ts';
+import { ENTITY_KIND, type ListTarget, maskV4, parseListNetwork, networkText6 } from '../risk/lists/list-kind.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { IdentityCounter } from './identity-counter.ts';
 import type { RawRecord } from './decision-log/raw-record.ts';
@@ -117,7 +117,7 @@ export class SubjectUsage {
     if (v4 >= 0) return [`a${ip}`, ...this.#bits4.map((bits) => `n${formatV4(maskV4(v4, bits))}/${bits}`)];
     const groups = parseV6(ip);
     if (groups === null) return [];
-    return [`a${network6(groups, 64)}`, ...this.#bits6.map((bits) => `n${network6(groups, bits)}`)];
+    return [`a${networkText6(groups, 64)}`, ...this.#bits6.map((bits) => `n${networkText6(groups, bits)}`)];
   }
 
   /** An e-mail may stand under any name: its hash is computed once for each name that is seen. */
@@ -166,10 +166,6 @@ export class SubjectUsage {
 
 function newGrowing(): Growing {
   return { sessions: new Set(), identities: new IdentityCounter(), flagged: 0 };
-}
-
-function network6(groups: readonly number[], bits: number): string {
-  return `${formatV6(groups.map((group, at) => group & maskOf(at, bits)))}/${bits}`;
 }
 
 function networkBits(kind: string, value: string, version: 4 | 6): readonly number[] {

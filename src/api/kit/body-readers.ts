@@ -7,7 +7,7 @@ import { WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../../contract/requests/webhook-r
 import type { ParsedObject } from '../../contract/json-body.ts';
 import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
 import { type ListTarget, listKindOf, readListTarget } from '../../risk/lists/list-kind.ts';
-import type { ListAction } from '../../risk/decision.ts';
+import type { GivenListEntry } from '../../state/tables/list-change.ts';
 import { ANY_REQUEST_BODY, type BodyReader } from './request-body.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
 import { SIMULATION_BODY } from '../simulation-body.ts';
@@ -15,14 +15,8 @@ import { invalid, validate, type Validated } from '../../contract/validate.ts';
 
 /** Body readers of the management endpoints. They use neither the store nor a clock. */
 
-/** An entry as a client sends it; its key needs the customer. */
-export interface GivenEntry {
-  readonly target: ListTarget;
-  readonly action: ListAction;
-  readonly note: string | null;
-  /** Unix seconds; null for never. */
-  readonly expiresAtSeconds: number | null;
-  readonly eventTypes: readonly string[];
+/** An entry as a client sends it. */
+export interface GivenEntry extends GivenListEntry {
   readonly isConfirmed: boolean;
 }
 

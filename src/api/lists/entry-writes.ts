@@ -6,8 +6,9 @@ import type { StoreWrite } from '../../state/tables/durable.ts';
 import type { ListEntryChange, ListEntry, ListPut, Lists } from '../../state/tables/list-table.ts';
 import type { Slices } from '../../state/tables/turns.ts';
 import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../../kernel/limits.ts';
-import { codeOfListKind, type ListKeys } from '../../risk/lists/list-key.ts';
-import { isHiddenValue, isIdentityKind } from '../../risk/lists/list-kind.ts';
+import { codeOfListKind, type ListKeys, shownListValue } from '../../risk/lists/list-key.ts';
+import { isIdentityKind } from '../../risk/lists/list-kind.ts';
+import { listChangeOf } from '../../state/tables/list-change.ts';
 import type { Validated } from '../../contract/validate.ts';
 import { BUSY } from '../busy.ts';
 import { readQuery } from '../query.ts';
@@ -16,7 +17,7 @@ import { AnswerPieces } from '../kit/response-pieces.ts';
 import type { BatchParts, BatchRow, GivenEntry } from '../kit/body-readers.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import { blastFields, type BlastParts, readBlast, unconfirmed } from './list-blast.ts';
-import { showEntry, shownValue, type ListViewParts } from './list-view.ts';
+import { showEntry, type ListViewParts } from './list-view.ts';
 
 /** Dependencies of the writes to a customer's own lists. */
 export interface ListWriteParts extends ListViewParts, BlastParts {
@@ -54,7 +55,7 @@ export class ListWrites {
     const blast = await readBlast(this.#parts, request, [given.target]);
     const held = blast === null ? null : unconfirmed(given, blast.shareOf(0));
     if (held !== null) return held;
-    const entry = this.#changeOf(customer, given);
+    const entry = this.#changesOf(customer)(given);
     const written = await this.#parts.changes.commit({ kind: 'list.put', customer, entry }, originOf(request));
     if (written.kind === 'fault') return written;
     if (written.value === 'limit_reached') return LIMIT_REACHED;
@@ -82,9 +83,8 @@ export class ListWrites {
     }
     if (query.value.dry_run) return this.#tryMany(rows, request);
     const { customer } = request.caller;
-    const entries = rows.flatMap(({ change }) =>
-      change.kind === 'ok' ? [this.#changeOf(customer, change.value)] : [],
-    );
+    const changeOf = this.#changesOf(customer);
+    const entries = rows.flatMap(({ change }) => (change.kind === 'ok' ? [changeOf(change.value)] : []));
     const batch = { kind: 'list.batch', customer, entries } as const;
     const written = await this.#parts.changes.commit(batch, originOf(request), { slices });
     if (written.kind === 'fault') return written;
@@ -120,6 +120,7 @@ export class ListWrites {
     const blast = await readBlast(this.#parts, request, targets);
     if (blast === null) return BUSY;
     const pieces = new AnswerPieces(request.slices);
+    const changeOf = this.#changesOf(customer);
     const changed = new Map<FingerprintHash, EntryFields>();
     let created = 0;
     let place = 0;
@@ -128,7 +129,7 @@ export class ListWrites {
       let result = refused(row);
       if (row.change.kind === 'ok') {
         const { target } = row.change.value;
-        const entry = { eventTypes: [], ...this.#changeOf(customer, row.change.value) };
+        const entry = { eventTypes: [], ...changeOf(row.change.value) };
         const { fingerprintHash: hash } = entry;
         const before = changed.get(hash) ?? this.#parts.lists.get(customer, hash, request.nowSeconds);
         changed.set(hash, entry);
@@ -149,17 +150,12 @@ export class ListWrites {
     return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
   }
 
-  #changeOf(customer: CustomerNumber, given: GivenEntry): ListEntryChange {
-    const { target, action, note, expiresAtSeconds, eventTypes } = given;
-    const fingerprintHash = this.#parts.listKeys.keyOf(customer, target);
-    const isKept = !isIdentityKind(target.kind) || (this.#parts.keepsIdentities(customer) && !isHiddenValue(target));
-    return {
-      fingerprintHash,
-      action,
-      note,
-      expiresAtSeconds,
-      ...(target.kind !== 'fingerprint' && { kind: target.kind, value: isKept ? target.value : null }),
-      ...(eventTypes.length > 0 && { eventTypes }),
+  /** Returns a function that makes the changes of one request. The policy is read at most once. */
+  #changesOf(customer: CustomerNumber): (given: GivenEntry) => ListEntryChange {
+    let keepsIdentities: boolean | null = null;
+    return (given) => {
+      if (isIdentityKind(given.target.kind)) keepsIdentities ??= this.#parts.keepsIdentities(customer);
+      return listChangeOf(this.#parts.listKeys, customer, given, keepsIdentities === true);
     };
   }
 
@@ -190,7 +186,7 @@ function isSameEntry(a: EntryFields, b: EntryFields): boolean {
 function subjectOf(entry: Pick<ListEntry, 'kind' | 'value' | 'fingerprintHash'>): Record<string, unknown> {
   const { kind, fingerprintHash } = entry;
   if (kind === 'fingerprint') return { fingerprint_hash: fingerprintHash };
-  return { kind, value: shownValue(entry) };
+  return { kind, value: shownListValue(entry) };
 }
 
 function refused({ given, change }: BatchRow): Record<string, unknown> {

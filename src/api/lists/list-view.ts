@@ -1,8 +1,7 @@
 import type { FingerprintReader } from '../../risk/fingerprint-history.ts';
 import type { Registry } from '../../state/tables/registry-table.ts';
 import type { FingerprintHash } from '../../kernel/brand.ts';
-import { HIDDEN_VALUE } from '../../risk/lists/list-kind.ts';
-import { codeOfListKind } from '../../risk/lists/list-key.ts';
+import { codeOfListKind, shownListValue } from '../../risk/lists/list-key.ts';
 import type { ListEntry } from '../../state/tables/list-table.ts';
 import type { AnyRequest } from '../kit/endpoint-types.ts';
 
@@ -12,16 +11,13 @@ export interface ListViewParts {
   readonly fingerprints: FingerprintReader;
 }
 
-/** Hex digits of a key before the part that depends on the value. */
-const BODY_DIGITS = 32;
-
 /** Returns an entry as answers have it. Includes `shared_registry` only if `sharedRegistry` shows it. It names no customer. */
 export function showEntry(parts: ListViewParts, entry: ListEntry, request: AnyRequest): Record<string, unknown> {
   const isFingerprint = codeOfListKind(entry.kind) === 0;
   return {
     ...(isFingerprint && { fingerprint_hash: entry.fingerprintHash }),
     kind: entry.kind,
-    value: shownValue(entry),
+    value: shownListValue(entry),
     action: entry.action,
     note: entry.note,
     ...(entry.eventTypes.length > 0 && { event_types: entry.eventTypes }),
@@ -30,11 +26,6 @@ export function showEntry(parts: ListViewParts, entry: ListEntry, request: AnyRe
     expires_at: entry.expiresAtSeconds,
     ...(isFingerprint && sharedRegistry(parts, entry.fingerprintHash, request)),
   };
-}
-
-/** The value; of one that may not be kept its hash, by which it can be removed. */
-export function shownValue({ value, fingerprintHash }: Pick<ListEntry, 'value' | 'fingerprintHash'>): string {
-  return value ?? `${HIDDEN_VALUE}${fingerprintHash.slice(BODY_DIGITS)}`;
 }
 
 /**

@@ -2,24 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { Option } from 'commander';
 import { CONTROL_ENTRIES_MAX } from '../../app/control-protocol.ts';
 import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
-import { LIST_VALUES_PURPOSE, ListKeys } from '../../risk/lists/list-key.ts';
-import {
-  HIDDEN_VALUE,
-  isIdentityKind,
-  listKindOf,
-  type ListTarget,
-  readListTarget,
-} from '../../risk/lists/list-kind.ts';
+import { LIST_VALUES_PURPOSE, ListKeys, shownListValue } from '../../risk/lists/list-key.ts';
+import { listKindOf, type ListTarget, readListTarget } from '../../risk/lists/list-kind.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import { deriveKey, openMasterKey } from '../../state/repair/master-key.ts';
 import type { Customer } from '../../state/tables/customer-table.ts';
 import { messageOf } from '../../state/tables/durable.ts';
+import { type GivenListEntry, listChangeOf } from '../../state/tables/list-change.ts';
 import type { ListEntry, ListEntryChange } from '../../state/tables/list-table.ts';
 import { Slices } from '../../state/tables/turns.ts';
 import type { ChangeDoor } from '../change-door.ts';
 import type { Cli } from '../context.ts';
 import { failure, failureOf, ok, usage, type CommandOutcome } from '../command-outcome.ts';
-import { IMPORT_FORMATS, type ImportedEntry, type ImportFormat, readImport } from '../list-import.ts';
+import { IMPORT_FORMATS, type ImportFormat, readImport } from '../list-import.ts';
 import { tableText, timeText } from '../text-table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -122,28 +117,16 @@ function readNamed(kindText: string, value: string): ListTarget | CommandOutcome
   return read.kind === 'fault' ? usage('invalid_value', `${kindText} ${value}: ${read.message}`) : read.target;
 }
 
-function changeOf(
-  { keys, customer }: Opened,
-  entry: ImportedEntry,
-  eventTypes: readonly string[] = [],
-): ListEntryChange {
-  const { target, ...rest } = entry;
-  const fingerprintHash = keys.keyOf(customer.number, target);
-  const value = isIdentityKind(target.kind) ? null : target.value;
-  const types = eventTypes.map((type) => type.toLowerCase());
-  return {
-    ...rest,
-    fingerprintHash,
-    ...(target.kind !== 'fingerprint' && { kind: target.kind, value }),
-    ...(types.length > 0 && { eventTypes: types }),
-  };
+function changeOf({ keys, customer }: Opened, entry: GivenListEntry): ListEntryChange {
+  return listChangeOf(keys, customer.number, entry, false);
 }
 
 async function addEntry(opened: Opened, kind: string, value: string, options: AddOptions): Promise<CommandOutcome> {
   const target = readNamed(kind, value);
   if (!('value' in target)) return target;
-  const { action, note = null, eventType } = options;
-  const entry = changeOf(opened, { target, action, note, expiresAtSeconds: null }, eventType);
+  const { action, note = null } = options;
+  const eventTypes = (options.eventType ?? []).map((type) => type.toLowerCase());
+  const entry = changeOf(opened, { target, action, note, expiresAtSeconds: null, eventTypes });
   const change = { kind: 'list.put', customer: opened.customer.number, entry } as const;
   const written = await opened.door.commit(change, { by: 'cli', nowMs: Date.now() });
   if (written.kind === 'fault') return failureOf(written);
@@ -151,7 +134,7 @@ async function addEntry(opened: Opened, kind: string, value: string, options: Ad
   const { created, entry: stored } = written.value;
   return ok(
     { created, ...jsonOf(stored) },
-    `${created ? 'added' : 'replaced'}: ${stored.action} ${stored.kind} ${shownOf(stored)}`,
+    `${created ? 'added' : 'replaced'}: ${stored.action} ${stored.kind} ${shownListValue(stored)}`,
   );
 }
 
@@ -173,7 +156,7 @@ async function showEntries({ store, customer }: Opened, kindText: string | undef
   const { entries, next } = await store.lists.page(customer.number, query, Math.floor(Date.now() / 1_000), slices);
   const rows = entries.map((entry) => [
     entry.kind,
-    shownOf(entry),
+    shownListValue(entry),
     entry.action,
     entry.expiresAtSeconds === null ? 'never' : timeText(entry.expiresAtSeconds),
     entry.note ?? '',
@@ -224,14 +207,10 @@ async function importEntries(opened: Opened, file: string, options: ImportOption
   return ok({ dry_run: options.dryRun, added: created, replaced, rejected }, text, rejected.length > 0);
 }
 
-function shownOf({ value, fingerprintHash }: ListEntry): string {
-  return value ?? `${HIDDEN_VALUE}${fingerprintHash.slice(-32)}`;
-}
-
 function jsonOf(entry: ListEntry): object {
   return {
     kind: entry.kind,
-    value: shownOf(entry),
+    value: shownListValue(entry),
     action: entry.action,
     note: entry.note,
     ...(entry.eventTypes.length > 0 && { event_types: entry.eventTypes }),

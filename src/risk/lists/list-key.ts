@@ -174,3 +174,14 @@ export class ListKeys {
 export function entityText(name: string, value: string): string {
   return `${name}\n${value}`;
 }
+
+/** Returns the value of an entry; for one that may not be kept the digits of its key, by which it can be named. */
+export function shownListValue({
+  value,
+  fingerprintHash,
+}: {
+  readonly value: string | null;
+  readonly fingerprintHash: FingerprintHash;
+}): string {
+  return value ?? `${HIDDEN_VALUE}${fingerprintHash.slice(BODY_AT * 2)}`;
+}

@@ -113,7 +113,8 @@ function readAddress(text: string): string | Refusal {
   return networkText6(parseV6(ip.text) ?? [], V6_LINE_BITS);
 }
 
-function networkText6(groups: readonly number[], bits: number): string {
+/** Returns the CIDR of the first `bits` bits of an IPv6 address. */
+export function networkText6(groups: readonly number[], bits: number): string {
   return `${formatV6(groups.map((group, at) => group & maskOf(at, bits)))}/${bits}`;
 }
 
