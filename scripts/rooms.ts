@@ -69,7 +69,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     path: 'either',
   },
   local: {
-    holds: 'Adapters of ports for a single node: admission, in memory; the velocity store has a room of its own',
+    holds: 'Adapters of ports for a single node: admission, in memory; the velocity store has its own room',
     mayImport: ['kernel', 'ports'],
     path: 'hot',
   },

@@ -17,7 +17,7 @@ const KEPT_MAX = 200;
 
 type Job = { -readonly [Name in keyof BacktestState]: BacktestState[Name] } & { readonly wish: BacktestWish };
 
-/** Runs backtests one after the other, each in a process of its own. */
+/** Runs backtests one after the other, each in a separate process. */
 export class BacktestJobs implements BacktestQueue {
   readonly #settings: Pick<Settings, 'dataDir' | 'geoipDir' | 'geoipPackages'>;
   readonly #keyFor: (purpose: string) => Buffer;

@@ -74,7 +74,7 @@ const OTHER_WORDS = '(others)';
 /** Fields of a decide request that are texts at its top level. */
 const TEXT_FIELDS = new Set<HistoryField>(['event_type', 'ip', 'user_agent', 'url', 'referrer', 'session_token']);
 
-/** Turns rows into events. Missing values are absent; a row without a session gets a token of its own. */
+/** Turns rows into events. Missing values are absent; a row without a session gets its own token. */
 export class HistoryReader {
   readonly faults = noFaults();
   readonly #columns: readonly (readonly [column: string, field: HistoryField])[];

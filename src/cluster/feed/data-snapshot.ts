@@ -29,8 +29,8 @@ export interface SnapshotParts {
   readonly positions: FeedPositions;
   readonly turns: Turns;
   /**
-   * Version of the tables of this build. Rows of a snapshot are copied as they are, so a node sends one only to nodes of its own
-   * version: those of others wait for a node that has theirs.
+   * Version of the tables of this build. Rows of a snapshot are copied as they are, so a node sends one only to nodes of the
+   * same version: the others wait for a node of theirs.
    */
   readonly tables: number;
 }

@@ -10,7 +10,7 @@ import { callStore, readStoreTime, replyList } from './feed-store.ts';
 import { recordPlace, signRecord } from './signed-record.ts';
 
 /**
- * Copies of tables from one node to another, in encrypted chunks through the store. The receiver posts a request with an id of its own;
+ * Copies of tables from one node to another, in encrypted chunks through the store. The receiver posts a request with its own id;
  * one of the others sends the copy.
  */
 

@@ -58,7 +58,7 @@ export const POLICY_ENDPOINTS = {
     tag: 'policy',
     summary: 'Try a policy or rules on the past',
     description:
-      'Decides the logged requests of this node again, under the present policy and under the given one, in a process of its own. ' +
+      'Decides the logged requests of this node again, under the present policy and under the given one, in a separate process. ' +
       'Without logged requests (log_requests in the policy file) the result is an approximation. A restart forgets it.',
     guide:
       'Body: `policy` (the content of a policy file), `rules` (instead of those of the API), `since`, `until`, in Unix seconds. 202 with ' +
