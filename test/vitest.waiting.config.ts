@@ -6,8 +6,8 @@ import { FEW_COLLECTIONS } from './processes.ts';
 import { CONTRACT, longTests, STORE } from './projects.ts';
 
 /**
- * The tests of several nodes and the long tests in their short form, all at once, as in `.ci/run`: they wait most of the time, for
- * deadlines, failovers and restarts.
+ * The tests of several nodes and the long tests in their short form, with nothing beside them, as in `.ci/run`: they wait most of the
+ * time, for deadlines, failovers and restarts.
  */
 
 const LONGEST = [
