@@ -18,7 +18,12 @@ export function call(
   options: SendOptions = {},
 ): Promise<Answer> {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
-  return send(url, key, { method, path, body: text, agent, ...options });
+  const attempt = (): Promise<Answer> => send(url, key, { method, path, body: text, agent, ...options });
+  // The server may close an idle connection at the moment in which a call is written to it: nothing was read then.
+  return attempt().catch((error: NodeJS.ErrnoException & { reusedSocket?: boolean }) => {
+    if (error.reusedSocket === true && error.code === 'ECONNRESET') return attempt();
+    throw error;
+  });
 }
 
 /** Sends the same call, authenticated by the key only. */

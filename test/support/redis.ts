@@ -59,7 +59,7 @@ const PROGRAM = process.env['REDIS_SERVER'] ?? 'redis-server';
 const WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] : [];
 /** Choice: short, so that failovers in tests are quick, and well above a stall of a busy machine. */
 const NODE_TIMEOUT_MS = 1_500;
-const SILENT_MS = 10_000;
+const SILENT_MS = 30_000;
 const START_MS = 60_000;
 const POLL_MS = 20;
 const PRIMARIES = 3;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DELIVERY_CODEC, packDelivery } from '../../../src/cluster/deliveries/delivery-codec.ts';
 import { EncryptedValues } from '../../../src/cluster/store/encrypted-values.ts';
 import { chunksKey } from '../../../src/cluster/feed/feed-keys.ts';
@@ -164,7 +164,7 @@ describe('events of the velocity store', () => {
       await ask(link, 'XADD', key, '*', 'l', 'abc', 'e', new EncryptedValues(VALUES_KEY).encrypt(key, bytes));
     const [facts] = await node.worker().observe([one]);
     expect(facts?.session.decisions1m).toBe(1);
-    expect(node.marks.count('unreadable')).toBe(2);
+    await vi.waitFor(() => expect(node.marks.count('unreadable')).toBe(2));
     expect(isVelocityDegraded(node.marks)).toBe(true);
     expect(readVelocityState(node.marks)).toMatchObject({ isBroken: true, detail: /another version/ });
     await link.close();

@@ -123,10 +123,8 @@ const HOSTILE: readonly (readonly [what: string, act: () => Promise<unknown>])[]
   ['a string in the place of the head', () => redis.command('SET', HEAD_KEY, 'x')],
   [
     'a list in the place of the reports',
-    async () => {
-      await redis.command('DEL', REPLICAS_KEY);
-      await redis.command('RPUSH', REPLICAS_KEY, 'x');
-    },
+    // In one step: a node may report at any moment.
+    () => redis.command('EVAL', "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", '1', REPLICAS_KEY),
   ],
   ['a string in the place of the requests for snapshots', () => redis.command('SET', WANTED_KEY, 'x')],
   ['a list in the place of the turn to restart', () => redis.command('RPUSH', RESTART_KEY, 'x')],
