@@ -52,6 +52,32 @@ describe('planWeek', () => {
     expect(late?.play()).toEqual(first);
   });
 
+  test('Most people pay at home with a card of their country, stolen cards come from anywhere and buy more', () => {
+    const paid = (isAttack: (session: PlannedSession['label']) => boolean): readonly Record<string, unknown>[] =>
+      events
+        .filter(({ body, session }) => body.event_type === 'payment' && isAttack(session))
+        .map(({ body }) => body.attributes ?? {});
+    const people = paid((session) => !session.isAttack && session.customer.integration === 'full');
+    const thieves = paid(({ kind }) => kind === 'stolen_card_purchase');
+    const testers = paid(({ kind, customer }) => kind.startsWith('cards_') && customer.integration === 'full');
+    const share = (rows: readonly Record<string, unknown>[]): number =>
+      rows.filter((row) => row['card_country'] !== row['billing_country']).length / rows.length;
+    expect(share(people)).toBeGreaterThan(0.02);
+    expect(share(people)).toBeLessThan(0.09);
+    expect(share(testers)).toBeGreaterThan(0.12);
+    const median = (rows: readonly Record<string, unknown>[]): number =>
+      rows.map((row) => Number(row['amount'])).sort((a, b) => a - b)[rows.length >> 1] ?? 0;
+    expect(median(thieves)).toBeGreaterThan(2 * median(people));
+    expect(people.every((row) => row['currency'] === 'EUR' || row['currency'] === 'CAD')).toBe(true);
+  });
+
+  test('An account is older than its orders', () => {
+    const orders = events.filter(({ body }) => body.attributes?.['account_created_at'] !== undefined);
+    expect(orders.length).toBeGreaterThan(100);
+    for (const { body, atMs } of orders)
+      expect(Number(body.attributes?.['account_created_at'])).toBeLessThanOrEqual(atMs / 1_000);
+  });
+
   test('The generator has the same people with and without attacks', () => {
     const without = plan({ attacks: false });
     expect(without.every(({ label }) => !label.isAttack)).toBe(true);
