@@ -26,7 +26,13 @@ export const poolHop: Stage = {
       layers: layers.initial(),
       policies: {
         channel: 'gatehouse-bench-policy',
-        content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules: new Map() },
+        content: {
+          generation: 0,
+          document: DEFAULT_DOCUMENT,
+          customerNumbers: new Map(),
+          rules: new Map(),
+          tripped: new Map(),
+        },
         posted: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       },
       exchange: null,

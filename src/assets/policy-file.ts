@@ -3,10 +3,10 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { parsePolicy } from '../risk/policy/policy-check.ts';
 import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument, PolicyNote } from '../risk/policy/policy-document.ts';
-import { DEFAULT_DOCUMENT, type RulesByCustomer } from '../risk/policy/policy-set.ts';
+import { DEFAULT_DOCUMENT, type RulesByCustomer, type TrippedByCustomer } from '../risk/policy/policy-set.ts';
 import { AttributeCounts } from './attribute-counts.ts';
 import type { AssetStatus } from './asset-messages.ts';
-import type { PolicyMessage, PolicySeed } from './policy-messages.ts';
+import type { PolicyContent, PolicyMessage, PolicySeed } from './policy-messages.ts';
 import { noteText, policySignature, readPolicyText } from './policy-read.ts';
 import { Settling, joined, type AssetLog } from './settling.ts';
 
@@ -39,6 +39,8 @@ export interface PolicyFile {
   poll(): Promise<void>;
   /** Replaces the rules that a customer wrote over the API, for every decision that is scored from now on. */
   setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void;
+  /** Sets rules of the present policy back to `observe` for a customer, until another policy becomes active. */
+  setTripped(customer: CustomerNumber, codes: readonly string[]): void;
   close(): Promise<void>;
 }
 
@@ -98,7 +100,7 @@ class WatchedPolicy implements PolicyFile {
     const { rules = new Map() } = options;
     this.#seed = {
       channel,
-      content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules },
+      content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules, tripped: new Map() },
       posted: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
     };
     this.#channel = new BroadcastChannel(channel);
@@ -150,9 +152,19 @@ class WatchedPolicy implements PolicyFile {
     const rules = new Map(content.rules);
     if (own.length === 0) rules.delete(customer);
     else rules.set(customer, own);
+    this.#changeRules({ ...content, rules }, customer);
+  }
+
+  setTripped(customer: CustomerNumber, codes: readonly string[]): void {
+    const { content } = this.#seed;
+    this.#changeRules({ ...content, tripped: new Map([...content.tripped, [customer, codes]]) }, customer);
+  }
+
+  #changeRules(content: PolicyContent, customer: CustomerNumber): void {
     const generation = content.generation + 1;
-    this.#seed.content = { ...content, generation, rules };
-    this.#post({ kind: 'rules', generation, customer, rules: own });
+    this.#seed.content = { ...content, generation };
+    const rules = content.rules.get(customer) ?? [];
+    this.#post({ kind: 'rules', generation, customer, rules, tripped: content.tripped.get(customer) ?? [] });
   }
 
   async close(): Promise<void> {
@@ -252,8 +264,9 @@ class WatchedPolicy implements PolicyFile {
   }
 
   #publish(document: PolicyDocument, customerNumbers: ReadonlyMap<string, CustomerNumber>): void {
-    const { generation, rules } = this.#seed.content;
-    this.#seed.content = { generation: generation + 1, document, customerNumbers, rules };
+    const { generation, rules, ...present } = this.#seed.content;
+    const tripped: TrippedByCustomer = document === present.document ? present.tripped : new Map();
+    this.#seed.content = { generation: generation + 1, document, customerNumbers, rules, tripped };
     this.#send();
   }
 

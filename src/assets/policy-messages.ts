@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import type { TakenAttributeNotes } from '../risk/policy/attribute-notes.ts';
 import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument } from '../risk/policy/policy-document.ts';
-import type { RulesByCustomer } from '../risk/policy/policy-set.ts';
+import type { RulesByCustomer, TrippedByCustomer } from '../risk/policy/policy-set.ts';
 
 /**
  * Messages between threads about the policy file and the rules of the API. The main thread is the only writer: it reads and validates the
@@ -17,6 +17,8 @@ export interface PolicyContent {
   readonly customerNumbers: ReadonlyMap<string, CustomerNumber>;
   /** Rules that customers wrote over the API. */
   readonly rules: RulesByCustomer;
+  /** Empty for a new document. */
+  readonly tripped: TrippedByCustomer;
 }
 
 /** For workerData. The main thread updates it in place, so that a worker started later begins with the current state. */
@@ -37,6 +39,7 @@ export type PolicyMessage =
       readonly generation: number;
       readonly customer: CustomerNumber;
       readonly rules: readonly OwnRule[];
+      readonly tripped: readonly string[];
     }
   /** Worker → main thread: attributes that do not count. */
   | { readonly kind: 'attributes'; readonly notes: TakenAttributeNotes }

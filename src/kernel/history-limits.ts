@@ -25,6 +25,8 @@ export const DECISION_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
 export const DECISION_PRUNE_BLOCKS_MAX = 512;
 /** Choice: rows scanned per search; some 30 ms of the main thread, in slices. */
 export const DECISION_SCAN_ROWS_MAX = 100_000;
+/** Choice: decisions on which a condition is tried while it is written; some 10 ms, in slices. */
+export const RULE_SAMPLE_DECISIONS = 1_000;
 /** Choice: concurrent searches, of all customers and of one; they share the thread, so more would only be slower. */
 export const DECISION_SEARCHES_MAX = 8;
 /** Choice: flagged decisions whose reasons are fused again in one call; a customer has them in some hours at the most. */

@@ -35,9 +35,9 @@ export type Committing<Shape extends ChangeShapes, One extends { readonly kind: 
 
 /**
  * Who made a change: a key by its first 12 characters, followed by a slash and the dashboard session if it came by one; the command line, a
- * rule, or the service itself.
+ * rule, the circuit breaker of rules, or the service itself.
  */
-export type Actor = `key:${string}` | `rule:${string}` | 'cli' | 'service';
+export type Actor = `key:${string}` | `rule:${string}` | 'circuit_breaker' | 'cli' | 'service';
 
 export interface Origin {
   readonly by: Actor;

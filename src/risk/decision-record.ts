@@ -342,6 +342,11 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
   };
 }
 
+/** Returns whether a record's flags say that a public key signed the request. */
+export function hasPublicKey(flags: number): boolean {
+  return (flags & PUBLIC_KEY) !== 0;
+}
+
 /** Returns the challenger's decision of a record's byte; null without one. */
 export function challengerOf(shadow: number): Decision | null {
   return DECISIONS[Math.floor((shadow + 1) / SHADOW_STATES) - 1] ?? null;

@@ -36,14 +36,20 @@ export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
     } else if (message.kind === 'rules' && message.generation === generation + 1) {
       // After a missed message the response to `hello` has everything.
       ({ generation } = message);
-      current.setRules(message.customer, message.rules);
+      current.setRules(message.customer, message.rules, message.tripped);
     }
   };
   channel.addEventListener('message', (event: unknown) => take((event as { readonly data: PolicyMessage }).data));
   // The pool's own port keeps the worker alive, not this channel.
   channel.unref();
   // Releases the first document. workerData lives as long as its worker, so it would otherwise stay in memory after a change.
-  seed.content = { generation, document: DEFAULT_DOCUMENT, customerNumbers: new Map(), rules: new Map() };
+  seed.content = {
+    generation,
+    document: DEFAULT_DOCUMENT,
+    customerNumbers: new Map(),
+    rules: new Map(),
+    tripped: new Map(),
+  };
   channel.postMessage({ kind: 'hello', generation } satisfies PolicyMessage);
   let timer: NodeJS.Timeout | null = null;
   const attributes = new AttributeNotes(() => {
@@ -70,6 +76,6 @@ export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
   };
 }
 
-function compile({ document, customerNumbers, rules }: PolicyContent): PolicySet {
-  return compilePolicies(document, (id) => customerNumbers.get(id) ?? null, rules);
+function compile({ document, customerNumbers, rules, tripped }: PolicyContent): PolicySet {
+  return compilePolicies(document, (id) => customerNumbers.get(id) ?? null, rules, tripped);
 }

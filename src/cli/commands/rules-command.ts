@@ -60,7 +60,8 @@ function exportRules(store: Store, { number }: Customer): CommandOutcome {
 }
 
 /** A rule as a policy file has it, without what is the default. */
-function toFile({ code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds }: OwnRule): object {
+function toFile(rule: OwnRule): object {
+  const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, predicted } = rule;
   return {
     code,
     when,
@@ -69,6 +70,7 @@ function toFile({ code, when, weight, decision, mode, eventTypes, note, expiresA
     ...(eventTypes !== null && { event_types: eventTypes }),
     ...(note !== '' && { note }),
     ...(expiresAtSeconds !== null && { expires_at: expiresAtSeconds }),
+    ...(predicted !== undefined && { predicted }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
-import { challengerOf, wouldBeOf } from '../../risk/decision-record.ts';
+import { challengerOf, hasPublicKey, wouldBeOf } from '../../risk/decision-record.ts';
 import { effectOfWeight } from '../../risk/stored-weight.ts';
 
 /**
@@ -70,6 +70,10 @@ export class RawRecord {
   get fingerprint(): string | null {
     const at = this.#at + FINGERPRINT_AT;
     return this.#bytes[at] === BINARY_8 ? this.#bytes.latin1Slice(at + 2, this.#flagsAt) : null;
+  }
+
+  get publicKey(): boolean {
+    return hasPublicKey(this.#bytes[this.#flagsAt] ?? 0);
   }
 
   get eventType(): string {

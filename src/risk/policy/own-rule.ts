@@ -20,6 +20,14 @@ export interface OwnRule {
   readonly note: string;
   /** Null for ever. */
   readonly expiresAtSeconds: number | null;
+  /** What it is expected to touch while it is enforced; absent: unknown, and no circuit breaker watches it. */
+  readonly predicted?: TouchedShare;
+}
+
+/** Decisions of the rule's event types that were requested with a secret key, and those of them on which the rule fired. */
+export interface TouchedShare {
+  readonly touched: number;
+  readonly decisions: number;
 }
 
 /** Choice: what a person can keep in mind, several times over. Source: contract, 6.7. */
@@ -27,3 +35,8 @@ export const OWN_RULES_MAX = 200;
 export const OWN_CODE = /^own_[a-z0-9_]{1,40}$/;
 /** Choice: steps of all rules of one decision; some 0.1 ms. */
 export const OWN_RULES_COST_MAX = 20_000;
+
+/** Returns whether two rules fire on the same decisions. */
+export function isSameCondition(a: OwnRule, b: OwnRule): boolean {
+  return a.when === b.when && String(a.eventTypes) === String(b.eventTypes);
+}

@@ -100,7 +100,7 @@ function documentOf(raw: RawPolicy, contentHash: string): PolicyDocument {
 }
 
 function scopeOf(raw: RawScope): PolicyScope {
-  const { shifts, event_types: types, attributes, log_requests: logged } = raw;
+  const { shifts, event_types: types, attributes, log_requests: logged, rules_trip_factor: factor } = raw;
   return {
     ...partOf(raw),
     attributes:
@@ -110,6 +110,7 @@ function scopeOf(raw: RawScope): PolicyScope {
             Object.entries(attributes).map(([name, one]) => [name, { type: one.type, isPublic: one.public ?? false }]),
           ),
     logRequestsDays: logged === undefined ? undefined : logged === 'off' ? 0 : Number.parseInt(logged, 10),
+    rulesTripFactor: factor === 'off' ? 0 : factor,
     shifts: shifts === undefined ? undefined : new Map(Object.entries(shifts)),
     eventTypes:
       types === undefined ? undefined : new Map(Object.entries(types).map(([name, part]) => [name, partOf(part)])),
@@ -158,6 +159,7 @@ function ownRuleOf(raw: NonNullable<RawPart['rules']>[number]): OwnRule {
     eventTypes: raw.event_types ?? null,
     note: raw.note ?? '',
     expiresAtSeconds: raw.expires_at ?? null,
+    ...(raw.predicted !== undefined && { predicted: raw.predicted }),
   };
 }
 

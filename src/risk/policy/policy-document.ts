@@ -28,6 +28,7 @@ export interface PolicyScope extends PolicyPart {
   readonly eventTypes?: ReadonlyMap<string, PolicyPart> | undefined;
   readonly attributes?: AttributeDeclarations | undefined;
   readonly logRequestsDays?: number | undefined;
+  readonly rulesTripFactor?: number | undefined;
 }
 
 /** Settings that are allowed for an event type too. The fields are those of `Policy`. */
@@ -59,7 +60,7 @@ export interface PolicyNote {
 
 /** One part in order of precedence: a later one overrides an earlier one. */
 export interface PolicyAsset {
-  readonly part: PolicyPart & Pick<PolicyScope, 'shifts' | 'attributes' | 'logRequestsDays'>;
+  readonly part: PolicyPart & Pick<PolicyScope, 'shifts' | 'attributes' | 'logRequestsDays' | 'rulesTripFactor'>;
   /** True if the part is for this event type only. */
   readonly ofEventType: boolean;
 }
@@ -167,6 +168,9 @@ export function policyOf(
     logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,
     logIdentities: lastOf(layers, 'logIdentities') ?? DEFAULT_POLICY.logIdentities,
     logRequestsDays: requestDaysOf(layers.map(({ part }) => part)),
+    rulesTripFactor:
+      layers.findLast(({ part }) => part.rulesTripFactor !== undefined)?.part.rulesTripFactor ??
+      DEFAULT_POLICY.rulesTripFactor,
     ownRules: ownRulesOf(layers),
     attributes: merged(layers, 'attributes'),
   };
@@ -193,7 +197,6 @@ function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'tru
   return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Policy[Name];
 }
 
-/** Returns the last value: a list replaces the previous one. */
 /** Returns the days of the most specific part that names them; for callers that do not need a whole policy. */
 export function requestDaysOf(parts: readonly Pick<PolicyScope, 'logRequestsDays'>[]): number {
   return (
@@ -202,6 +205,7 @@ export function requestDaysOf(parts: readonly Pick<PolicyScope, 'logRequestsDays
   );
 }
 
+/** Returns the last value: a list replaces the previous one. */
 function lastOf<Name extends keyof PolicyPart>(layers: readonly PolicyAsset[], name: Name): PolicyPart[Name] {
   return layers.findLast(({ part }) => part[name] !== undefined)?.part[name];
 }

@@ -129,6 +129,7 @@ const trustedAgent = text(USER_AGENT_CHARACTERS_MAX).refine(
 const bySourceName = (source: z.ZodType<string>) =>
   byName(sourceName, list(source, POLICY_TRUSTED_PER_NAME_MAX), POLICY_TRUSTED_NAMES_MAX);
 
+const wholeCount = z.int('must be a count').min(0, 'must be a count');
 const ownRule = fields({
   code: z.string().regex(OWN_CODE, 'must be own_ and 1 to 40 lower-case letters, digits or _'),
   when: text(CONDITION_CHARACTERS_MAX).meta({ description: 'A condition over the facts of a decision.' }),
@@ -144,6 +145,10 @@ const ownRule = fields({
   event_types: list(eventType, POLICY_EVENT_TYPES_MAX).optional().meta({ description: 'Without them, all.' }),
   note: text(200).optional(),
   expires_at: z.int('must be a time').positive('must be a time').optional().meta({ description: 'Unix seconds.' }),
+  predicted: fields({ touched: wholeCount, decisions: wholeCount }).optional().meta({
+    id: 'predicted',
+    description: 'What it did in a backtest or while it was observed; the circuit breaker compares with it.',
+  }),
 })
   .refine(({ weight, decision }) => (weight === undefined) !== (decision === undefined), {
     error: 'must have either weight or decision',
@@ -257,11 +262,21 @@ const logRequests = z
       'How long this node keeps the requests of decisions and their outcomes, encrypted, for backtests: days as "14d". At most 1 GiB a customer.',
     default: 'off',
   });
+const TRIP_FACTOR = 'must be "off" or a number from 2 to 1000';
+const rulesTripFactor = z
+  .union([z.literal('off'), z.number(TRIP_FACTOR).min(2, TRIP_FACTOR).max(1_000, TRIP_FACTOR)], TRIP_FACTOR)
+  .optional()
+  .meta({
+    description:
+      'How many times its predicted share an enforced rule of your own may touch before it is only observed.',
+    default: DEFAULT_POLICY.rulesTripFactor,
+  });
 const challengerScope = { ...part, shifts, event_types: byEventType(partSchema) };
 const scope = {
   ...part,
   ...deciding,
   log_requests: logRequests,
+  rules_trip_factor: rulesTripFactor,
   attributes,
   shifts,
   event_types: byEventType(decidingPartSchema),

@@ -45,12 +45,17 @@ export interface PolicySet {
   readonly version: string;
   /** `eventType` in lower case. Two look-ups, three for a customer with its own settings; allocates only for new policies. */
   of(customer: CustomerNumber, eventType: string): ActivePolicy;
-  /** Replaces the rules that a customer wrote over the API. A rule of the file with the same code wins. */
-  setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void;
+  /**
+   * Replaces the rules that a customer wrote over the API. A rule of the file with the same code wins. Rules of the file with the codes in
+   * `tripped` are only observed.
+   */
+  setRules(customer: CustomerNumber, rules: readonly OwnRule[], tripped?: readonly string[]): void;
 }
 
 /** Rules that customers wrote over the API. */
 export type RulesByCustomer = ReadonlyMap<CustomerNumber, readonly OwnRule[]>;
+/** Codes of rules of the policy file that the circuit breaker has set back to `observe`. */
+export type TrippedByCustomer = ReadonlyMap<CustomerNumber, readonly string[]>;
 
 /**
  * Creates a set of policies from a validated document. Each policy is compiled at its first use, so that a file with many customers never
@@ -60,9 +65,11 @@ export function compilePolicies(
   document: PolicyDocument,
   customerNumberOf: (id: string) => CustomerNumber | null,
   rules: RulesByCustomer = new Map(),
+  tripped: TrippedByCustomer = new Map(),
 ): PolicySet {
   const set = new CompiledSet(document, customerNumberOf);
-  for (const [customer, own] of rules) set.setRules(customer, own);
+  for (const customer of new Set([...rules.keys(), ...tripped.keys()]))
+    set.setRules(customer, rules.get(customer) ?? [], tripped.get(customer));
   return set;
 }
 
@@ -81,6 +88,7 @@ class CompiledSet implements PolicySet {
   readonly #customers = new Map<CustomerNumber, PolicyScope>();
   /** Scopes of customers for which not only the common policies apply. */
   readonly #scopes = new Map<CustomerNumber, readonly PolicyScope[]>();
+  readonly #tripped = new Map<CustomerNumber, ReadonlySet<string>>();
   readonly #families = new BoundedCache<CustomerNumber, Family>(CUSTOMERS_KEPT);
 
   constructor(document: PolicyDocument, customerNumberOf: (id: string) => CustomerNumber | null) {
@@ -100,21 +108,23 @@ class CompiledSet implements PolicySet {
     if (scopes === undefined) return this.#common.of(eventType);
     let family = this.#families.get(customer);
     if (family === undefined) {
-      family = new Family(scopes, this.#document, this.#compiler);
+      family = new Family(scopes, this.#document, this.#compiler, this.#tripped.get(customer));
       this.#families.set(customer, family);
     }
     return family.of(eventType);
   }
 
-  setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void {
+  setRules(customer: CustomerNumber, rules: readonly OwnRule[], tripped: readonly string[] = []): void {
     const own = this.#customers.get(customer);
     const file = own === undefined ? [this.#document] : [this.#document, own];
     const inFile = codesIn(file);
     const counted = rules.filter(({ code }) => !inFile.has(code));
     // The least specific scope.
     if (counted.length > 0) this.#scopes.set(customer, [{ rules: counted }, ...file]);
-    else if (own === undefined) this.#scopes.delete(customer);
+    else if (own === undefined && tripped.length === 0) this.#scopes.delete(customer);
     else this.#scopes.set(customer, file);
+    if (tripped.length > 0) this.#tripped.set(customer, new Set(tripped));
+    else this.#tripped.delete(customer);
     this.#families.delete(customer);
   }
 }
@@ -124,16 +134,23 @@ class Family {
   readonly #scopes: readonly PolicyScope[];
   readonly #document: PolicyDocument;
   readonly #compiler: Compiler;
+  readonly #tripped: ReadonlySet<string>;
   /** Null is a policy that has not been compiled yet. Event types that the file does not know are absent. */
   readonly #byEventType: Map<string, ActivePolicy | null>;
   #others: ActivePolicy | null = null;
 
-  constructor(scopes: readonly PolicyScope[], document: PolicyDocument, compiler: Compiler) {
+  constructor(
+    scopes: readonly PolicyScope[],
+    document: PolicyDocument,
+    compiler: Compiler,
+    tripped: ReadonlySet<string> = NONE_TRIPPED,
+  ) {
     const { challenger } = document;
     const names = eventTypesOf(challenger === null ? scopes : [...scopes, challenger]);
     this.#scopes = scopes;
     this.#document = document;
     this.#compiler = compiler;
+    this.#tripped = tripped;
     this.#byEventType = new Map([...names].map((name) => [name, null]));
   }
 
@@ -152,12 +169,14 @@ class Family {
 
   #make(eventType: string): ActivePolicy {
     const { challenger, version } = this.#document;
-    const compiled = this.#compiler.compile(this.#scopes, eventType, version);
+    const compiled = this.#compiler.compile(this.#scopes, eventType, version, this.#tripped);
     if (challenger === null) return { ...compiled, challenger: null };
-    const other = this.#compiler.compile([...this.#scopes, challenger], eventType, challenger.version);
+    const other = this.#compiler.compile([...this.#scopes, challenger], eventType, challenger.version, this.#tripped);
     return { ...compiled, challenger: other };
   }
 }
+
+const NONE_TRIPPED: ReadonlySet<string> = new Set();
 
 /** Choice: the number of cached customers, so that each of them may have its own weights. */
 const SHARED_KEPT = CUSTOMERS_KEPT;
@@ -175,12 +194,19 @@ class Compiler {
   readonly #sources = new BoundedCache<string, TrustedSources>(SOURCES_KEPT);
   readonly #own = new OwnRuleCompiler();
 
-  compile(scopes: readonly PolicyScope[], eventType: string, version: string): CompiledPolicy {
+  compile(
+    scopes: readonly PolicyScope[],
+    eventType: string,
+    version: string,
+    tripped: ReadonlySet<string>,
+  ): CompiledPolicy {
     const setOf = this.#setOf.bind(this) as <T>(list: readonly T[]) => ReadonlySet<T>;
     const layers = assetsOf(scopes, eventType);
     const policy = policyOf(layers, eventType, version, setOf);
     const rules = this.#rulesOf(policy);
-    const own = this.#own.compile(policy.ownRules, policy.attributes, eventType);
+    const written = policy.ownRules;
+    const rulesInForce = tripped.size === 0 ? written : written.map((rule) => asTripped(rule, tripped));
+    const own = this.#own.compile(rulesInForce, policy.attributes, eventType);
     return {
       policy,
       bands: policy.bands,
@@ -240,6 +266,10 @@ class Compiler {
     this.#rules.set(key, tuned);
     return tuned;
   }
+}
+
+function asTripped(rule: OwnRule, tripped: ReadonlySet<string>): OwnRule {
+  return tripped.has(rule.code) ? { ...rule, mode: 'observe' } : rule;
 }
 
 /** The document of an empty file. */

@@ -211,6 +211,7 @@ function settings(policy: Policy): ReadonlyMap<string, Setting> {
   add('setting', 'trusted_networks', namesText(policy.trustedNetworks));
   add('setting', 'trusted_agents', namesText(policy.trustedAgents));
   add('setting', 'grant', policy.grant);
+  add('setting', 'rules_trip_factor', policy.rulesTripFactor === 0 ? 'off' : policy.rulesTripFactor);
   for (const rule of policy.ownRules) add('setting', `rules.${rule.code}`, ruleText(rule));
   for (const [name, { type, isPublic }] of Object.entries(policy.attributes))
     add('setting', `attributes.${name}`, isPublic ? `${type}, public` : type);

@@ -53,6 +53,8 @@ export interface Policy {
   readonly logIdentities: LogIdentities;
   /** Days for which requests are logged for backtests; 0 for none. */
   readonly logRequestsDays: number;
+  /** How many times its predicted share a rule of the customer's own may touch; 0 for any. */
+  readonly rulesTripFactor: number;
   readonly ownRules: readonly OwnRule[];
   /** The attributes that count. */
   readonly attributes: AttributeDeclarations;
@@ -99,6 +101,7 @@ export const DEFAULT_POLICY: Policy = {
   logFeaturesSample: 0.01,
   logIdentities: 'hashed',
   logRequestsDays: 0,
+  rulesTripFactor: 5,
   ownRules: [],
   attributes: DEFAULT_ATTRIBUTES,
 };

@@ -19,7 +19,8 @@ describe('backtests over the API', () => {
     writeFileSync(join(folder, 'policy.json'), '{"log_requests": "1d"}');
     const env = { GATEHOUSE_POLICY_FILE: join(folder, 'policy.json') };
     server = await startNode({ dataDir: join(folder, 'data'), env });
-    for (let n = 0; n < 3; n++) await decide(server.url, server.secretKey, { ...CALM, session_token: `s${n}` });
+    for (let n = 0; n < 3; n++)
+      await decide(server.url, server.secretKey, { ...CALM, session_token: `s${n}`, attributes: { amount: n * 400 } });
     // The log is written when it is five seconds old.
     await sleep(7_000);
   });
@@ -60,6 +61,12 @@ describe('backtests over the API', () => {
       damaged: [],
     });
     expect(json['examples']).toHaveLength(3);
+  });
+
+  test('The sample of a condition reads what the request log keeps, attributes and user agent among it', async () => {
+    const body = { when: 'attributes.amount > 500 && agent.browser == "chromium"', sample: true };
+    const { json } = await bearer(server.url, server.secretKey, 'POST', '/v1/rules/check', body);
+    expect(json['sample']).toMatchObject({ decisions: 3, matches: 1, undecided: 0, devices: 1, facts_missing: [] });
   });
 
   test('A whole policy is tried; a range without decisions has none; another customer sees nothing', async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../../support/manage.ts';
+import { decide, newcomer } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('rules of the own', () => {
@@ -36,6 +37,35 @@ describe('rules of the own', () => {
       facts: ['event.type', 'attributes.amount', 'email.domain'],
       cost: expect.any(Number),
       warnings: [expect.objectContaining({ code: 'amount_without_currency' })],
+    });
+  });
+
+  test('With a sample it also tells what the condition matches of the newest decisions, and which facts are not kept', async () => {
+    const since = Math.floor(Date.now() / 1_000) - 60;
+    for (const event_type of ['rule_sample', 'rule_sample', 'other'])
+      await decide(server.url, server.secretKey, { ...newcomer(), event_type, attributes: { amount: 900 } });
+    const sample = async (when: string, more: object = {}): Promise<unknown> => {
+      const body = { when, sample: true, ...more };
+      return (await call(server.url, server.secretKey, 'POST', '/v1/rules/check', body)).json['sample'];
+    };
+    expect(await sample('event.type == "rule_sample"')).toEqual({
+      decisions: expect.any(Number),
+      since: expect.any(Number),
+      matches: 2,
+      undecided: 0,
+      devices: 2,
+      facts_missing: [],
+      examples: [expect.stringMatching(/^req_/), expect.stringMatching(/^req_/)],
+    });
+    expect(await sample('attributes.amount > 500 && event.type == "rule_sample"')).toMatchObject({
+      matches: 0,
+      undecided: 2,
+      facts_missing: ['attributes.amount'],
+    });
+    expect(await sample(`event.time > ${since} && account.new`, { event_types: ['Rule_Sample'] })).toMatchObject({
+      matches: 0,
+      undecided: 2,
+      facts_missing: ['account.new'],
     });
   });
 

@@ -426,6 +426,25 @@ describe('rules of the API', () => {
     expect(codesOf(worker)).toEqual(['own_a', 'own_b']);
   });
 
+  test('A tripped rule of the file is only observed, for its customer, until another policy is active', async () => {
+    const inFile = { code: 'own_a', when: 'score > 99', weight: 0.1, mode: 'enforce' };
+    put({ version: 'v1', rules: [inFile] });
+    const policyFile = await open({ rules: new Map([[NUMBER, [rule('own_b')]]]) });
+    const worker = startWorker(policyFile);
+    const modesOf = (customer = NUMBER, one = worker): readonly string[] => {
+      one.refresh();
+      return (one.current().of(customer, 'login').own ?? []).map(({ own }) => own.mode);
+    };
+    policyFile.setTripped(NUMBER, ['own_a']);
+    expect([modesOf(), modesOf(OTHER)]).toEqual([['enforce', 'observe'], ['enforce']]);
+    policyFile.setRules(NUMBER, []);
+    expect([modesOf(), modesOf(NUMBER, startWorker(policyFile))]).toEqual([['observe'], ['observe']]);
+    put({ version: 'v2', rules: [inFile] });
+    await settle(policyFile);
+    await until(() => worker.current().version === 'v2');
+    expect(modesOf()).toEqual(['enforce']);
+  });
+
   test('A rule that cannot be compiled is skipped, and the others run', async () => {
     const hostile = [
       rule('own_bad', 'attributes.gone > 1 &&'),

@@ -46,7 +46,7 @@ test('A rule is created, then replaced, survives a restart, and belongs to its c
   await put(store, 2, rule('own_c'));
   expect(await put(store, 1, rule('own_b', { mode: 'enforce' }), { nowMs: 2_000 })).toEqual({
     kind: 'replaced',
-    rule: { ...rule('own_b', { mode: 'enforce' }), createdAtMs: 1_000, updatedAtMs: 2_000 },
+    rule: { ...rule('own_b', { mode: 'enforce' }), createdAtMs: 1_000, updatedAtMs: 2_000, sinceMs: 2_000 },
   });
   await store.close();
   expect(await isUsable()).toBe('ok');

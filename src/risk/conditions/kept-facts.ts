@@ -1,0 +1,121 @@
+import type { FingerprintHash } from '../../kernel/brand.ts';
+import type { DecisionRecord } from '../decision-record.ts';
+import type { Entity, Facts } from '../facts.ts';
+import { fusedScore } from '../fuse.ts';
+import { RULES } from '../rules/rule-table.ts';
+import { readAgent } from '../signals/agent.ts';
+import { readEmail } from '../signals/email.ts';
+import { readIp } from '../signals/ip.ts';
+import type { ConditionNames } from './condition.ts';
+import { type AttributeTypes, decisionNames } from './decision-facts.ts';
+import type { AttributeValue, DecisionInput } from './decision-input.ts';
+
+/** The facts of a decision that its record keeps, and those of its logged request: for conditions over past decisions. */
+
+const OF_RECORD: ReadonlySet<string> = new Set([
+  'event.type',
+  'event.time',
+  'event.hour',
+  'event.weekday',
+  'event.public_key',
+  'outcome',
+  'ip.address',
+  'ip.version',
+  'ip.public',
+  'ip.country',
+  'ip.asn',
+  'device.fingerprint',
+  'score',
+  'reasons',
+]);
+const OF_REQUEST = /^(?:attributes|agent|page|referrer|email)\./;
+
+/** Where a fact of a past decision is found; null: nowhere, and it is unknown. */
+export function keeperOf(name: string): 'record' | 'request' | null {
+  if (OF_RECORD.has(name)) return 'record';
+  return OF_REQUEST.test(name) ? 'request' : null;
+}
+
+/** As `decisionNames`, where facts that are not kept are always unknown. */
+export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionInput> {
+  const names = decisionNames(attributes, new Set());
+  return {
+    ...names,
+    fact(path) {
+      const fact = names.fact(path);
+      return fact === null || keeperOf(fact.name) !== null ? fact : { ...fact, read: () => undefined };
+    },
+  };
+}
+
+const BUILT_IN = new Map(RULES.map((rule) => [rule.code, rule]));
+
+/** `body`: the fields of the logged request; null without one. `attributes`: those that count. */
+export function keptInput(
+  record: DecisionRecord,
+  body: Readonly<Record<string, unknown>> | null,
+  attributes: ReadonlyMap<string, AttributeValue>,
+): DecisionInput {
+  const evidence = record.contributions.flatMap(({ code, weight }) => {
+    const rule = BUILT_IN.get(code);
+    return rule === undefined ? [] : [{ rule, weight }];
+  });
+  return {
+    facts: keptFacts(record, body),
+    publicKey: record.publicKey,
+    attributes,
+    score: fusedScore(evidence),
+    reasons: evidence.map(({ rule }) => rule.code),
+    probability: null,
+    inList: () => undefined,
+  };
+}
+
+function keptFacts(record: DecisionRecord, body: Readonly<Record<string, unknown>> | null): Facts {
+  const { country, asn } = record;
+  const entities = entitiesOf(body?.['entity_keys']);
+  const userAgent = textOf(body?.['user_agent']);
+  return {
+    eventType: record.eventType,
+    outcome: record.outcome,
+    ip: record.ip === null ? null : readIp(record.ip),
+    userAgent,
+    agent: userAgent === null || userAgent === '' ? null : readAgent(userAgent),
+    url: textOf(body?.['url']),
+    referrer: textOf(body?.['referrer']),
+    token: { kind: 'none' },
+    grant: null,
+    fingerprintHash: (record.fingerprintHash ?? '') as FingerprintHash,
+    entities,
+    emails: entities.flatMap(({ value }) => readEmail(value) ?? []),
+    headers: new Map(),
+    geo: country === null && asn === null ? null : { ...NO_PLACE, country, asn },
+    list: null,
+    registry: null,
+    history: null,
+    nowSeconds: Math.floor(record.occurredAtMs / 1_000),
+  };
+}
+
+const NO_PLACE = {
+  latitude: null,
+  longitude: null,
+  accuracyKm: null,
+  organisation: null,
+  tor: false,
+  proxy: false,
+  residentialProxy: false,
+  hosting: false,
+  vpn: false,
+  relay: false,
+};
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function entitiesOf(value: unknown): Entity[] {
+  return Object.entries(Object(value) as object).flatMap(([name, text]) =>
+    typeof text === 'string' ? [{ name, value: text }] : [],
+  );
+}
