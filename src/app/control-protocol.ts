@@ -20,6 +20,7 @@ export const CONTROL_PROTOCOL = 1;
 /** Changes that the command line makes. */
 const KINDS = [
   'customer.created',
+  'customer.changed',
   'key.created',
   'key.revoked',
   'registry.imported',
@@ -91,6 +92,19 @@ function readChange(change: Fields): ControlChange | null {
       const { id, name } = change;
       const isRead = isText(id) && /^cus_[0-9A-HJKMNP-TV-Z]{26}$/.test(id) && isText(name);
       return isRead ? { kind: 'customer.created', id: id as ChangeOf<'customer.created'>['id'], name } : null;
+    }
+    case 'customer.changed': {
+      const { customer, name, isSuspended } = change;
+      const isRead =
+        isU32(customer) &&
+        (name === undefined || isText(name)) &&
+        (isSuspended === undefined || typeof isSuspended === 'boolean');
+      if (!isRead) return null;
+      const changed = {
+        ...(name !== undefined && { name }),
+        ...(typeof isSuspended === 'boolean' && { isSuspended }),
+      };
+      return { kind: 'customer.changed', customer: customer as ChangeOf<'customer.changed'>['customer'], ...changed };
     }
     case 'key.created': {
       const { customer, rateLimit, keys } = change;

@@ -110,7 +110,7 @@ export function startMaintenance({
  * table of keys says of it: changes that are applied again after a restore create it before they revoke it.
  */
 export function keyPoller(
-  store: Pick<Store, 'resetRead' | 'revocations' | 'apiKeys'>,
+  store: Pick<Store, 'resetRead' | 'revocations' | 'apiKeys' | 'customers'>,
   keyCache: Pick<KeyCache, 'load'>,
 ): () => void {
   let seen = -1;
@@ -119,7 +119,10 @@ export function keyPoller(
     store.resetRead();
     const version = store.apiKeys.version();
     if (version === seen) return;
-    const keys = store.apiKeys.loadAll().filter(({ revokedAtSeconds }) => revokedAtSeconds === null);
+    const suspended = new Set(
+      store.customers.all().flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])),
+    );
+    const keys = store.apiKeys.loadAll().filter((key) => key.revokedAtSeconds === null && !suspended.has(key.customer));
     // The file may have 8 MB, and only a key that was not valid before can be in it.
     const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : readRevoked(store, seen >= 0);
     // Read again at the next poll: until then no key is added.

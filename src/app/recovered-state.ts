@@ -1,5 +1,4 @@
 import { type OpenRequests, openRequestLog } from './wire-requests.ts';
-import { RuleTrips } from './rule-trips.ts';
 import { followRules, readStoredRules } from './follow-rules.ts';
 import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
@@ -34,7 +33,12 @@ import { keyPoller } from './maintenance.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { Cluster } from './wire-cluster.ts';
 
-const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set(['key.created', 'key.revoked', 'keys.revoked_again']);
+const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set([
+  'key.created',
+  'key.revoked',
+  'keys.revoked_again',
+  'customer.changed',
+]);
 
 /** State of the last run, restored into memory. */
 export interface Recovered {
@@ -123,6 +127,5 @@ async function openPolicies(settings: Settings, store: Store, clock: Clock, log:
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
   followRules(store, policyFile, log);
-  const trips = new RuleTrips({ store, archive: policyArchive, policyFile, log });
-  return { policyFile, policyArchive, trips };
+  return { policyFile, policyArchive };
 }

@@ -136,7 +136,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const addresses = listenAddressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
   senders.extractions.listens(addresses);
-  const { changes, turns } = installation.store;
+  const { turns } = installation.store;
+  // A command ends when its change counts on all nodes, as a call of the API does.
+  const changes = cluster?.nodes.spread.over(installation.store.changes) ?? installation.store.changes;
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
   const createLink = linkCreator(dashboard, recovered.keyCache);
   const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });

@@ -70,6 +70,7 @@ export const AUDIT_KINDS = [
   'review.changed',
   'rule.put',
   'rule.removed',
+  'customer.changed',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

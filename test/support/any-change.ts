@@ -87,6 +87,12 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
 
   const make: { readonly [Kind in ChangeKind]: () => Change } = {
     'customer.created': () => newCustomer(`customer ${random(99)}`, nowMs),
+    'customer.changed': () => ({
+      kind: 'customer.changed',
+      customer: customer(),
+      ...(random(2) === 0 && { name: `customer ${random(99)}` }),
+      ...(random(2) === 0 && { isSuspended: random(2) === 0 }),
+    }),
     'key.created': () => ({
       kind: 'key.created',
       customer: customer(),

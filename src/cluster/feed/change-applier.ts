@@ -202,6 +202,7 @@ function weightOf(change: Change): number {
     case 'keys.revoked_again':
       return change.revocations.length;
     case 'customer.created':
+    case 'customer.changed':
     case 'key.created':
     case 'key.revoked':
     case 'list.put':

@@ -113,6 +113,7 @@ export function malformationOf(change: Change): string | null {
     case 'rule.put':
       return OWN_CODE.test(change.rule.code) ? null : 'a malformed code of a rule';
     // Keys that no row can have are found to be absent.
+    case 'customer.changed':
     case 'key.revoked':
     case 'keys.revoked_again':
     case 'list.removed':

@@ -1,5 +1,5 @@
 import type { Origin } from '../../ports/change-feed.ts';
-import { createCustomer, createKeys, revokeAgain, revokeKey } from './apply/accounts.ts';
+import { changeCustomer, createCustomer, createKeys, revokeAgain, revokeKey } from './apply/accounts.ts';
 import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
@@ -12,6 +12,7 @@ import { STATE_BOUNDS, type StateBounds, type StateTables } from '../tables/stat
 
 const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'customer.created': createCustomer,
+  'customer.changed': changeCustomer,
   'key.created': createKeys,
   'key.revoked': revokeKey,
   'keys.revoked_again': revokeAgain,

@@ -84,6 +84,7 @@ const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
 
 export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'customer.created': FIRST,
+  'customer.changed': FIRST,
   'key.created': FIRST,
   'key.revoked': FIRST,
   'keys.revoked_again': FIRST,

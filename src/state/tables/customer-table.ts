@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
-import { packedNumber, packedFields, packedText } from './packed-fields.ts';
+import { field, packedNumber, packedFields, packedText } from './packed-fields.ts';
 import { type KeyForm, type TypedTable, typedTable, u32Form } from './typed-table.ts';
 
 export interface Customer {
@@ -8,6 +8,8 @@ export interface Customer {
   readonly id: CustomerId;
   readonly name: string;
   readonly createdAtSeconds: number;
+  /** From then on its keys are refused; null if they are not. */
+  readonly suspendedAtSeconds: number | null;
 }
 
 const ID_FORM = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -31,6 +33,11 @@ export class Customers {
     this.#byId.put(customer.id, customer.number);
   }
 
+  /** For `apply`, inside its transaction. The id must be that of the stored customer. */
+  replace(customer: Customer): void {
+    this.#byNumber.put(customer.number, customer);
+  }
+
   find(number: CustomerNumber): Customer | null {
     const found = this.#byNumber.get(number);
     return found && { number, ...found };
@@ -52,4 +59,13 @@ const ID: KeyForm<string> = {
   decode: (bytes) => `cus_${bytes.toString('latin1')}`,
 };
 
-const VALUE = packedFields<CustomerValue>({ id: packedText(), name: packedText(), createdAtSeconds: packedNumber() });
+const VALUE = packedFields<CustomerValue>({
+  id: packedText(),
+  name: packedText(),
+  createdAtSeconds: packedNumber(),
+  // Rows of customers that are not suspended end before this field, as all rows of earlier versions do.
+  suspendedAtSeconds: field(
+    (stored) => (typeof stored === 'number' ? stored : null),
+    (seconds) => seconds ?? undefined,
+  ),
+});

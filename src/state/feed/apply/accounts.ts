@@ -8,9 +8,30 @@ import { record } from './audit-record.ts';
 export const createCustomer: Apply<'customer.created'> = (at, { id, name }) => {
   const { tables, nowSeconds } = at;
   const number = tables.counters.rise('customers') as CustomerNumber;
-  const customer = { number, id, name, createdAtSeconds: nowSeconds };
+  const customer = { number, id, name, createdAtSeconds: nowSeconds, suspendedAtSeconds: null };
   tables.customers.insert(customer);
   record(at, number, { kind: 'customer.created', target: id, after: { name } });
+  return customer;
+};
+
+export const changeCustomer: Apply<'customer.changed'> = (at, { customer: number, name, isSuspended }) => {
+  const { tables, nowSeconds } = at;
+  const before = tables.customers.find(number);
+  if (before === null) return null;
+  const wasSuspended = before.suspendedAtSeconds !== null;
+  const suspended = isSuspended ?? wasSuspended;
+  const since = suspended ? (before.suspendedAtSeconds ?? nowSeconds) : null;
+  const customer = { ...before, name: name ?? before.name, suspendedAtSeconds: since };
+  if (customer.name === before.name && suspended === wasSuspended) return before;
+  tables.customers.replace(customer);
+  // Servers read the keys again.
+  if (suspended !== wasSuspended) tables.counters.rise('keysVersion');
+  record(at, number, {
+    kind: 'customer.changed',
+    target: before.id,
+    before: { name: before.name, suspended: wasSuspended },
+    after: { name: customer.name, suspended },
+  });
   return customer;
 };
 

@@ -7,6 +7,7 @@ import { formatTime, asWords } from '../../format.ts';
 
 export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'customer.created': 'Customer created',
+  'customer.changed': 'Customer renamed or suspended',
   'key.created': 'Key created',
   'key.revoked': 'Key revoked',
   'list.put': 'List entry set',
@@ -30,7 +31,6 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
 export function actorWords(actor: string): string {
   if (actor === 'cli') return 'the operator, on the command line';
   if (actor === 'service') return 'the service itself';
-  if (actor === 'circuit_breaker') return 'the circuit breaker of rules';
   const key = /^key:([^/]+)(?:\/(.+))?$/.exec(actor);
   if (key === null) return actor;
   const [, prefix = '', session] = key;
@@ -40,7 +40,6 @@ export function actorWords(actor: string): string {
 export function actorShort(actor: string): string {
   if (actor === 'cli') return 'operator';
   if (actor === 'service') return 'service';
-  if (actor === 'circuit_breaker') return 'circuit breaker';
   const key = /^key:([^/]+)(\/)?/.exec(actor);
   return key === null ? actor : `${key[1] ?? ''}…${key[2] === undefined ? '' : ' (dashboard)'}`;
 }
