@@ -34,7 +34,11 @@ export interface OperationParts {
 /** Returns the handlers of the operator endpoints. */
 export function operationHandlers(parts: OperationParts): Handlers<'health' | 'readiness' | 'openApi' | 'metrics'> {
   return {
-    health: (_head, exchange) => sendJson(exchange, 200, { status: 'ok' }),
+    health: ({ query }, exchange) => {
+      // For `gatehouse doctor`: a caller learns nothing but its own address.
+      const source = query === 'source=1' && { source_address: exchange.remoteAddress() };
+      sendJson(exchange, 200, { status: 'ok', ...source });
+    },
     readiness: (_head, exchange) => sendReady(parts, exchange),
     openApi: parts.openApi,
     metrics: (head, exchange) => sendMetrics(parts, head, exchange),

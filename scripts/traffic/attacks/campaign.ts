@@ -99,14 +99,13 @@ export class Campaign {
 
   session(
     atMs: number,
-    start: Tool &
-      Pick<Partial<VisitStart>, 'token' | 'referrer' | 'hidesReferrer' | 'createdMs'> & { readonly address: string },
+    start: Tool & Pick<Partial<VisitStart>, 'token' | 'referrer' | 'hidesReferrer'> & { readonly address: string },
     play: (visit: Visit) => void,
   ): void {
     const { customer, kind, actor } = this;
     const label = { customer, kind, actor, isAttack: true, isOrdinary: false, officeFirstDay: null };
     this.world.plan(atMs, label, (begin) => {
-      const visit = new Visit({ ...begin, ...start, home: this.country });
+      const visit = new Visit({ ...begin, ...start });
       play(visit);
       return visit;
     });

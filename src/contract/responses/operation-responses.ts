@@ -3,7 +3,12 @@ import { NODE_ROLES } from '../node-roles.ts';
 
 /** Responses of the operator endpoints. */
 
-export const HEALTH = z.object({ status: z.literal('ok') });
+export const HEALTH = z.object({
+  status: z.literal('ok'),
+  source_address: z.string().optional().meta({
+    description: 'With `?source=1` only: the address that this request counts for, behind the proxies that are trusted',
+  }),
+});
 
 const LAYER = z
   .object({
