@@ -1,4 +1,5 @@
 import type { Customer } from './customers.ts';
+import type { OrderAttributes } from './orders.ts';
 
 /** Result of a login, sign-up, reset or payment, with the values of the request field `outcome`. */
 export type TrueOutcome = 'succeeded' | 'failed' | 'declined';
@@ -27,6 +28,7 @@ export interface DecideBody {
   readonly referrer?: string;
   readonly session_token: string;
   readonly entity_keys?: Readonly<Record<string, string>>;
+  readonly attributes?: OrderAttributes;
   readonly headers?: Readonly<Record<string, string>>;
   readonly event_type: string;
   readonly timestamp: number;

@@ -1,8 +1,9 @@
-import { HOUR_MS, WEEK_START_MS } from './calendar.ts';
+import { HOUR_MS, WEEK_START_MS, type Country } from './calendar.ts';
 import { FIRST_HOURS } from './customers.ts';
 import type { Device } from './devices.ts';
 import type { DecideBody, SessionLabel, TrafficEvent, TrueOutcome } from './events.ts';
 import type { Account } from './identities.ts';
+import { attributesOf, createdBefore, drawOrder, type Order, type OrderAttributes } from './orders.ts';
 import type { Random } from './random.ts';
 
 /** Initial state of a session. */
@@ -22,6 +23,10 @@ export interface VisitStart {
   readonly withoutCollector?: boolean;
   /** Replaces the signals that the collector reads. */
   readonly signals?: Readonly<Record<string, unknown>>;
+  /** Where orders are sent. */
+  readonly home: Country;
+  /** When the visitor's account was created, Unix ms; otherwise before the week, or in this visit. */
+  readonly createdMs?: number;
 }
 
 /** What the customer knows about the visitor at one step. */
@@ -34,6 +39,8 @@ interface Step {
   readonly giftCard?: string;
   readonly outcome?: TrueOutcome | null;
 }
+
+const ORDER_STEPS: ReadonlySet<string> = new Set(['checkout', 'payment']);
 
 const PATHS: Readonly<Record<string, string>> = {
   page_view: '/',
@@ -58,6 +65,11 @@ export class Visit {
   #referrer: string | null;
   /** Set after login: every further event contains the account. */
   #account: Account | null = null;
+  /** When the account was created, if it was in this week; Unix ms. */
+  #createdMs: number | null;
+  /** The order that is not paid yet. */
+  #order: Order | null = null;
+  #orders = 0;
   readonly #token: string;
   readonly #start: VisitStart;
 
@@ -69,6 +81,7 @@ export class Visit {
     this.#address = start.address;
     this.#device = start.device;
     this.#referrer = start.referrer ?? null;
+    this.#createdMs = start.createdMs ?? null;
     this.#token = start.token ?? tokenOf(start);
   }
 
@@ -113,6 +126,7 @@ export class Visit {
   }
 
   signup(account: Account, outcome: TrueOutcome = 'succeeded'): this {
+    this.#createdMs ??= this.#atMs;
     this.#send('signup', { email: account.email, outcome });
     if (outcome === 'succeeded') this.#account = account;
     return this;
@@ -160,6 +174,7 @@ export class Visit {
       ...(!isApp && { url, ...(this.#referrer !== null && { referrer: this.#referrer }) }),
       session_token: this.#token,
       ...(Object.keys(entities).length > 0 && { entity_keys: entities }),
+      ...(ORDER_STEPS.has(type) && { attributes: this.#attributes(type, account, mail, card ?? null, outcome) }),
       ...(customer.passesHeaders && { headers: this.#headers(isApp) }),
       event_type: type,
       timestamp: Math.floor(this.#atMs / 1_000),
@@ -173,6 +188,23 @@ export class Visit {
     });
     if (this.#start.hidesReferrer !== true && !isApp) this.#referrer = url;
     this.wait(1);
+  }
+
+  /** The order stays the same from the checkout until a payment succeeds. */
+  #attributes(
+    type: string,
+    account: Account | null,
+    mail: string | undefined,
+    card: string | null,
+    outcome: TrueOutcome | null,
+  ): OrderAttributes {
+    const createdMs = account === null ? null : (this.#createdMs ?? createdBefore(account));
+    const buyer = { label: this.label, home: this.#start.home, createdMs };
+    if (this.#order === null || type === 'checkout')
+      this.#order = drawOrder(buyer, ++this.#orders, mail ?? card ?? '', this.#atMs);
+    const attributes = attributesOf(buyer, this.#order, card);
+    if (outcome === 'succeeded') this.#order = null;
+    return attributes;
   }
 
   #headers(isApp: boolean): Record<string, string> {

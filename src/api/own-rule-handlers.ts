@@ -2,9 +2,21 @@ import { type Problem, problem } from '../contract/problem.ts';
 import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { closest } from '../risk/policy/policy-names.ts';
-import { OWN_CODE, OWN_RULES_COST_MAX, OWN_RULES_MAX, type OwnRule } from '../risk/policy/own-rule.ts';
+import {
+  OWN_CODE,
+  OWN_RULES_COST_MAX,
+  OWN_RULES_MAX,
+  type OwnRule,
+  type TouchedShare,
+} from '../risk/policy/own-rule.ts';
 import type { Committer } from '../state/feed/changes.ts';
-import { type OwnRules, ruleTag, type StoredRule } from '../state/tables/own-rule-table.ts';
+import {
+  type OwnRules,
+  type RuleTrip,
+  ruleTag,
+  type StoredRule,
+  withoutHistory,
+} from '../state/tables/own-rule-table.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import { OwnRuleCounter, type OwnRuleCounts } from '../history/own-rule-counter.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
@@ -16,6 +28,7 @@ import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointHandler, EndpointResponse } from './kit/endpoint-types.ts';
 import type { BodyOf } from './kit/request-body.ts';
 import type { OwnPolicies, OwnPolicy } from './own-policies.ts';
+import { predictionOf } from './rule-prediction.ts';
 
 /** Dependencies of the endpoints for rules of the customer's own. Source: contract, 6.8. */
 export interface OwnRuleParts {
@@ -25,6 +38,8 @@ export interface OwnRuleParts {
   readonly decisions: Pick<DecisionReader, 'scan'>;
   /** Returns the attributes that the customer sent and that no policy declared when they came. */
   readonly undeclaredOf: (customer: CustomerNumber) => readonly string[];
+  /** Returns the rules of the policy file that the circuit breaker of this node has set back to `observe`. */
+  readonly trippedInFile: (customer: CustomerNumber) => ReadonlyMap<string, RuleTrip>;
 }
 
 const PUT = schemaBody('putRule');
@@ -45,13 +60,18 @@ export function ownRuleHandlers(
 
 function readingHandlers(
   endpoint: EndpointFactory,
-  { policies, rules, decisions, undeclaredOf }: OwnRuleParts,
+  { policies, rules, decisions, undeclaredOf, trippedInFile }: OwnRuleParts,
 ): SecretHandlers<'listRules' | 'findRule'> {
+  const fileRules = (customer: CustomerNumber, view: View): readonly ShownRule[] => {
+    const tripped = trippedInFile(customer);
+    return view.ownRules().map((rule) => asTripped(rule, tripped.get(rule.code)));
+  };
+
   const list: EndpointHandler = async ({ caller, nowMs, coverage }) => {
     const { view } = policies.present(caller.customer);
     const own = rules.of(caller.customer);
     const inFile = view.ruleCodes;
-    const ofFile = view.ownRules();
+    const ofFile = fileRules(caller.customer, view);
     const counter = new OwnRuleCounter([...ofFile, ...own.rules].map(({ code }) => code));
     const rowsMax = ofFile.length + own.rules.length === 0 ? 0 : DECISION_SCAN_ROWS_MAX;
     const wanted = { sinceMs: nowMs - DAY_MS, untilMs: null, nowMs, rowsMax, coverage };
@@ -87,7 +107,7 @@ function readingHandlers(
     const { view } = policies.present(caller.customer);
     const stored = rules.find(caller.customer, code);
     if (stored !== null) return answer(200, stored, view);
-    const ofFile = view.ownRules().find((rule) => rule.code === code);
+    const ofFile = fileRules(caller.customer, view).find((rule) => rule.code === code);
     return ofFile === undefined ? RULE_NOT_FOUND : answer(200, ofFile, view, 'policy');
   };
 
@@ -107,9 +127,9 @@ function writingHandlers(
     const code = request.params['code'] ?? '';
     if (!OWN_CODE.test(code)) return MALFORMED_CODE;
     const { when, weight = null, decision = null, mode = 'observe', note, ...rest } = request.body.value;
-    const { event_types: eventTypes = null, expires_at: expiresAtSeconds = null } = rest;
+    const { event_types: eventTypes = null, expires_at: expiresAtSeconds = null, predicted } = rest;
     const rule = { code, when, weight, decision, mode, eventTypes, note: note ?? '', expiresAtSeconds };
-    return writeRule(parts, request, rule, readIfMatch(request.ifMatch));
+    return writeRule(parts, request, rule, predicted, readIfMatch(request.ifMatch));
   };
 
   const change: EndpointHandler<BodyOf<typeof PATCH>> = async (request) => {
@@ -122,7 +142,8 @@ function writingHandlers(
       if (before === null) return isInPolicy(customer, code) ? RULE_IN_POLICY : RULE_NOT_FOUND;
       const tag = ruleTag(before);
       if (ifMatch !== null && !ifMatch.includes('*') && !ifMatch.includes(tag)) return STALE;
-      const written = await writeRule(parts, request, changed(before, request.body.value), [tag]);
+      const patch = request.body.value;
+      const written = await writeRule(parts, request, changed(before, patch), patch.predicted, [tag]);
       if (written !== STALE) return written;
     }
     return STALE;
@@ -148,16 +169,20 @@ function writingHandlers(
 
 /** Checks a rule and writes it. */
 async function writeRule(
-  { policies, rules, changes }: OwnRuleParts,
+  { policies, rules, changes, decisions }: OwnRuleParts,
   request: AnyRequest,
-  rule: OwnRule,
+  given: OwnRule,
+  prediction: TouchedShare | null | undefined,
   ifMatch: readonly string[] | null,
 ): Promise<EndpointResponse> {
   const { customer } = request.caller;
   const { view } = policies.present(customer);
-  if (view.ruleCodes.has(rule.code)) return RULE_IN_POLICY;
-  const fault = conditionFault(rule, view, rules.of(customer).rules);
+  if (view.ruleCodes.has(given.code)) return RULE_IN_POLICY;
+  const fault = conditionFault(given, view, rules.of(customer).rules);
   if (fault !== null) return { kind: 'problem', problem: fault };
+  const before = rules.find(customer, given.code);
+  const predicted = await predictionOf(decisions, request, given, prediction, before);
+  const rule: OwnRule = predicted === undefined ? given : { ...given, predicted };
   const written = await changes.commit({ kind: 'rule.put', customer, rule, ifMatch }, originOf(request));
   if (written.kind === 'fault') return written;
   const { value } = written;
@@ -196,7 +221,7 @@ function conditionFault(rule: OwnRule, view: View, others: readonly OwnRule[]): 
 type Patch = Extract<BodyOf<typeof PATCH>, { readonly kind: 'ok' }>['value'];
 
 function changed(before: StoredRule, patch: Patch): OwnRule {
-  const { createdAtMs: _created, updatedAtMs: _updated, ...rule } = before;
+  const { predicted: _predicted, ...rule } = withoutHistory(before);
   const { when, weight, decision, mode, event_types: eventTypes, note, expires_at: expiresAtSeconds } = patch;
   return {
     ...rule,
@@ -229,13 +254,20 @@ function answer(status: 200 | 201, rule: OwnRule, view: View, source: 'policy' |
   };
 }
 
+type ShownRule = OwnRule & Partial<StoredRule>;
+
+function asTripped(rule: OwnRule, tripped: RuleTrip | undefined): ShownRule {
+  return tripped === undefined ? rule : { ...rule, mode: 'observe', tripped };
+}
+
 function showRule(
-  rule: OwnRule & Partial<StoredRule>,
+  rule: ShownRule,
   source: 'policy' | 'api',
   view: View,
   inFile?: ReadonlySet<string>,
 ): Readonly<Record<string, unknown>> {
   const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, createdAtMs, updatedAtMs } = rule;
+  const { predicted = null, tripped } = rule;
   const compiled = compileWhen(when, view.policyOf('').attributes);
   return {
     code,
@@ -250,6 +282,9 @@ function showRule(
     shadowed: inFile?.has(code) ?? false,
     errors: compiled.kind === 'ok' ? [] : showFaults(compiled.faults),
     warnings: compiled.kind === 'ok' ? showWarnings(when, compiled.condition.facts) : [],
+    predicted,
+    tripped_at: tripped === undefined ? null : Math.floor(tripped.atMs / 1000),
+    tripped: tripped === undefined ? null : { touched: tripped.touched, decisions: tripped.decisions },
     created_at: createdAtMs === undefined ? null : Math.floor(createdAtMs / 1000),
     updated_at: updatedAtMs === undefined ? null : Math.floor(updatedAtMs / 1000),
   };

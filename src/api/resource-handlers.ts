@@ -26,6 +26,7 @@ import { ownRuleHandlers, type OwnRuleParts } from './own-rule-handlers.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { ruleHandlers } from './rule-handlers.ts';
+import type { RuleSampleParts } from './rule-sample.ts';
 import { topHandlers } from './top-handlers.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
 import { statsHandlers, type StatsParts } from './stats-handlers.ts';
@@ -48,7 +49,9 @@ export interface ManagementParts {
   /** Whether a database knows the autonomous systems of addresses. */
   readonly hasAsnData: () => boolean;
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
+  readonly newestRequests: RuleSampleParts['newestRequests'];
   readonly undeclaredOf: OwnRuleParts['undeclaredOf'];
+  readonly trippedInFile: OwnRuleParts['trippedInFile'];
   readonly addressWarning: StatsParts['addressWarning'];
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
@@ -119,13 +122,14 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...backtestHandlers(endpoint, parts.backtests),
-    ...ruleHandlers(endpoint, { policies }),
+    ...ruleHandlers(endpoint, { policies, decisions, newestRequests: parts.newestRequests }),
     ...ownRuleHandlers(endpoint, {
       policies,
       rules: store.rules,
       changes,
       decisions,
       undeclaredOf: parts.undeclaredOf,
+      trippedInFile: parts.trippedInFile,
     }),
     ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats, addressWarning: parts.addressWarning }),

@@ -12,13 +12,14 @@ import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 import type { BodyOf } from './kit/request-body.ts';
 import type { OwnPolicies } from './own-policies.ts';
+import { type RuleSampleParts, sampleCondition } from './rule-sample.ts';
 
 const CHECK = schemaBody('checkRule');
 
 /** Returns the handlers about rules of the customer's own. Source: contract, 6.7. */
 export function ruleHandlers(
   endpoint: EndpointFactory,
-  { policies }: { readonly policies: Pick<OwnPolicies, 'present'> },
+  { policies, ...sampleParts }: RuleSampleParts & { readonly policies: Pick<OwnPolicies, 'present'> },
 ): SecretHandlers<'listFacts' | 'checkRule'> {
   const attributesOf = (customer: CustomerNumber): AttributeDeclarations =>
     policies.present(customer).view.policyOf('').attributes;
@@ -34,17 +35,22 @@ export function ruleHandlers(
     return { kind: 'json', status: 200, body: { data } };
   };
 
-  const check: EndpointHandler<BodyOf<typeof CHECK>> = ({ body, caller }) => {
+  const check: EndpointHandler<BodyOf<typeof CHECK>> = async (request) => {
+    const { body, caller } = request;
     if (body.kind === 'problem') return body;
-    const compiled = compileWhen(body.value.when, attributesOf(caller.customer));
+    const { when, sample, event_types: types = null } = body.value;
+    const declarations = attributesOf(caller.customer);
+    const compiled = compileWhen(when, declarations);
     if (compiled.kind === 'faults') {
       const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
       return { kind: 'problem', problem: problem('validation_failed', 'The condition cannot be used.', { errors }) };
     }
     const { facts, cost } = compiled.condition;
-    const warnings = showWarnings(body.value.when, facts);
+    const warnings = showWarnings(when, facts);
     const answer = { ok: true, type: 'boolean', facts: facts.map(({ name }) => name), cost, warnings };
-    return { kind: 'json', status: 200, body: answer };
+    if (sample !== true) return { kind: 'json', status: 200, body: answer };
+    const sampled = await sampleCondition(sampleParts, request, when, types, declarations);
+    return { kind: 'json', status: 200, body: { ...answer, sample: sampled } };
   };
 
   return { listFacts: endpoint({}, listFacts), checkRule: endpoint({ body: CHECK }, check) };

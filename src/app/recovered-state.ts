@@ -1,4 +1,5 @@
 import { type OpenRequests, openRequestLog } from './wire-requests.ts';
+import { RuleTrips } from './rule-trips.ts';
 import { followRules, readStoredRules } from './follow-rules.ts';
 import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
@@ -127,5 +128,6 @@ async function openPolicies(settings: Settings, store: Store, clock: Clock, log:
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
   followRules(store, policyFile, log);
-  return { policyFile, policyArchive };
+  const trips = new RuleTrips({ store, archive: policyArchive, policyFile, log });
+  return { policyFile, policyArchive, trips };
 }

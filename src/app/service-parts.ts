@@ -24,6 +24,7 @@ import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
+import type { RuleTrips } from './rule-trips.ts';
 import type { Settings } from './settings.ts';
 import type { Cluster } from './wire-cluster.ts';
 import type { DashboardState } from './dashboard-state.ts';
@@ -42,6 +43,7 @@ export interface Deciding {
 export interface OpenPolicies {
   readonly policyFile: PolicyFile;
   readonly policyArchive: PolicyArchive;
+  readonly trips: RuleTrips;
 }
 
 /** The velocity store of a node that decides or shows what was decided. */

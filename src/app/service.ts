@@ -119,7 +119,7 @@ function handlersByRole(
   return {
     ...(decideRole && { decide: decideRole.decide.route.methods.POST, ...outcomesOf(parts, velocity, endpoint) }),
     ...forRoles(settings.roles, ['api'], () =>
-      wireApi(parts, endpoint, { fingerprints, policyFile: opened.policyFile, policies }),
+      wireApi(parts, endpoint, { fingerprints, policyFile: opened.policyFile, policies, trips: opened.trips }),
     ),
     ...(deciding && simulateHandlers(endpoint, { simulator: new Simulator(deciding.pool), policies })),
   };

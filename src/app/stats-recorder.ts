@@ -5,6 +5,7 @@ import { readRecordHead, type RecordHead } from '../history/decision-log/record-
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { PeriodCounts } from '../history/stats/period-counts.ts';
 import type { AddressShares } from '../observe/address-shares.ts';
+import type { RuleTrips } from './rule-trips.ts';
 import { eventTypeOf, hasSession } from '../risk/decision-record.ts';
 
 /** Passes every event of the decide path on, and counts it for its customer and its key. Runs after the response was sent. */
@@ -13,6 +14,7 @@ export function recordingStats(
   stats: DecisionStats,
   keyUsage: KeyUsage,
   addresses: AddressShares,
+  trips: Pick<RuleTrips, 'count'> | null,
   nowMs: () => number,
 ): DecideObserver {
   const head: RecordHead = { decision: 0, occurredAtMs: 0 };
@@ -37,7 +39,9 @@ export function recordingStats(
       // The minute of the log, so that both can be compared.
       const counts = stats.countsOf(customer, readRecordHead(record, head) ? head.occurredAtMs : atMs);
       if (counts !== null) count(counts, answers, at, latencyMs);
-      if (kind === 'secret' && record.length > 0) addresses.count(customer, record, atMs);
+      if (kind !== 'secret' || record.length === 0) return;
+      addresses.count(customer, record, atMs);
+      trips?.count(customer, record, atMs);
     },
     scoreRefused(code, internalDetail, key) {
       observer.scoreRefused(code, internalDetail, key);

@@ -7,8 +7,10 @@ import type { OwnPolicies } from '../api/own-policies.ts';
 import { managementHandlers } from '../api/resource-handlers.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
+import { newestRequests } from '../history/request-log/newest-requests.ts';
 import type { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { LINKS_PURPOSE, REQUESTS_PURPOSE } from './installation.ts';
+import type { RuleTrips } from './rule-trips.ts';
 import type { OpenPolicies, ServiceParts } from './service-parts.ts';
 import { extractHandlers } from './wire-extractions.ts';
 import { webhookParts } from './wire-webhooks.ts';
@@ -18,13 +20,14 @@ export interface ApiReadings {
   readonly fingerprints: FingerprintLookup;
   readonly policyFile: OpenPolicies['policyFile'];
   readonly policies: OwnPolicies;
+  readonly trips: Pick<RuleTrips, 'ofFile'>;
 }
 
 /** The role `api`: all endpoints for customers except those that need the role `decide`. They give way to decisions. */
 export function wireApi(
   parts: ServiceParts,
   endpoint: EndpointFactory,
-  { fingerprints, policyFile, policies }: ApiReadings,
+  { fingerprints, policyFile, policies, trips }: ApiReadings,
 ): SecretHandlers<Exclude<SecretEndpointId, 'reportOutcomes' | 'simulateDecision'>> {
   const { settings, installation, history, dispatcher, extractions } = parts;
   const { store, keyFor } = installation;
@@ -39,7 +42,9 @@ export function wireApi(
       changes,
       decisions: history,
       stats: parts.historyStats,
+      newestRequests: (customer) => newestRequests({ dataDir: settings.dataDir, customer, keyFor }),
       undeclaredOf: (customer) => policyFile.attributes.undeclaredOf(customer),
+      trippedInFile: (customer) => trips.ofFile(customer),
       addressWarning: (customer) => parts.addresses.warningOf(customer, parts.clock.nowMs()),
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
       linkSecret: keyFor(LINKS_PURPOSE),

@@ -22,6 +22,7 @@ export interface DecideRole {
 export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, failures }: SharedParts): DecideRole {
   const { settings, clock, keyCache, admission, journal, decisionSink, dispatcher, listener, log } = parts;
   const recorder = new DecisionRecorder(counts, log);
+  const trips = parts.policies?.trips ?? null;
   const decide = createDecidePipeline({
     clock,
     keyCache,
@@ -33,7 +34,7 @@ export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, fa
     decisionSink,
     due: dispatcher,
     requestSink: parts.requests.requestLog,
-    observer: recordingStats(recorder, parts.stats, parts.keyUsage, parts.addresses, () => clock.nowMs()),
+    observer: recordingStats(recorder, parts.stats, parts.keyUsage, parts.addresses, trips, () => clock.nowMs()),
   });
   return {
     decide,

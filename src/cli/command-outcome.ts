@@ -33,11 +33,13 @@ export type CommandOutcome =
       readonly hints?: readonly string[];
     };
 
+export type CommandError = Extract<CommandOutcome, { readonly kind: 'error' }>;
+
 export function ok(json: object, text: string, failed = false): CommandOutcome {
   return { kind: 'ok', json, text, failed };
 }
 
-export function failure(code: string, message: string): CommandOutcome {
+export function failure(code: string, message: string): CommandError {
   return { kind: 'error', code, message };
 }
 
@@ -46,11 +48,11 @@ export function usage(
   code: string,
   message: string,
   more: { readonly errors?: readonly FieldError[]; readonly hints?: readonly string[] } = {},
-): CommandOutcome {
+): CommandError {
   return { kind: 'error', code, message, isUsage: true, ...more };
 }
 
-export function failureOf({ code, detail }: StoreFault): CommandOutcome {
+export function failureOf({ code, detail }: StoreFault): CommandError {
   return { kind: 'error', code, message: detail, isNewer: code === 'data_dir_newer' };
 }
 

@@ -13,5 +13,7 @@ export interface Cli {
   readonly program: Command;
   readonly io: Io;
   globals(): GlobalOptions;
+  /** Registers the commands that were not loaded because the command line does not name them. */
+  loadAll(): Promise<void>;
   run(work: () => Promise<CommandOutcome>): Promise<void>;
 }

@@ -17,6 +17,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   customers: async () => (await import('./commands/customers-command.ts')).addCustomers,
   keys: async () => (await import('./commands/keys-command.ts')).addKeys,
   decisions: async () => (await import('./commands/decisions-command.ts')).addDecisions,
+  tail: async () => (await import('./commands/tail-command.ts')).addTail,
+  explain: async () => (await import('./commands/explain-command.ts')).addExplain,
+  listen: async () => (await import('./commands/listen-command.ts')).addListen,
+  trigger: async () => (await import('./commands/trigger-command.ts')).addTrigger,
   decide: async () => (await import('./commands/decide-command.ts')).addDecide,
   lists: async () => (await import('./commands/lists-command.ts')).addLists,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
@@ -30,6 +34,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   audit: async () => (await import('./commands/audit-command.ts')).addAudit,
   backup: async () => (await import('./commands/backup-command.ts')).addBackup,
   restore: async () => (await import('./commands/restore-command.ts')).addRestore,
+  health: async () => (await import('./commands/health-command.ts')).addHealth,
+  doctor: async () => (await import('./commands/doctor-command.ts')).addDoctor,
+  completion: async () => (await import('./commands/completion-command.ts')).addCompletion,
 };
 
 /** Runs the command named by `words` and resolves to the exit code. */
@@ -40,10 +47,14 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
   const print = (outcome: CommandOutcome): void => {
     exitCode = printOutcome(outcome, json, io.write);
   };
+  const wanted = wantedCommands(words);
   const cli: Cli = {
     program: createProgram(json, io),
     io,
     globals: () => cli.program.opts<GlobalOptions>(),
+    async loadAll() {
+      for (const load of Object.values(COMMANDS)) if (!wanted.includes(load)) (await load())(cli);
+    },
     async run(work) {
       const outcome = await work();
       print(outcome);
@@ -52,7 +63,7 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
     },
   };
   try {
-    for (const load of wantedCommands(words)) (await load())(cli);
+    for (const load of wanted) (await load())(cli);
     await cli.program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) {

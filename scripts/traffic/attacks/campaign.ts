@@ -99,13 +99,14 @@ export class Campaign {
 
   session(
     atMs: number,
-    start: Tool & Pick<Partial<VisitStart>, 'token' | 'referrer' | 'hidesReferrer'> & { readonly address: string },
+    start: Tool &
+      Pick<Partial<VisitStart>, 'token' | 'referrer' | 'hidesReferrer' | 'createdMs'> & { readonly address: string },
     play: (visit: Visit) => void,
   ): void {
     const { customer, kind, actor } = this;
     const label = { customer, kind, actor, isAttack: true, isOrdinary: false, officeFirstDay: null };
     this.world.plan(atMs, label, (begin) => {
-      const visit = new Visit({ ...begin, ...start });
+      const visit = new Visit({ ...begin, ...start, home: this.country });
       play(visit);
       return visit;
     });

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../calendar.ts';
+import { HOUR_MS, MINUTE_MS } from '../calendar.ts';
 import { drawAccount, drawCard, drawEmail } from '../identities.ts';
 import type { Random } from '../random.ts';
 import type { Visit } from '../visit.ts';
@@ -132,12 +132,15 @@ export const CARDS: readonly AttackKind[] = [
     run(campaign) {
       // Uses one account created for this purpose, with one session per card.
       const account = drawAccount(campaign.country, campaign.random);
-      campaign.run(4 * MINUTE_MS, (atMs) =>
-        campaign.session(atMs, { ...campaign.freshBrowser(), address: campaign.residential() }, (visit) => {
+      let createdMs: number | null = null;
+      campaign.run(4 * MINUTE_MS, (atMs) => {
+        createdMs ??= atMs - HOUR_MS;
+        const start = { ...campaign.freshBrowser(), address: campaign.residential(), createdMs };
+        campaign.session(atMs, start, (visit) => {
           visit.login(account).wait(3_000).checkout().wait(4_000);
           tryCard(visit, account.email);
-        }),
-      );
+        });
+      });
     },
   },
   {

@@ -17,6 +17,8 @@ export interface VisitOf {
   readonly device?: Device;
   readonly officeFirstDay?: boolean;
   readonly plan?: VisitPlan;
+  /** When the person signed up, if that was in the week; Unix ms. */
+  readonly createdMs?: number;
   readonly play?: (visit: Visit) => Visit;
 }
 
@@ -41,6 +43,8 @@ export function planVisit(world: World, person: Person, visit: VisitOf): Planned
       referrer: drawReferrer(person, random),
       hidesReferrer: person.hidesReferrer,
       withoutCollector: person.blocksCollector,
+      home: person.country,
+      ...(visit.createdMs !== undefined && { createdMs: visit.createdMs }),
     });
     return visit.play === undefined ? playVisit(begun, person, visit.plan) : visit.play(begun);
   });
@@ -92,8 +96,16 @@ export function planEverydayVisits(
   change: (visit: VisitOf, n: number) => VisitOf = (visit) => visit,
 ): void {
   let signsUp = person.isNew && !person.isGuest && person.customer.integration !== 'payment';
+  let createdMs: number | undefined;
   for (const [n, moment] of drawMoments(world, person, random).entries()) {
-    const planned = planVisit(world, person, change({ ...moment, ...(signsUp && { plan: { signsUp } }) }, n));
-    if (planned !== null) signsUp = false;
+    const created = createdMs === undefined ? {} : { createdMs };
+    const planned = planVisit(
+      world,
+      person,
+      change({ ...moment, ...created, ...(signsUp && { plan: { signsUp } }) }, n),
+    );
+    if (planned === null) continue;
+    if (signsUp) createdMs = planned.startMs;
+    signsUp = false;
   }
 }

@@ -1,6 +1,10 @@
+import type { Command } from 'commander';
 import { newCustomer } from '../../state/feed/key-changes.ts';
 import type { Cli } from '../context.ts';
-import { failure, failureOf, ok } from '../command-outcome.ts';
+import type { ChangeOf } from '../../state/feed/changes.ts';
+import type { Customer } from '../../state/tables/customer-table.ts';
+import { confirm } from '../confirm.ts';
+import { failure, failureOf, ok, type CommandOutcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';
 import { withNewStore, withStore } from '../with-store.ts';
 
@@ -15,10 +19,8 @@ export function addCustomers(cli: Cli): void {
     .description('create a customer')
     .action((name: string) =>
       cli.run(async () => {
-        const trimmed = name.trim();
-        if (trimmed === '' || trimmed.length > NAME_CHARACTERS_MAX) {
-          return failure('invalid_name', `a name has 1 to ${NAME_CHARACTERS_MAX} characters`);
-        }
+        const trimmed = nameOf(name);
+        if (trimmed === null) return INVALID_NAME;
         return withNewStore(cli.globals().dataDir, async (_store, door) => {
           const nowMs = Date.now();
           const made = await door.commit(newCustomer(trimmed, nowMs), { by: 'cli', nowMs });
@@ -41,15 +43,80 @@ export function addCustomers(cli: Cli): void {
                 customer_id: one.id,
                 name: one.name,
                 created_at: one.createdAtSeconds,
+                suspended_at: one.suspendedAtSeconds,
               })),
             },
             tableText(
-              ['Customer', 'Name', 'Created'],
-              all.map((one) => [one.id, one.name, timeText(one.createdAtSeconds)]),
+              ['Customer', 'Name', 'Created', 'Suspended'],
+              all.map((one) => [
+                one.id,
+                one.name,
+                timeText(one.createdAtSeconds),
+                one.suspendedAtSeconds === null ? '' : timeText(one.suspendedAtSeconds),
+              ]),
               'There are no customers yet.',
             ),
           );
         }),
       ),
     );
+
+  addChanges(cli, customers);
+}
+
+function addChanges(cli: Cli, customers: Command): void {
+  customers
+    .command('rename <id> <name>')
+    .description('change the name of a customer, which is used in listings only')
+    .action((id: string, name: string) =>
+      cli.run(async () => {
+        const trimmed = nameOf(name);
+        return trimmed === null ? INVALID_NAME : changeCustomerOf(cli, id, { name: trimmed }, null);
+      }),
+    );
+
+  customers
+    .command('suspend <id>')
+    .description('refuse all keys of a customer at once, on every node, until --lift; nothing is deleted')
+    .option('--lift', 'end the suspension: the keys count again', false)
+    .option('--yes', 'skip the confirmation, which is only asked on a terminal', false)
+    .action((id: string, { lift, yes }: { readonly lift: boolean; readonly yes: boolean }) =>
+      cli.run(async () => {
+        const question = lift || yes ? null : (name: string) => `Refuse all keys of ${name} from now on?`;
+        return changeCustomerOf(cli, id, { isSuspended: !lift }, question);
+      }),
+    );
+}
+
+/** Returns null for a name that is not allowed. */
+function nameOf(text: string): string | null {
+  const name = text.trim();
+  return name === '' || name.length > NAME_CHARACTERS_MAX ? null : name;
+}
+
+const INVALID_NAME = failure('invalid_name', `a name has 1 to ${NAME_CHARACTERS_MAX} characters`);
+
+/** A running server refuses or accepts the keys of the customer before the command ends; `question` asks on a terminal. */
+async function changeCustomerOf(
+  cli: Cli,
+  id: string,
+  changed: Pick<ChangeOf<'customer.changed'>, 'name' | 'isSuspended'>,
+  question: ((name: string) => string) | null,
+): Promise<CommandOutcome> {
+  return withStore(cli.globals().dataDir, async (store, door) => {
+    const customer = store.customers.findById(id);
+    if (customer === null) return failure('unknown_customer', `there is no customer ${id}`);
+    if (question !== null && !(await confirm(question(customer.name)))) {
+      return failure('not_confirmed', `${customer.name} was not changed`);
+    }
+    const change = { kind: 'customer.changed', customer: customer.number, ...changed } as const;
+    const written = await door.commit(change, { by: 'cli', nowMs: Date.now() });
+    if (written.kind === 'fault') return failureOf(written);
+    return written.value === null ? failure('unknown_customer', `there is no customer ${id}`) : shown(written.value);
+  });
+}
+
+function shown({ id, name, suspendedAtSeconds: since }: Customer): CommandOutcome {
+  const text = `${id}  ${name}${since === null ? '' : `, suspended since ${timeText(since)}: its keys are refused`}`;
+  return ok({ customer_id: id, name, suspended_at: since }, text);
 }

@@ -155,9 +155,11 @@ export const POLICY_ENDPOINTS = {
     tag: 'policy',
     summary: 'Check a condition; stores nothing',
     description: 'Each error has its line and column, and the nearest right name if there is one.',
-    guide: 'Body: `{"when"}`. 200 with `{"ok": true,"type","facts","cost"}`, or 422 with an error for each place',
+    guide:
+      'Body: `{"when","sample"?,"event_types"?}`. 200 with `{"ok": true,"type","facts","cost"}`, with `"sample": true` also what it matches ' +
+      'of the newest 1,000 decisions; or 422 with an error for each place',
     body: body(BODIES.checkRule),
-    responses: { 200: json(CHECKED_RULE, 'The condition can be used') },
+    responses: { 200: json(CHECKED_RULE, 'The condition can be used', ['X-SVC-Partial']) },
     problems: reads(...BODY_PROBLEMS),
   },
 } satisfies EndpointTexts;

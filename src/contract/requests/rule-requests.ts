@@ -3,6 +3,21 @@ import { POLICY_EVENT_TYPES_MAX } from '../../kernel/limits.ts';
 import { DECISIONS, OWN_RULE_MODES } from '../vocabulary.ts';
 import { text } from './request-text.ts';
 
+/** Source: contract, 6.7. */
+const RULE_NOTE_CHARACTERS_MAX = 200;
+const EVENT_TYPE_CHARACTERS_MAX = 64;
+
+const EVENT_TYPES_OF_RULE = z
+  .array(
+    text(EVENT_TYPE_CHARACTERS_MAX)
+      .transform((value) => value.trim().toLowerCase())
+      .refine((value) => value !== '', 'This must be an event type.'),
+  )
+  .min(1)
+  .max(POLICY_EVENT_TYPES_MAX)
+  .nullish()
+  .meta({ description: 'Only for these; null for all' });
+
 /** The body of `POST /v1/rules/check`. Conditions of up to 1,000 characters are compiled; longer ones get their own error. */
 const WHEN = z
   .string('This must be a text.')
@@ -10,30 +25,29 @@ const WHEN = z
   .transform((value) => Buffer.from(value).toString());
 
 export const RULE_CHECK = z
-  .object({ when: WHEN })
+  .object({
+    when: WHEN,
+    sample: z.boolean().nullish().meta({ description: 'Also evaluate it on the newest 1,000 decisions' }),
+    event_types: EVENT_TYPES_OF_RULE,
+  })
   .meta({ id: 'RuleCheck', examples: [{ when: 'event.type == "payment" && attributes.amount > 500' }] });
-
-/** Source: contract, 6.7. */
-const RULE_NOTE_CHARACTERS_MAX = 200;
-const EVENT_TYPE_CHARACTERS_MAX = 64;
 
 const FIELDS = {
   when: WHEN,
   weight: z.number().min(0).max(1).nullish().meta({ description: 'Joins the score, in the family own' }),
   decision: z.enum(DECISIONS).nullish().meta({ description: 'The mildest decision while the rule fires' }),
   mode: z.enum(OWN_RULE_MODES).optional(),
-  event_types: z
-    .array(
-      text(EVENT_TYPE_CHARACTERS_MAX)
-        .transform((value) => value.trim().toLowerCase())
-        .refine((value) => value !== '', 'This must be an event type.'),
-    )
-    .min(1)
-    .max(POLICY_EVENT_TYPES_MAX)
-    .nullish()
-    .meta({ description: 'Only for these; null for all' }),
+  event_types: EVENT_TYPES_OF_RULE,
   note: text(RULE_NOTE_CHARACTERS_MAX).nullish(),
   expires_at: z.int().min(1).max(1e11).nullish().meta({ description: 'Unix seconds; null for ever' }),
+  predicted: z
+    .object({ touched: z.int().min(0).max(1e12), decisions: z.int().min(0).max(1e12) })
+    .nullish()
+    .meta({
+      description:
+        'What it did in a backtest; the circuit breaker compares with it. Without it, what it did while it was observed with this condition; ' +
+        'null: no circuit breaker',
+    }),
 };
 
 const EITHER = 'This must be given without the other one of weight and decision.';

@@ -10,7 +10,7 @@ const AUDIT_ENTRY = z
     actor: z.string().meta({
       description:
         '`key:` and the first 12 characters of the key, followed by `/` and the session if it came from the dashboard; `cli`: the ' +
-        'operator; `service`: the service itself',
+        'operator; `circuit_breaker`: that of rules of your own; `service`: the service itself',
     }),
     kind: z.enum(AUDIT_KINDS),
     target: z

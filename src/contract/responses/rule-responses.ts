@@ -25,6 +25,19 @@ export const CHECKED_RULE = z.object({
   facts: z.array(z.string()).meta({ description: 'The facts in the condition, without identities' }),
   cost: z.int().meta({ description: 'Most steps of one evaluation; at most 2,000' }),
   warnings: CONDITION_WARNINGS,
+  sample: z
+    .object({
+      decisions: z.int().meta({ description: 'Decisions that were examined' }),
+      since: z.int().nullable().meta({ description: 'The oldest of them, Unix seconds' }),
+      matches: z.int(),
+      undecided: z.int().meta({ description: 'Decisions on which it depends on facts that are not kept' }),
+      devices: z.int().meta({ description: 'Distinct devices or sessions of the matches' }),
+      facts_missing: z.array(z.string()).meta({ description: 'Facts of the condition that are not kept' }),
+      examples: z.array(z.string()).meta({ description: 'Request ids of the newest matches, at most 5' }),
+    })
+    .nullable()
+    .optional()
+    .meta({ description: 'With "sample": true; null while too many searches run' }),
 });
 
 const CONDITION_ERROR = z.object({
@@ -33,6 +46,11 @@ const CONDITION_ERROR = z.object({
   column: z.int().meta({ description: 'From 1, in UTF-16 units' }),
   message: z.string(),
   did_you_mean: z.string().optional(),
+});
+
+const TOUCHED = z.object({
+  touched: z.int().meta({ description: 'Decisions that it fired on' }),
+  decisions: z.int().meta({ description: 'Decisions of its event types that were requested with a secret key' }),
 });
 
 const FIELDS = {
@@ -50,6 +68,15 @@ const FIELDS = {
     .array(CONDITION_ERROR)
     .meta({ description: 'Why the rule does not run, for example because an attribute is not declared any more' }),
   warnings: CONDITION_WARNINGS,
+  predicted: TOUCHED.nullable().meta({
+    description:
+      'What the circuit breaker compares with; null: nothing is known, and no circuit breaker watches the rule',
+  }),
+  tripped_at: z.int().nullable().meta({
+    description:
+      'When the circuit breaker set it back to observe, Unix seconds; null if it did not, or the rule was changed since',
+  }),
+  tripped: TOUCHED.nullable().meta({ description: 'What the rule had done then, in at most an hour' }),
   created_at: z.int().nullable().meta({ description: 'Unix seconds; null for a rule of the policy file' }),
   updated_at: z.int().nullable().meta({ description: 'Unix seconds; null for a rule of the policy file' }),
 };

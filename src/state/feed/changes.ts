@@ -3,7 +3,7 @@ import type { KeyTextKind } from '../../kernel/key-text.ts';
 import type { ChangeFeed, ChangeIn } from '../../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../../risk/judgement.ts';
 import type { Webhook, WebhookChange, WebhookHealth, WebhookId } from '../../work/webhook.ts';
-import type { OwnRule } from '../../risk/policy/own-rule.ts';
+import type { OwnRule, TouchedShare } from '../../risk/policy/own-rule.ts';
 import type { Customer } from '../tables/customer-table.ts';
 import type { StoreFault } from '../tables/durable.ts';
 import type { ApiKey } from '../tables/key-table.ts';
@@ -172,6 +172,8 @@ export type StateChanges = {
       readonly rule: OwnRule;
       /** Entity tags, of which the present rule must have one; `*` for any. Null for no condition. */
       readonly ifMatch: readonly string[] | null;
+      /** Given by the circuit breaker: why it sets the rule back to `observe`. */
+      readonly tripped?: TouchedShare;
     };
     readonly outcome: RulePut;
   };

@@ -2,7 +2,13 @@ import { hash } from 'node:crypto';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { DECISIONS } from '../../risk/decision.ts';
-import { OWN_CODE, OWN_RULE_MODES, OWN_RULES_MAX, type OwnRule } from '../../risk/policy/own-rule.ts';
+import {
+  OWN_CODE,
+  OWN_RULE_MODES,
+  OWN_RULES_MAX,
+  type OwnRule,
+  type TouchedShare,
+} from '../../risk/policy/own-rule.ts';
 import { CUSTOMER_MAX, endOfCustomer } from './request-rows.ts';
 import { codec, type KeyForm, type Schema, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
@@ -11,6 +17,15 @@ import { u32Key } from './value.ts';
 export interface StoredRule extends OwnRule {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  /** Since when its condition, event types and mode are as they are; absent in rows of older builds. */
+  readonly sinceMs?: number;
+  /** What the circuit breaker counted when it set the rule back to `observe`, until that or the condition changes. */
+  readonly tripped?: RuleTrip;
+}
+
+/** A reaction of the circuit breaker. */
+export interface RuleTrip extends TouchedShare {
+  readonly atMs: number;
 }
 
 /** The rules of one customer. */
@@ -81,13 +96,19 @@ export class OwnRules {
   }
 }
 
+/** Returns the rule as a change has it, without what its application adds. */
+export function withoutHistory(stored: StoredRule): OwnRule {
+  const { createdAtMs: _created, updatedAtMs: _updated, sinceMs: _since, tripped: _tripped, ...rule } = stored;
+  return rule;
+}
+
 /** Returns the entity tag of a rule, without quotation marks. It differs whenever anything of the rule does. */
 export function ruleTag(rule: OwnRule & Partial<StoredRule>): string {
   return hash('sha256', JSON.stringify(rule, MEMBERS), 'base64url').slice(0, TAG_CHARACTERS);
 }
 
 const TAG_CHARACTERS = 22;
-const MEMBERS: (keyof StoredRule)[] = [
+const MEMBERS: (keyof StoredRule | keyof RuleTrip)[] = [
   'code',
   'when',
   'weight',
@@ -98,6 +119,11 @@ const MEMBERS: (keyof StoredRule)[] = [
   'expiresAtSeconds',
   'createdAtMs',
   'updatedAtMs',
+  'predicted',
+  'touched',
+  'decisions',
+  'tripped',
+  'atMs',
 ];
 
 interface RuleKey {
@@ -127,20 +153,28 @@ const RULE: Schema<StoredRule> = {
   parse(value) {
     const rule = readOwnRule(value);
     if (rule === null) throw new Error('a stored rule has the wrong form');
-    const { createdAtMs, updatedAtMs } = Object(value) as Readonly<Record<keyof StoredRule, unknown>>;
-    return { ...rule, createdAtMs: Number(createdAtMs), updatedAtMs: Number(updatedAtMs) };
+    const { createdAtMs, updatedAtMs, sinceMs, tripped } = Object(value) as Readonly<Record<keyof StoredRule, unknown>>;
+    const trip = readTouchedShare(tripped);
+    return {
+      ...rule,
+      createdAtMs: Number(createdAtMs),
+      updatedAtMs: Number(updatedAtMs),
+      ...(typeof sinceMs === 'number' && { sinceMs }),
+      ...(trip !== null && { tripped: { ...trip, atMs: Number(Object(tripped).atMs) } }),
+    };
   },
 };
 
 /** Reads a rule that was stored or sent by the command line; null for another form. Its condition may still be wrong. */
 export function readOwnRule(value: unknown): OwnRule | null {
-  const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds } = Object(value) as Readonly<
-    Record<keyof OwnRule, unknown>
-  >;
+  const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, predicted } = Object(
+    value,
+  ) as Readonly<Record<keyof OwnRule, unknown>>;
   const decides = DECISIONS.find((one) => one === decision) ?? null;
   const known = OWN_RULE_MODES.find((one) => one === mode);
   if (typeof code !== 'string' || !OWN_CODE.test(code) || typeof when !== 'string' || known === undefined) return null;
   if ((decides === null) !== isWeight(weight)) return null;
+  const share = readTouchedShare(predicted);
   return {
     code,
     when,
@@ -150,7 +184,13 @@ export function readOwnRule(value: unknown): OwnRule | null {
     eventTypes: Array.isArray(eventTypes) ? eventTypes.map(String) : null,
     note: typeof note === 'string' ? note : '',
     expiresAtSeconds: typeof expiresAtSeconds === 'number' ? expiresAtSeconds : null,
+    ...(share !== null && { predicted: share }),
   };
+}
+
+function readTouchedShare(value: unknown): TouchedShare | null {
+  const { touched, decisions } = Object(value) as Readonly<Record<keyof TouchedShare, unknown>>;
+  return typeof touched === 'number' && typeof decisions === 'number' ? { touched, decisions } : null;
 }
 
 function isWeight(value: unknown): value is number {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
@@ -35,6 +35,15 @@ test('The command line loads neither the store nor the server before it knows th
   const { packages, text } = closureOf('main.js');
   expect([...packages]).toEqual([]);
   expect(text.length).toBeLessThan(300_000);
+});
+
+test('The health check of a container loads no package and nothing of the store or the server', () => {
+  const file = readdirSync(APP).find((name) => /^health-command-\w+\.js$/.test(name)) ?? '';
+  const { packages, text } = closureOf(file);
+  expect([...packages]).toEqual([]);
+  expect(text).toContain('/readyz');
+  // Measured: 1.6 times the processor time of a Node.js process that does nothing.
+  expect(text.length).toBeLessThan(20_000);
 });
 
 test('The server is one file, and only the package that starts its own files stays outside of it', () => {

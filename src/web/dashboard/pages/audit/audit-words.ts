@@ -31,6 +31,7 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
 export function actorWords(actor: string): string {
   if (actor === 'cli') return 'the operator, on the command line';
   if (actor === 'service') return 'the service itself';
+  if (actor === 'circuit_breaker') return 'the circuit breaker of rules';
   const key = /^key:([^/]+)(?:\/(.+))?$/.exec(actor);
   if (key === null) return actor;
   const [, prefix = '', session] = key;
@@ -40,6 +41,7 @@ export function actorWords(actor: string): string {
 export function actorShort(actor: string): string {
   if (actor === 'cli') return 'operator';
   if (actor === 'service') return 'service';
+  if (actor === 'circuit_breaker') return 'circuit breaker';
   const key = /^key:([^/]+)(\/)?/.exec(actor);
   return key === null ? actor : `${key[1] ?? ''}…${key[2] === undefined ? '' : ' (dashboard)'}`;
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '../../../../contract/vocabulary.ts';
 import type { OwnRuleBody } from '../../../../contract/wire-types.ts';
-import { DECISION_WORDS } from '../../format.ts';
+import { countOf, DECISION_WORDS, formatCount, formatPercent } from '../../format.ts';
 
 /** Values of the fields in the editor of a rule. */
 export interface OwnRuleForm {
@@ -70,6 +70,17 @@ export function isComplete({ code, when, effect, weight }: OwnRuleForm): boolean
 /** `at least Review`, `weight 0.4`. */
 export function effectWords({ weight, decision }: Pick<OwnRuleBody, 'weight' | 'decision'>): string {
   return decision === null ? `weight ${weight ?? 0}` : decisionWords(decision);
+}
+
+/** `it fired on 61 of 300 decisions (20 %), and 3 of 4,000 were predicted (0.08 %).` */
+export function tripWords({ tripped, predicted }: Pick<OwnRuleBody, 'tripped' | 'predicted'>): string {
+  const expected = predicted === null ? '' : `, and ${shareWords(predicted)} were predicted`;
+  return tripped === null ? '' : `it fired on ${shareWords(tripped)}${expected}.`;
+}
+
+export function shareWords({ touched, decisions }: NonNullable<OwnRuleBody['predicted']>): string {
+  const share = decisions === 0 ? 0 : touched / decisions;
+  return `${formatCount(touched)} of ${countOf(decisions, 'decision')} (${formatPercent(share)})`;
 }
 
 export function decisionWords(decision: Decision): string {

@@ -5,6 +5,7 @@ import { type ApiFault, send, toFault, v1 } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Pane } from '../../components/pane.tsx';
+import { Time } from '../../components/time.tsx';
 import { FaultView, Skeleton } from '../../components/state-view.tsx';
 import { toast } from '../../components/toast.tsx';
 import { countOf } from '../../format.ts';
@@ -12,7 +13,7 @@ import { isReadOnly } from '../../session.ts';
 import { useLink } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
 import { OwnRuleEditor } from './own-rule-editor.tsx';
-import { isComplete, NEW_RULE, type OwnRuleForm, toBody, toForm } from './own-rule-form.ts';
+import { isComplete, NEW_RULE, type OwnRuleForm, toBody, toForm, tripWords } from './own-rule-form.ts';
 import { type LoadedRule, useOwnRule } from './use-own-rule.ts';
 
 interface PaneProps {
@@ -71,14 +72,13 @@ function LoadedPane({
     }
     setBusy(false);
   };
-  const mode = rule?.mode ?? 'observe';
-  const isReady = isComplete(form) && !isBusy;
   return (
     <div class="stack">
       {rule?.source === 'policy' && <p class="muted">It is in the policy file, which only the operator changes.</p>}
       {rule?.shadowed === true && (
         <p class="notice">The policy file has a rule with this code, which counts instead.</p>
       )}
+      {rule !== null && <TripNotice rule={rule} />}
       <OwnRuleEditor form={form} onForm={setForm} isNew={rule === null} isWritable={isWritable} facts={facts} />
       {/* The place of a backtest of this rule: after its condition, before its mode. */}
       {rule !== null && <Effect rule={rule} counts={counts} />}
@@ -96,38 +96,14 @@ function LoadedPane({
         </div>
       )}
       {isWritable && (
-        <div class="button-row">
-          {mode === 'observe' ? (
-            <>
-              <Button
-                kind={rule === null ? 'primary' : 'plain'}
-                disabled={!isReady || isUnchanged}
-                onClick={() => void save('observe', 'The rule is observed')}
-              >
-                {rule === null ? 'Observe' : 'Save'}
-              </Button>
-              {rule !== null && (
-                <Button kind="primary" disabled={!isReady} onClick={() => void save('enforce', 'The rule is enforced')}>
-                  Enforce
-                </Button>
-              )}
-            </>
-          ) : (
-            <>
-              <Button disabled={!isReady || isUnchanged} onClick={() => void save('enforce', 'The rule is changed')}>
-                Save
-              </Button>
-              <Button disabled={!isReady} onClick={() => void save('observe', 'The rule is only observed')}>
-                Only observe
-              </Button>
-            </>
-          )}
-          {rule !== null && (
-            <Button kind="danger" disabled={isBusy} onClick={() => setDeleting(true)}>
-              Delete
-            </Button>
-          )}
-        </div>
+        <RuleActions
+          mode={rule?.mode ?? null}
+          isReady={isComplete(form) && !isBusy}
+          isUnchanged={isUnchanged}
+          isBusy={isBusy}
+          onSave={(mode, done) => void save(mode, done)}
+          onDelete={() => setDeleting(true)}
+        />
       )}
       {rule?.shadowed === true && !isReadOnly() && (
         <div>
@@ -154,6 +130,62 @@ function LoadedPane({
           </p>
         </Confirm>
       )}
+    </div>
+  );
+}
+
+function TripNotice({ rule }: { readonly rule: OwnRuleBody }): JSX.Element | null {
+  if (rule.tripped_at === null) return null;
+  return (
+    <p class="notice" role="alert">
+      The circuit breaker set it back to observe <Time at={rule.tripped_at} />: {tripWords(rule)}
+    </p>
+  );
+}
+
+/** `mode` null: the rule is new. */
+function RuleActions({
+  mode,
+  isReady,
+  isUnchanged,
+  isBusy,
+  onSave,
+  onDelete,
+}: {
+  readonly mode: OwnRuleBody['mode'] | null;
+  readonly isReady: boolean;
+  readonly isUnchanged: boolean;
+  readonly isBusy: boolean;
+  readonly onSave: (mode: OwnRuleBody['mode'], done: string) => void;
+  readonly onDelete: () => void;
+}): JSX.Element {
+  if (mode === null)
+    return (
+      <div class="button-row">
+        <Button kind="primary" disabled={!isReady} onClick={() => onSave('observe', 'The rule is observed')}>
+          Observe
+        </Button>
+      </div>
+    );
+  const isObserved = mode === 'observe';
+  const done = isObserved ? 'The rule is observed' : 'The rule is changed';
+  return (
+    <div class="button-row">
+      <Button disabled={!isReady || isUnchanged} onClick={() => onSave(mode, done)}>
+        Save
+      </Button>
+      {isObserved ? (
+        <Button kind="primary" disabled={!isReady} onClick={() => onSave('enforce', 'The rule is enforced')}>
+          Enforce
+        </Button>
+      ) : (
+        <Button disabled={!isReady} onClick={() => onSave('observe', 'The rule is only observed')}>
+          Only observe
+        </Button>
+      )}
+      <Button kind="danger" disabled={isBusy} onClick={onDelete}>
+        Delete
+      </Button>
     </div>
   );
 }

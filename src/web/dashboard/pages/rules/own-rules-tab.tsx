@@ -13,7 +13,7 @@ import { isReadOnly } from '../../session.ts';
 import { useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
 import { visibleText } from '../../visible-text.ts';
-import { effectWords } from './own-rule-form.ts';
+import { effectWords, tripWords } from './own-rule-form.ts';
 import { OwnRulePane } from './own-rule-pane.tsx';
 
 /** Choice: each response is a count of up to 100,000 decisions. */
@@ -51,9 +51,14 @@ function countCell(count: number): JSX.Element {
 }
 
 /** Whether a rule runs, and if not, why. */
-export function RuleMode({ rule }: { readonly rule: Pick<OwnRuleRow, 'mode' | 'errors' | 'shadowed'> }): JSX.Element {
+export function RuleMode({
+  rule,
+}: {
+  readonly rule: Pick<OwnRuleRow, 'mode' | 'errors' | 'shadowed' | 'tripped_at'>;
+}): JSX.Element {
   if (rule.errors.length > 0) return <StateMark tone="bad" word="does not run" />;
   if (rule.shadowed) return <StateMark tone="idle" word="does not run" />;
+  if (rule.tripped_at !== null) return <StateMark tone="warn" word="set back to observe" />;
   return rule.mode === 'enforce' ? (
     <StateMark tone="good" word="enforced" />
   ) : (
@@ -69,6 +74,7 @@ export function OwnRulesTab(): JSX.Element {
   const code = url.get('own');
   const { data } = rules;
   const open = data?.data.find((row) => row.code === code);
+  const tripped = (data?.data ?? []).filter((row) => row.tripped_at !== null && !row.shadowed);
   const close = url.href({ own: null });
   useKeys('Rules', isReadOnly() ? [] : [{ keys: 'n', does: 'New rule', run: () => url.set({ own: NEW }) }], [url]);
   return (
@@ -84,6 +90,12 @@ export function OwnRulesTab(): JSX.Element {
           )
         }
       >
+        {tripped.map((row) => (
+          <p key={row.code} class="notice policy-note" role="alert">
+            <Icon name="warning" size={14} /> <Text value={row.code} charactersMax={48} mono /> was set back to observe:{' '}
+            {tripWords(row)}
+          </p>
+        ))}
         <StateView
           of={rules}
           isEmpty={data?.data.length === 0}
