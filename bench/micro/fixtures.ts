@@ -124,7 +124,7 @@ export function gathererOf(sources: Sources): Gatherer {
 
 /** For a request of a secret key at this time. */
 export function gatheredAt(nowMs: number): GatheredFor {
-  return { customer: CUSTOMER, nowMs, originHash: 0, isPublicKey: false };
+  return { customer: CUSTOMER, nowMs, originHash: 0, isPublicKey: false, attributes: new Map() };
 }
 
 /** Facts that fire no rule. */

@@ -102,5 +102,6 @@ export function eventOf(n: number, nowSeconds: number, entities: number, withDev
     device: withDevice ? fresh(digits.repeat(8)) : null,
     browser: null,
     grant: null,
+    amount: null,
   };
 }

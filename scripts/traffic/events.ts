@@ -1,5 +1,4 @@
 import type { Customer } from './customers.ts';
-import type { OrderAttributes } from './orders.ts';
 
 /** Result of a login, sign-up, reset or payment, with the values of the request field `outcome`. */
 export type TrueOutcome = 'succeeded' | 'failed' | 'declined';
@@ -19,6 +18,9 @@ export interface SessionLabel {
   /** For sessions from an office or a school: whether it is the first day that it uses the customer. null for other sessions. */
   readonly officeFirstDay: boolean | null;
 }
+
+/** What a shop knows of an order besides the request itself. */
+export type OrderAttributes = Readonly<Record<string, string | number>>;
 
 /** The fields of a decide request that the traffic uses. */
 export interface DecideBody {

@@ -1,11 +1,9 @@
 import { DAY_MS, WEEK_START_MS, type Country } from './calendar.ts';
-import type { SessionLabel } from './events.ts';
+import type { OrderAttributes, SessionLabel } from './events.ts';
 import type { Account } from './identities.ts';
 import { Random } from './random.ts';
 
 /** What a shop knows of an order besides the request itself: the attributes of checkouts and payments. */
-
-export type OrderAttributes = Readonly<Record<string, string | number>>;
 
 /** The basket. It stays the same while its payment is tried again. */
 export interface Order {

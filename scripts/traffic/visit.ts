@@ -1,9 +1,9 @@
 import { HOUR_MS, WEEK_START_MS, type Country } from './calendar.ts';
 import { FIRST_HOURS } from './customers.ts';
 import type { Device } from './devices.ts';
-import type { DecideBody, SessionLabel, TrafficEvent, TrueOutcome } from './events.ts';
+import type { DecideBody, OrderAttributes, SessionLabel, TrafficEvent, TrueOutcome } from './events.ts';
 import type { Account } from './identities.ts';
-import { attributesOf, createdBefore, drawOrder, type Order, type OrderAttributes } from './orders.ts';
+import { attributesOf, createdBefore, drawOrder, type Order } from './orders.ts';
 import type { Random } from './random.ts';
 
 /** Initial state of a session. */

@@ -54,6 +54,7 @@ export const REASON_TITLES: Readonly<Record<string, string>> = {
   model_score: 'Rated high by the model',
   payment_declines_actor_1h: 'Declined payments of a payer',
   payment_declines_surge_10m: 'Surge of declined payments',
+  payment_high_new_account: 'New account, high amount',
   registry_known_bad: 'Known for fraud elsewhere',
   registry_suspicious: 'Suspicious elsewhere',
   session_agent_change: 'Browser changed in session',

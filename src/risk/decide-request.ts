@@ -6,8 +6,7 @@ import {
   HEADERS_MAX,
   JSON_ITEMS_MAX,
 } from '../kernel/limits.ts';
-import type { AttributeValue } from './conditions/decision-input.ts';
-import type { Entity } from './facts.ts';
+import type { AttributeValue, Entity } from './facts.ts';
 import { ATTRIBUTE_NAME } from './policy/attributes.ts';
 import { parseJsonObject, type ParsedObject } from '../contract/json-body.ts';
 import { isOutcome, type Outcome, OUTCOMES } from './event-outcome.ts';

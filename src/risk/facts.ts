@@ -4,6 +4,9 @@ import type { HistoryFacts, Networks } from './history.ts';
 import type { Outcome } from './event-outcome.ts';
 import type { ListFacts } from './lists/list-facts.ts';
 
+/** A value that the customer sends with a request. Source: contract, 4.7. */
+export type AttributeValue = number | string | boolean | readonly string[];
+
 /**
  * All inputs of the rules for one request: gathered first, for the whole batch, and read-only from then on. `null` always means "not given"
  * or "the asset is missing"; a rule that needs the value stays quiet.
@@ -26,6 +29,8 @@ export interface Facts {
   readonly entities: readonly Entity[];
   /** The entities whose value looks like an e-mail, whatever their key name, in their order. */
   readonly emails: readonly EmailFacts[];
+  /** Those that count: declared, of their declared type, and in a public request declared as public. */
+  readonly attributes: ReadonlyMap<string, AttributeValue>;
   /** Header names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly geo: GeoFacts | null;

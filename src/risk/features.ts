@@ -1,4 +1,4 @@
-import type { Facts } from './facts.ts';
+import type { AttributeValue, Facts } from './facts.ts';
 import { RULES } from './rules/rule-table.ts';
 
 /**
@@ -19,6 +19,12 @@ const BROWSER_AGE_DAYS_MAX = 3_650;
 const DAY_SECONDS = 86_400;
 /** Choice: an entity known for a month counts as fully known. */
 const ENTITY_KNOWN_HOURS_MAX = 720;
+
+/** Choice: an order of a hundred times the usual amount, or a hundred items, is as unusual as a larger one. */
+const TIMES_USUAL_MAX = 100;
+const ITEMS_MAX = 100;
+/** Choice: an account of ten years counts as old as any. */
+const ACCOUNT_DAYS_MAX = 3_650;
 
 const EVENT_TYPES = ['login', 'signup', 'checkout', 'payment', 'search'] as const;
 
@@ -228,6 +234,50 @@ const GROUPS: readonly ColumnGroup[] = [
       out[at + 11] = context?.ratio ?? 0;
     },
   },
+  {
+    names: [
+      'order:amount',
+      'order:usual_known',
+      'order:times_usual',
+      'order:items',
+      'order:first',
+      'account:created_known',
+      'account:created_days',
+      'account:email_verified',
+      'account:email_unverified',
+    ],
+    write(out, at, { attributes, history, nowSeconds }) {
+      if (attributes.size === 0) return;
+      const amounts = history?.amounts ?? null;
+      out[at] = Math.log1p(Math.max(0, numberOf(attributes, 'amount')));
+      if (amounts !== null && amounts.usual > 0) {
+        out[at + 1] = 1;
+        out[at + 2] = clamp(amounts.value / amounts.usual, 0, TIMES_USUAL_MAX);
+      }
+      out[at + 3] = clamp(numberOf(attributes, 'item_count'), 0, ITEMS_MAX);
+      if (attributes.get('first_order') === true) out[at + 4] = 1;
+      if (attributes.has('account_created_at')) {
+        out[at + 5] = 1;
+        const seconds = nowSeconds - numberOf(attributes, 'account_created_at');
+        out[at + 6] = clamp(seconds / DAY_SECONDS, 0, ACCOUNT_DAYS_MAX);
+      }
+      if (attributes.get('email_verified') === true) out[at + 7] = 1;
+      if (attributes.get('email_verified') === false) out[at + 8] = 1;
+    },
+  },
+  {
+    // 1 where both countries are known and differ.
+    names: ['countries:card_ip', 'countries:card_billing', 'countries:card_shipping', 'countries:phone_ip'],
+    write(out, at, { attributes, geo }) {
+      if (attributes.size === 0) return;
+      const ip = geo?.country ?? undefined;
+      const card = attributes.get('card_country');
+      if (differ(card, ip)) out[at] = 1;
+      if (differ(card, attributes.get('billing_country'))) out[at + 1] = 1;
+      if (differ(card, attributes.get('shipping_country'))) out[at + 2] = 1;
+      if (differ(attributes.get('phone_country'), ip)) out[at + 3] = 1;
+    },
+  },
 ];
 
 /** The last point of the hour; the decisions of a second have the same. */
@@ -280,6 +330,18 @@ export function fillFeatures(
     out[at] = Number.isFinite(Math.fround(value)) ? value : 0;
     at += 1;
   }
+}
+
+/** 0 for an attribute that is absent. */
+function numberOf(attributes: Facts['attributes'], name: string): number {
+  const value = attributes.get(name);
+  return typeof value === 'number' ? value : 0;
+}
+
+/** Compares country codes in any case. */
+function differ(one: AttributeValue | undefined, other: AttributeValue | undefined): boolean {
+  if (typeof one !== 'string' || typeof other !== 'string') return false;
+  return one.toUpperCase() !== other.toUpperCase();
 }
 
 function isText(value: string | null | undefined): boolean {

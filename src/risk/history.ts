@@ -23,10 +23,21 @@ export interface HistoryFacts {
   readonly crowd: CrowdHistory | null;
   /** Payment cards and accounts; null for an event that names none. */
   readonly values: ValuesHistory | null;
+  /** What orders of the customer usually cost; null for an event without an amount. */
+  readonly amounts: AmountHistory | null;
   /** A request with the same collector token, or with over 100 later ones of its page, was decided before. */
   readonly isTokenReplayed: boolean;
   /** Identifies the event for `settle`; null if outcomes of such events change nothing. */
   readonly trace: Trace | null;
+}
+
+/** The amount of an order beside those of the customer's earlier orders with the same event type and currency. */
+export interface AmountHistory {
+  readonly value: number;
+  /** The median, within a fifth; 0 if nothing is known. */
+  readonly usual: number;
+  /** Amounts that the median is of, some 2,000 to 4,000 at most. */
+  readonly known: number;
 }
 
 /** Failures at the same time over all of a customer's events. */
@@ -243,6 +254,8 @@ export interface HistoryEvent {
   readonly browser: string | null;
   /** Null unless a page of the customer signed the token with a grant. */
   readonly grant: NonceUse | null;
+  /** Amount of a payment or checkout, over 0, and its currency (ISO 4217), `''` without one; null without an amount. */
+  readonly amount: { readonly value: number; readonly currency: string } | null;
 }
 
 /** One token of a nonce. */

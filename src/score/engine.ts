@@ -7,11 +7,12 @@ import { addHit, evaluateRules, hasFired, type Evaluated } from '../risk/evaluat
 import { fillFeatures } from '../risk/features.ts';
 import { fuse, fusedScore, sessionMode, unsilenced, type Contribution } from '../risk/fuse.ts';
 import type { Velocity } from '../ports/velocity.ts';
+import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
 import { noteAttributes, ownFindings } from './own-findings.ts';
 import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
-import type { AttributeValue } from '../risk/conditions/decision-input.ts';
+import { countedAttributes } from '../risk/policy/attributes.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
 import { RULE_INDEX } from '../risk/rules/rule-table.ts';
 import { sampleOf, shadowReason } from '../risk/shadow.ts';
@@ -172,7 +173,8 @@ export class Engine {
     const active = this.#parts.policies.current().of(customer, request.eventType);
     noteAttributes(this.#parts.policies, customer, meta, request.attributes, active);
     const { nowMs, originHash } = meta;
-    const { facts, session } = this.#gatherer.gather(request, { customer, nowMs, originHash, isPublicKey });
+    const attributes = countedAttributes(request.attributes, active.policy.attributes, isPublicKey);
+    const { facts, session } = this.#gatherer.gather(request, { customer, nowMs, originHash, isPublicKey, attributes });
     const kind = isPublicKey ? 'public' : 'secret';
     const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs, at);
     const found = { event: null, evaluated: NOT_EVALUATED, challenger: null, probability: null };

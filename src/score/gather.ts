@@ -26,6 +26,8 @@ export interface GatheredFor {
   /** See `GrantUse`. */
   readonly originHash: number;
   readonly isPublicKey: boolean;
+  /** Those that count. */
+  readonly attributes: Facts['attributes'];
 }
 
 export interface Gathered {
@@ -59,7 +61,7 @@ export class Gatherer {
     this.#sessions = new SessionMemos(grants);
   }
 
-  gather(request: DecideRequest, { customer, nowMs, originHash, isPublicKey }: GatheredFor): Gathered {
+  gather(request: DecideRequest, { customer, nowMs, originHash, isPublicKey, attributes }: GatheredFor): Gathered {
     const session = this.#sessions.get(request.sessionToken);
     const { fingerprintHash } = session;
     // Without a token there is no fingerprint that a list or the registry could name.
@@ -101,6 +103,7 @@ export class Gatherer {
         fingerprintHash,
         entities,
         emails,
+        attributes,
         headers: request.headers,
         geo,
         list,

@@ -1,3 +1,4 @@
+import { isPayingStep } from '../risk/event-outcome.ts';
 import type { AgentFacts, Facts } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
@@ -44,7 +45,18 @@ export function historyEvent(
     device: collector && token.hasFingerprint ? fingerprintHash : null,
     browser: collector ? token.browserHash : null,
     grant: facts.grant?.fault === null && session.grant !== 'none' ? session.grant : null,
+    amount: facts.attributes.size === 0 ? null : amountOf(facts),
   };
+}
+
+/** Source: ISO 4217. */
+const CURRENCY = /^[A-Z]{3}$/;
+
+function amountOf({ eventType, attributes }: Pick<Facts, 'eventType' | 'attributes'>): HistoryEvent['amount'] {
+  const value = attributes.get('amount');
+  if (typeof value !== 'number' || !(value > 0) || !isPayingStep(eventType)) return null;
+  const currency = attributes.get('currency');
+  return { value, currency: typeof currency === 'string' && CURRENCY.test(currency) ? currency : '' };
 }
 
 /** Events for which the agents of unknown accounts are compared. */

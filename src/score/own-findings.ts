@@ -1,7 +1,6 @@
 import { REQUEST_PUBLIC_KEY, REQUEST_SIMULATION, REQUEST_WARM_UP, type RequestMeta } from '../frames/batch-buffer.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { AttributeValue } from '../risk/conditions/decision-input.ts';
-import type { Facts } from '../risk/facts.ts';
+import type { AttributeValue, Facts } from '../risk/facts.ts';
 import { type Contribution, fusedScore } from '../risk/fuse.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
 import { evaluateOwnRules, NOTHING_FOUND, type OwnFindings } from '../risk/policy/own-rules.ts';

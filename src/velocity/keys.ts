@@ -31,6 +31,8 @@ export const SALT_POPULATION = 14;
 export const SALT_FAILING_NETWORKS = 16;
 /** What is usual for a customer; plus twice the hour, plus one for payments. */
 export const SALT_USUAL = 20;
+/** What orders usually cost. */
+export const SALT_AMOUNTS = 330;
 /** A customer's agents and locations: 67 salts in steps of 256. */
 export const SALT_CONTEXTS = 512;
 export const SALT_PLACE = 300;

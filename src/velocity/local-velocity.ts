@@ -23,6 +23,7 @@ import {
 } from '../kernel/velocity-limits.ts';
 import type { AccountChange } from './account-days.ts';
 import { AddressRecords } from './address-record.ts';
+import { AmountRecords } from './amount-record.ts';
 import { ContextRecords, type TeachingChange } from './context-record.ts';
 import { CrowdRecords } from './crowd-records.ts';
 import { type DeviceCounts, DeviceRecords } from './device-record.ts';
@@ -78,6 +79,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   readonly #population: PopulationRecords;
   readonly #crowds: CrowdRecords;
   readonly #values: ValueRecords;
+  readonly #amounts: AmountRecords;
   /** One per event of a batch, reused for the next batch. */
   readonly #traces: TraceWriter[] = [];
   /** Trace bits of the present event, by entity. */
@@ -97,6 +99,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     this.#population = new PopulationRecords(this.#table);
     this.#crowds = new CrowdRecords(this.#table, memory.hashKey);
     this.#values = new ValueRecords(this.#table);
+    this.#amounts = new AmountRecords(this.#table, memory.hashKey);
   }
 
   observe(events: readonly HistoryEvent[]): (HistoryFacts | null)[] {
@@ -204,6 +207,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       ofDevice24h: make === null ? NONE : this.#devices.ofName24h,
       ofBrowser24h: browser === null ? NONE : this.#browsers.ofName24h,
     });
+    const amounts = this.#amounts.observe(event, keys);
     let trace: TraceWriter | null = null;
     if (step !== null) {
       trace = this.#traces[at] ??= new TraceWriter();
@@ -213,7 +217,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const isTokenReplayed = event.grant !== null && this.#nonces.isUsed(keys, event.grant, nowSeconds);
     if (session === null) return null;
     const device = make === null ? null : deviceOf(make, browser, keys, context);
-    return { session, ip, entities, context, device, surge, crowd, values, isTokenReplayed, trace };
+    return { session, ip, entities, context, device, surge, crowd, values, amounts, isTokenReplayed, trace };
   }
 
   /**

@@ -193,3 +193,16 @@ describe('rules over the API', () => {
     await ask('DELETE', 'own_colour');
   });
 });
+
+describe('attributes that rules of the service read', () => {
+  test('A new account that pays much more than is usual is challenged, with both figures as evidence', async () => {
+    const usual = { amount: 20, currency: 'CHF' };
+    for (let n = 0; n < 50; n++) expect((await payment(usual)).status).toBe(200);
+    const high = { amount: 400, currency: 'CHF' };
+    const old = await payment({ ...high, account_created_at: 1_600_000_000 });
+    expect(old.json['reasons']).not.toContain('payment_high_new_account');
+    const created = { account_created_at: Math.floor(Date.now() / 1_000) - 600 };
+    expect((await payment({ ...usual, ...created })).json['reasons']).not.toContain('payment_high_new_account');
+    expect((await payment({ ...high, ...created })).json['reasons']).toContain('payment_high_new_account');
+  });
+});

@@ -58,6 +58,7 @@ const anyEvent: fc.Arbitrary<HistoryEvent> = fc.record({
   device: orNull(text),
   browser: orNull(text),
   grant: orNull(fc.record({ nonceLow: word, nonceHigh: word, seq: fc.nat(2 ** 31) })),
+  amount: orNull(fc.record({ value: fc.double({ noNaN: true }), currency: text })),
 });
 
 const anySettled: fc.Arbitrary<SettledEvent> = fc.record({
@@ -102,7 +103,7 @@ describe('the format of exchanged events', () => {
     );
   });
 
-  test.each([0, 2, 255])('Bytes of version %i are refused', (version) => {
+  test.each([0, 3, 255])('Bytes of version %i are refused', (version) => {
     const bytes = new EventEncoder().encode([event()]);
     bytes[0] = version;
     expect(decodeItems(bytes)).toBeNull();

@@ -71,6 +71,7 @@ function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
     device: one.device < 0 ? null : `device-${one.device}`,
     browser: null,
     grant: null,
+    amount: null,
   };
 }
 

@@ -81,6 +81,7 @@ export function facts(overrides: Partial<Facts> = {}): Facts {
     fingerprintHash: 'a'.repeat(64) as FingerprintHash,
     entities,
     emails: entities.flatMap(({ value }) => readEmail(value) ?? []),
+    attributes: new Map(),
     headers: new Map([
       ['accept', 'text/html'],
       ['accept-language', 'de-DE,de;q=0.9'],

@@ -1,5 +1,6 @@
 import type { CrowdHistory, ValuesHistory } from '../../src/risk/crowds.ts';
 import type {
+  AmountHistory,
   ContextHistory,
   DeviceHistory,
   EntityHistory,
@@ -111,6 +112,7 @@ interface Overrides {
   readonly surge?: SurgeHistory | null;
   readonly crowd?: Partial<CrowdHistory> | null;
   readonly values?: ValuesHistory | null;
+  readonly amounts?: AmountHistory | null;
   readonly isTokenReplayed?: boolean;
 }
 
@@ -124,6 +126,7 @@ export function history({
   surge = null,
   crowd = null,
   values = null,
+  amounts = null,
   isTokenReplayed = false,
 }: Overrides = {}): HistoryFacts {
   return {
@@ -136,6 +139,7 @@ export function history({
     surge,
     crowd: crowd === null ? null : { ...CALM_CROWD, ...crowd },
     values,
+    amounts,
     isTokenReplayed,
     trace: null,
   };

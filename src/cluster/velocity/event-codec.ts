@@ -18,6 +18,8 @@ export type SharedItem = HistoryEvent | SettledEvent;
  * 209 alone. Encoding and encrypting cost a fifth of counting the event, reading it at another node as much.
  */
 const VERSION = 1;
+/** The same, where an event has an amount as its last field. Version 1 has none, so that older nodes read all else. */
+const VERSION_AMOUNTS = 2;
 
 /** Order is part of the format. */
 export const BROWSERS: readonly BrowserFamily[] = ['chromium', 'firefox', 'safari', 'other'];
@@ -55,7 +57,7 @@ export class EventEncoder {
     const writer = this.#writer;
     const [first] = items;
     const baseMs = Math.floor(first?.nowMs ?? 0);
-    writer.bytes[0] = VERSION;
+    writer.bytes[0] = items.some((item) => 'amount' in item && item.amount !== null) ? VERSION_AMOUNTS : VERSION;
     writer.end = 1;
     writer.array(1 + items.length);
     writer.number(baseMs);
@@ -75,7 +77,7 @@ export class EventEncoder {
 
 /** Returns null for another version, and for bytes that `encode` did not make. */
 export function decodeItems(bytes: Uint8Array): readonly SharedItem[] | null {
-  if (bytes[0] !== VERSION) return null;
+  if (bytes[0] !== VERSION && bytes[0] !== VERSION_AMOUNTS) return null;
   try {
     const [baseMs, ...items] = unpack(bytes.subarray(1));
     return items.map((item) => readItem(item as readonly unknown[], baseMs as number));
@@ -107,10 +109,10 @@ function bytesMaxOf({
 }
 
 function writeEvent(writer: PackWriter, event: HistoryEvent, baseMs: number): void {
-  const { networks, place, agent, entities, grant } = event;
+  const { networks, place, agent, entities, grant, amount } = event;
   const isScaled = place !== null && isWhole(place.latitude) && isWhole(place.longitude);
   const isDerived = networks !== null && isV4(networks);
-  writer.array(EVENT_FIELDS);
+  writer.array(amount === null ? EVENT_FIELDS : EVENT_FIELDS + 1);
   writer.small(KIND_EVENT);
   writer.small((event.publicKey ? PUBLIC_KEY : 0) | (isScaled ? SCALED : 0) | (isDerived ? DERIVED : 0));
   writer.compact(event.customer);
@@ -140,9 +142,15 @@ function writeEvent(writer: PackWriter, event: HistoryEvent, baseMs: number): vo
   writer.array(2);
   writeTextOrNull(writer, event.device);
   writeTextOrNull(writer, event.browser);
-  if (grant === null) return writer.null();
-  writer.array(3);
-  for (const value of [grant.nonceLow, grant.nonceHigh, grant.seq]) writer.compact(value);
+  if (grant === null) writer.null();
+  else {
+    writer.array(3);
+    for (const value of [grant.nonceLow, grant.nonceHigh, grant.seq]) writer.compact(value);
+  }
+  if (amount === null) return;
+  writer.array(2);
+  writer.compact(amount.value);
+  writeText(writer, amount.currency);
 }
 
 /** Names an entity of the event instead of its text: most mailboxes are one. */
@@ -219,7 +227,8 @@ function outcomeNumber(outcome: Outcome | null): number {
 type Fields = readonly unknown[];
 
 function readItem(fields: Fields, baseMs: number): SharedItem {
-  if (fields[0] === KIND_EVENT && fields.length === EVENT_FIELDS) return readEvent(fields, baseMs);
+  const hasEventFields = fields.length === EVENT_FIELDS || fields.length === EVENT_FIELDS + 1;
+  if (fields[0] === KIND_EVENT && hasEventFields) return readEvent(fields, baseMs);
   if (fields[0] === KIND_SETTLED && fields.length === SETTLED_FIELDS) return readSettled(fields, baseMs);
   throw new Error('an item has the wrong form');
 }
@@ -248,7 +257,12 @@ function readEvent(fields: Fields, baseMs: number): HistoryEvent {
     device: textOrNull(device),
     browser: textOrNull(browser),
     grant: grantOf(fields[17]),
+    amount: amountOf(fields[EVENT_FIELDS]),
   };
+}
+
+function amountOf(value: unknown): HistoryEvent['amount'] {
+  return Array.isArray(value) ? { value: numberAt(value, 0), currency: textOf(value[1]) } : null;
 }
 
 function readSettled(fields: Fields, baseMs: number): SettledEvent {

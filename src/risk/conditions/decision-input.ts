@@ -1,8 +1,5 @@
-import type { Entity, Facts } from '../facts.ts';
+import type { AttributeValue, Entity, Facts } from '../facts.ts';
 import type { ContextHistory, EntityHistory } from '../history.ts';
-
-/** A value that the customer sends with a request. Source: contract, 4.7. */
-export type AttributeValue = number | string | boolean | readonly string[];
 
 /** What the conditions of a decision read. */
 export interface DecisionInput {

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import type { AttributeValue } from '../conditions/decision-input.ts';
+import type { AttributeValue } from '../facts.ts';
 import { ATTRIBUTE_NAMES_NOTED_MAX, type AttributeDeclarations, typeOf } from './attributes.ts';
 
 /** What requests had besides what counts, since the notes were taken last. */

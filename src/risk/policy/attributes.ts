@@ -1,5 +1,5 @@
 import type { ConditionType } from '../conditions/condition.ts';
-import type { AttributeValue } from '../conditions/decision-input.ts';
+import type { AttributeValue } from '../facts.ts';
 
 /** What customers send besides, and which of it counts. Source: contract, 4.7. */
 

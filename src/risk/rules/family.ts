@@ -15,5 +15,6 @@ export type Family =
   | 'journey'
   | 'probe'
   | 'identity'
+  | 'order'
   | 'model'
   | 'own';

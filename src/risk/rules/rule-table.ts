@@ -49,6 +49,7 @@ import { loginsEntity1h } from './logins_entity_1h.ts';
 import { modelScore } from './model_score.ts';
 import { paymentDeclinesActor1h } from './payment_declines_actor_1h.ts';
 import { paymentDeclinesSurge10m } from './payment_declines_surge_10m.ts';
+import { paymentHighNewAccount } from './payment_high_new_account.ts';
 import { registryKnownBad } from './registry_known_bad.ts';
 import { registrySuspicious } from './registry_suspicious.ts';
 import { sessionAgentChange } from './session_agent_change.ts';
@@ -172,6 +173,7 @@ export const RULES: readonly Rule[] = [
   identityRandomEmail,
   emailSameMailbox,
   emailNewDomainSurge,
+  paymentHighNewAccount,
   modelScore,
 ];
 

@@ -177,6 +177,7 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
   surge: null,
   crowd: null,
   values: null,
+  amounts: null,
   isTokenReplayed: false,
   trace: null,
 });

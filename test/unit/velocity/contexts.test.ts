@@ -188,6 +188,7 @@ describe('contexts of an account', () => {
           ...(HOME as HistoryEvent),
           browser: null,
           grant: null,
+          amount: null,
           customer: 7 as CustomerNumber,
           publicKey: false,
           nowMs: world.nowMs,

@@ -41,6 +41,7 @@ export function event(fields: Partial<HistoryEvent> = {}): HistoryEvent {
     device: 'device-1',
     browser: null,
     grant: null,
+    amount: null,
     ...fields,
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AttributeCounts } from '../../../../src/assets/attribute-counts.ts';
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
-import type { AttributeValue } from '../../../../src/risk/conditions/decision-input.ts';
+import type { AttributeValue } from '../../../../src/risk/facts.ts';
 import { AttributeNotes } from '../../../../src/risk/policy/attribute-notes.ts';
 import { DEFAULT_ATTRIBUTES } from '../../../../src/risk/policy/attributes.ts';
 

@@ -595,6 +595,7 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
       ofAddress24h: hostile,
     }),
   ),
+  amounts: maybe(fc.record({ value: hostile, usual: hostile, known: hostile })),
   isTokenReplayed: fc.boolean(),
   trace: fc.constant(null),
 });
@@ -617,6 +618,9 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     userAgent: maybe(text),
     url: maybe(text),
     referrer: maybe(text),
+    attributes: fc
+      .dictionary(fc.constantFrom('amount', 'account_created_at'), fc.oneof(hostile, text))
+      .map((all) => new Map(Object.entries(all))),
     token: fc.oneof(
       fc.constantFrom({ kind: 'none' as const }, { kind: 'opaque' as const, isBroken: false }),
       fc.record({
