@@ -3,7 +3,7 @@ import type { DecisionReader } from '../history/decision-reader.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { RULE_SAMPLE_DECISIONS } from '../kernel/history-limits.ts';
 import { compileCondition } from '../risk/conditions/compile-condition.ts';
-import type { AttributeValue } from '../risk/conditions/decision-input.ts';
+import type { AttributeValue } from '../risk/facts.ts';
 import { keeperOf, keptInput, keptNames } from '../risk/conditions/kept-facts.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import { type AttributeDeclarations, countedAttributes, typesOf } from '../risk/policy/attributes.ts';

@@ -1,6 +1,6 @@
 import type { FingerprintHash } from '../../kernel/brand.ts';
 import type { DecisionRecord } from '../decision-record.ts';
-import type { Entity, Facts } from '../facts.ts';
+import type { AttributeValue, Entity, Facts } from '../facts.ts';
 import { fusedScore } from '../fuse.ts';
 import { RULES } from '../rules/rule-table.ts';
 import { readAgent } from '../signals/agent.ts';
@@ -8,7 +8,7 @@ import { readEmail } from '../signals/email.ts';
 import { readIp } from '../signals/ip.ts';
 import type { ConditionNames } from './condition.ts';
 import { type AttributeTypes, decisionNames } from './decision-facts.ts';
-import type { AttributeValue, DecisionInput } from './decision-input.ts';
+import type { DecisionInput } from './decision-input.ts';
 
 /** The facts of a decision that its record keeps, and those of its logged request: for conditions over past decisions. */
 
@@ -61,7 +61,7 @@ export function keptInput(
     return rule === undefined ? [] : [{ rule, weight }];
   });
   return {
-    facts: keptFacts(record, body),
+    facts: { ...keptFacts(record, body), attributes },
     publicKey: record.publicKey,
     attributes,
     score: fusedScore(evidence),
@@ -71,7 +71,7 @@ export function keptInput(
   };
 }
 
-function keptFacts(record: DecisionRecord, body: Readonly<Record<string, unknown>> | null): Facts {
+function keptFacts(record: DecisionRecord, body: Readonly<Record<string, unknown>> | null): Omit<Facts, 'attributes'> {
   const { country, asn } = record;
   const entities = entitiesOf(body?.['entity_keys']);
   const userAgent = textOf(body?.['user_agent']);
