@@ -1,15 +1,23 @@
 import type { FieldError } from '../contract/problem.ts';
 import { compileCondition } from '../risk/conditions/compile-condition.ts';
 import type { ConditionFault, ConditionOutcome } from '../risk/conditions/condition.ts';
-import { decisionNames } from '../risk/conditions/decision-facts.ts';
+import { decisionNames, type KnownLists } from '../risk/conditions/decision-facts.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
 import { conditionWarnings } from '../risk/policy/condition-warnings.ts';
-import { NO_LISTS } from '../risk/policy/own-rules.ts';
+import { ANY_LISTS } from '../risk/policy/own-rules.ts';
 
-/** Compiles a condition over decisions, as the score workers do. */
-export function compileWhen(when: string, attributes: AttributeDeclarations): ConditionOutcome<DecisionInput> {
-  return compileCondition(when, decisionNames(typesOf(attributes), NO_LISTS));
+/** Returns the named lists that a customer has now. */
+export type ListsOf = (customer: CustomerNumber) => KnownLists;
+
+/** Compiles a condition over decisions, as the score workers do; without `lists` every name is taken for a named list, as there. */
+export function compileWhen(
+  when: string,
+  attributes: AttributeDeclarations,
+  lists: KnownLists = ANY_LISTS,
+): ConditionOutcome<DecisionInput> {
+  return compileCondition(when, decisionNames(typesOf(attributes), lists));
 }
 
 /** Returns the errors of a condition as fields of a response; without their pointer. */
@@ -18,6 +26,17 @@ export function showFaults(faults: readonly ConditionFault[]): readonly Omit<Fie
     ...fault,
     ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
   }));
+}
+
+/** Returns why a condition that can be used is unknown: its named list is missing, or has another kind. As `warnings` of a response. */
+export function showListWarnings(
+  when: string,
+  attributes: AttributeDeclarations,
+  lists: KnownLists,
+): readonly Readonly<Record<string, unknown>>[] {
+  const compiled = compileWhen(when, attributes, lists);
+  if (compiled.kind === 'ok') return [];
+  return compiled.faults.map(({ message }) => ({ pointer: '/when', code: 'list_unusable', message }));
 }
 
 /** Returns what is probably not meant in a condition that can be used, as `warnings` of a response. */

@@ -21,7 +21,8 @@ import type { DecisionReader } from '../history/decision-reader.ts';
 import { OwnRuleCounter, type OwnRuleCounts } from '../history/own-rule-counter.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
 import { BUSY } from './busy.ts';
-import { compileWhen, showFaults, showWarnings } from './condition-errors.ts';
+import { compileWhen, type ListsOf, showFaults, showListWarnings, showWarnings } from './condition-errors.ts';
+import type { KnownLists } from '../risk/conditions/decision-facts.ts';
 import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -33,6 +34,7 @@ import { predictionOf } from './rule-prediction.ts';
 /** Dependencies of the endpoints for rules of the customer's own. Source: contract, 6.8. */
 export interface OwnRuleParts {
   readonly policies: Pick<OwnPolicies, 'present'>;
+  readonly listsOf: ListsOf;
   readonly rules: Pick<OwnRules, 'find' | 'of'>;
   readonly changes: Committer;
   readonly decisions: Pick<DecisionReader, 'scan'>;
@@ -50,6 +52,12 @@ const DAY_MS = 86_400_000;
 
 type View = NonNullable<OwnPolicy['view']>;
 
+/** What a rule is shown and checked against. */
+interface RuleScope {
+  readonly view: View;
+  readonly lists: KnownLists;
+}
+
 /** Returns the handlers for rules of the customer's own. Source: contract, 6.8. */
 export function ownRuleHandlers(
   endpoint: EndpointFactory,
@@ -60,7 +68,7 @@ export function ownRuleHandlers(
 
 function readingHandlers(
   endpoint: EndpointFactory,
-  { policies, rules, decisions, undeclaredOf, trippedInFile }: OwnRuleParts,
+  { policies, rules, decisions, undeclaredOf, trippedInFile, listsOf }: OwnRuleParts,
 ): SecretHandlers<'listRules' | 'findRule'> {
   const fileRules = (customer: CustomerNumber, view: View): readonly ShownRule[] => {
     const tripped = trippedInFile(customer);
@@ -69,6 +77,7 @@ function readingHandlers(
 
   const list: EndpointHandler = async ({ caller, nowMs, coverage }) => {
     const { view } = policies.present(caller.customer);
+    const scope = { view, lists: listsOf(caller.customer) };
     const own = rules.of(caller.customer);
     const inFile = view.ruleCodes;
     const ofFile = fileRules(caller.customer, view);
@@ -84,9 +93,9 @@ function readingHandlers(
           });
     if (scanned.kind === 'busy') return BUSY;
     const data = [
-      ...ofFile.map((rule) => ({ ...showRule(rule, 'policy', view), ...showCounts(counter.of(rule.code)) })),
+      ...ofFile.map((rule) => ({ ...showRule(rule, 'policy', scope), ...showCounts(counter.of(rule.code)) })),
       ...own.rules.map((rule) => ({
-        ...showRule(rule, 'api', view, inFile),
+        ...showRule(rule, 'api', scope, inFile),
         // A shadowed rule does nothing: the counts are those of the rule of the file.
         ...showCounts(inFile.has(rule.code) ? NO_COUNTS : counter.of(rule.code)),
       })),
@@ -105,10 +114,11 @@ function readingHandlers(
   const find: EndpointHandler = ({ caller, params }) => {
     const code = params['code'] ?? '';
     const { view } = policies.present(caller.customer);
+    const scope = { view, lists: listsOf(caller.customer) };
     const stored = rules.find(caller.customer, code);
-    if (stored !== null) return answer(200, stored, view);
+    if (stored !== null) return answer(200, stored, scope);
     const ofFile = fileRules(caller.customer, view).find((rule) => rule.code === code);
-    return ofFile === undefined ? RULE_NOT_FOUND : answer(200, ofFile, view, 'policy');
+    return ofFile === undefined ? RULE_NOT_FOUND : answer(200, ofFile, scope, 'policy');
   };
 
   return { listRules: endpoint({}, list), findRule: endpoint({}, find) };
@@ -169,7 +179,7 @@ function writingHandlers(
 
 /** Checks a rule and writes it. */
 async function writeRule(
-  { policies, rules, changes, decisions }: OwnRuleParts,
+  { policies, rules, changes, decisions, listsOf }: OwnRuleParts,
   request: AnyRequest,
   given: OwnRule,
   prediction: TouchedShare | null | undefined,
@@ -178,7 +188,8 @@ async function writeRule(
   const { customer } = request.caller;
   const { view } = policies.present(customer);
   if (view.ruleCodes.has(given.code)) return RULE_IN_POLICY;
-  const fault = conditionFault(given, view, rules.of(customer).rules);
+  const scope = { view, lists: listsOf(customer) };
+  const fault = conditionFault(given, scope, rules.of(customer).rules);
   if (fault !== null) return { kind: 'problem', problem: fault };
   const before = rules.find(customer, given.code);
   const predicted = await predictionOf(decisions, request, given, prediction, before);
@@ -189,7 +200,7 @@ async function writeRule(
   switch (value.kind) {
     case 'created':
     case 'replaced':
-      return answer(value.kind === 'created' ? 201 : 200, value.rule, view);
+      return answer(value.kind === 'created' ? 201 : 200, value.rule, scope);
     case 'stale':
       return STALE;
     case 'limit_reached':
@@ -200,9 +211,9 @@ async function writeRule(
 }
 
 /** Returns why the condition cannot be used beside those of the other rules; null if it can. */
-function conditionFault(rule: OwnRule, view: View, others: readonly OwnRule[]): Problem | null {
+function conditionFault(rule: OwnRule, { view, lists }: RuleScope, others: readonly OwnRule[]): Problem | null {
   const { attributes } = view.policyOf('');
-  const compiled = compileWhen(rule.when, attributes);
+  const compiled = compileWhen(rule.when, attributes, lists);
   const detail = 'The condition cannot be used.';
   if (compiled.kind === 'faults') {
     const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
@@ -244,12 +255,17 @@ function readIfMatch(text: string): readonly string[] | null {
   });
 }
 
-function answer(status: 200 | 201, rule: OwnRule, view: View, source: 'policy' | 'api' = 'api'): EndpointResponse {
-  const inFile = source === 'api' ? view.ruleCodes : undefined;
+function answer(
+  status: 200 | 201,
+  rule: OwnRule,
+  scope: RuleScope,
+  source: 'policy' | 'api' = 'api',
+): EndpointResponse {
+  const inFile = source === 'api' ? scope.view.ruleCodes : undefined;
   return {
     kind: 'json',
     status,
-    body: showRule(rule, source, view, inFile),
+    body: showRule(rule, source, scope, inFile),
     headers: { ETag: `"${ruleTag(rule)}"` },
   };
 }
@@ -263,12 +279,13 @@ function asTripped(rule: OwnRule, tripped: RuleTrip | undefined): ShownRule {
 function showRule(
   rule: ShownRule,
   source: 'policy' | 'api',
-  view: View,
+  { view, lists }: RuleScope,
   inFile?: ReadonlySet<string>,
 ): Readonly<Record<string, unknown>> {
   const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, createdAtMs, updatedAtMs } = rule;
   const { predicted = null, tripped } = rule;
-  const compiled = compileWhen(when, view.policyOf('').attributes);
+  const { attributes } = view.policyOf('');
+  const compiled = compileWhen(when, attributes);
   return {
     code,
     when,
@@ -281,7 +298,10 @@ function showRule(
     source,
     shadowed: inFile?.has(code) ?? false,
     errors: compiled.kind === 'ok' ? [] : showFaults(compiled.faults),
-    warnings: compiled.kind === 'ok' ? showWarnings(when, compiled.condition.facts) : [],
+    warnings:
+      compiled.kind === 'ok'
+        ? [...showWarnings(when, compiled.condition.facts), ...showListWarnings(when, attributes, lists)]
+        : [],
     predicted,
     tripped_at: tripped === undefined ? null : Math.floor(tripped.atMs / 1000),
     tripped: tripped === undefined ? null : { touched: tripped.touched, decisions: tripped.decisions },

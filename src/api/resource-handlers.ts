@@ -12,12 +12,14 @@ import { auditHandlers } from './audit-handlers.ts';
 import { backtestHandlers } from './backtest-handlers.ts';
 import type { BacktestQueue } from './backtest-port.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
+import type { ListsOf } from './condition-errors.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
 import type { ListKeys } from '../risk/lists/list-key.ts';
 import { linkHandlers } from './link-handlers.ts';
 import type { LinkTargets } from './link-target.ts';
 import { labelHandlers } from './label-handlers.ts';
+import { namedListHandlers } from './lists/named-list-handlers.ts';
 import { listHandlers } from './lists/list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { Cursors } from './kit/paging.ts';
@@ -50,6 +52,7 @@ export interface ManagementParts {
   readonly hasAsnData: () => boolean;
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly newestRequests: RuleSampleParts['newestRequests'];
+  readonly inListOf: RuleSampleParts['inListOf'];
   readonly undeclaredOf: OwnRuleParts['undeclaredOf'];
   readonly trippedInFile: OwnRuleParts['trippedInFile'];
   readonly addressWarning: StatsParts['addressWarning'];
@@ -88,6 +91,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
   const { changes, policies, isPolicyRefused, keyUse, version } = parts;
   const { lists, registry, sightingReports, labels } = store;
+  const listsOf: ListsOf = (customer) => new Map(store.namedLists.of(customer).map(({ name, kind }) => [name, kind]));
   return {
     ...listHandlers(endpoint, {
       lists,
@@ -102,6 +106,15 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       keepsIdentities: (customer) => policies.present(customer).view.policyOf('').logIdentities === 'plain',
       entriesOf: (customer) => store.tables.rowCounters.get('lists', customer),
       onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
+    }),
+    ...namedListHandlers(endpoint, {
+      namedLists: store.namedLists,
+      rules: store.rules,
+      policies,
+      changes,
+      listKeys: parts.listKeys,
+      cursors,
+      itemsOf: (customer) => store.tables.rowCounters.get('namedListItems', customer),
     }),
     ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
     ...decisionHandlers(endpoint, {
@@ -122,9 +135,10 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...backtestHandlers(endpoint, parts.backtests),
-    ...ruleHandlers(endpoint, { policies, decisions, newestRequests: parts.newestRequests }),
+    ...ruleHandlers(endpoint, { ...parts, listsOf }),
     ...ownRuleHandlers(endpoint, {
       policies,
+      listsOf,
       rules: store.rules,
       changes,
       decisions,

@@ -6,7 +6,7 @@ import { DECISION_FACTS } from '../risk/conditions/decision-facts.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { ENTITY_FACTS } from '../risk/conditions/history-facts.ts';
 import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
-import { compileWhen, showFaults, showWarnings } from './condition-errors.ts';
+import { compileWhen, type ListsOf, showFaults, showWarnings } from './condition-errors.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
@@ -19,7 +19,11 @@ const CHECK = schemaBody('checkRule');
 /** Returns the handlers about rules of the customer's own. Source: contract, 6.7. */
 export function ruleHandlers(
   endpoint: EndpointFactory,
-  { policies, ...sampleParts }: RuleSampleParts & { readonly policies: Pick<OwnPolicies, 'present'> },
+  {
+    policies,
+    listsOf,
+    ...sampleParts
+  }: RuleSampleParts & { readonly policies: Pick<OwnPolicies, 'present'>; readonly listsOf: ListsOf },
 ): SecretHandlers<'listFacts' | 'checkRule'> {
   const attributesOf = (customer: CustomerNumber): AttributeDeclarations =>
     policies.present(customer).view.policyOf('').attributes;
@@ -31,7 +35,13 @@ export function ruleHandlers(
       meaning: 'an attribute of the request',
       absent_when: 'the request does not have it, or with another type',
     }));
-    const data = [...[...DECISION_FACTS, ...ENTITY_FACTS].map(showFact), ...attributes];
+    const lists = [...(listsOf(caller.customer) ?? [])].map(([name, kind]) => ({
+      name: `list.${name}`,
+      type: 'list',
+      meaning: `a named list of the kind ${kind}; it stands only right of "in"`,
+      absent_when: '',
+    }));
+    const data = [...[...DECISION_FACTS, ...ENTITY_FACTS].map(showFact), ...attributes, ...lists];
     return { kind: 'json', status: 200, body: { data } };
   };
 
@@ -40,7 +50,7 @@ export function ruleHandlers(
     if (body.kind === 'problem') return body;
     const { when, sample, event_types: types = null } = body.value;
     const declarations = attributesOf(caller.customer);
-    const compiled = compileWhen(when, declarations);
+    const compiled = compileWhen(when, declarations, listsOf(caller.customer));
     if (compiled.kind === 'faults') {
       const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
       return { kind: 'problem', problem: problem('validation_failed', 'The condition cannot be used.', { errors }) };

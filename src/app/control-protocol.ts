@@ -1,9 +1,11 @@
 import { closeSync, openSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Change, ChangeOf, NewApiKey } from '../state/feed/changes.ts';
+import type { NamedItemChange } from '../state/tables/named-list-table.ts';
 import { readOwnRule } from '../state/tables/own-rule-table.ts';
 import { LIST_ACTIONS } from '../risk/decision.ts';
 import { listKindOf } from '../risk/lists/list-kind.ts';
+import { NAMED_LIST_NAME, namedListKindOf } from '../risk/lists/named-list.ts';
 import type { ListEntryChange } from '../state/tables/list-table.ts';
 import type { RegistryEntry } from '../state/tables/registry-table.ts';
 
@@ -29,6 +31,9 @@ const KINDS = [
   'list.put',
   'list.batch',
   'list.removed',
+  'named_list.put',
+  'named_list.items',
+  'named_list.removed',
 ] as const;
 type ControlKind = (typeof KINDS)[number];
 export type ControlChange = Extract<Change, { readonly kind: ControlKind }>;
@@ -152,8 +157,37 @@ function readChange(change: Fields): ControlChange | null {
       return isU32(customer) && isHash(hash) ? { kind: 'list.removed', customer: of, fingerprintHash } : null;
     }
     default:
+      return readNamedListChange(change);
+  }
+}
+
+function readNamedListChange({ kind, customer: of, name, ...rest }: Fields): ControlChange | null {
+  if (!isU32(of) || !isText(name) || !NAMED_LIST_NAME.test(name)) return null;
+  const customer = of as ChangeOf<'named_list.put'>['customer'];
+  switch (kind) {
+    case 'named_list.put': {
+      const { listKind, note } = rest;
+      const known = isText(listKind) ? namedListKindOf(listKind) : null;
+      return known !== null && (note === null || isText(note)) ? { kind, customer, name, listKind: known, note } : null;
+    }
+    case 'named_list.items': {
+      const { number, items } = rest;
+      const isRead = isU32(number) && isList(items, CONTROL_ENTRIES_MAX) && items.every(isNamedItem);
+      return isRead ? { kind, customer, name, number, items } : null;
+    }
+    case 'named_list.removed':
+      return { kind, customer, name };
+    default:
       return null;
   }
+}
+
+function isNamedItem(item: unknown): item is NamedItemChange {
+  if (!isObject(item)) return false;
+  const { key, value, expiresAtSeconds, isRemoved } = item;
+  const isValue = value === null || (typeof value === 'string' && value.length <= VALUE_MAX);
+  const isExpiry = expiresAtSeconds === null || isU32(expiresAtSeconds);
+  return isHash(key) && isValue && isExpiry && typeof isRemoved === 'boolean';
 }
 
 function isListEntry(value: unknown): value is ListEntryChange {

@@ -12,6 +12,7 @@ import {
 } from './endpoints/decision-endpoints.ts';
 import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
 import { LIST_ENDPOINTS } from './endpoints/list-endpoints.ts';
+import { NAMED_LIST_ENDPOINTS } from './endpoints/named-list-endpoints.ts';
 import { OPERATION_ENDPOINTS } from './endpoints/operation-endpoints.ts';
 import { POLICY_ENDPOINTS } from './endpoints/policy-endpoints.ts';
 import { REVIEW_ENDPOINTS } from './endpoints/review-endpoints.ts';
@@ -26,6 +27,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...SIMULATE_ENDPOINT,
   ...POLICY_ENDPOINTS,
   ...LIST_ENDPOINTS,
+  ...NAMED_LIST_ENDPOINTS,
   ...OUTCOME_ENDPOINTS,
   ...REVIEW_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,

@@ -20,6 +20,7 @@ export const LIST_QUERIES = {
       .meta({ description: 'Only entries with this action' }),
     kind: LIST_KIND.optional().meta({ description: 'Only entries of this kind' }),
   },
+  listNamedItems: { ...PAGE, limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT) },
   removeEntryByQuery: { kind: LIST_KIND, value: LIST_VALUE },
   putEntries: {
     dry_run: z

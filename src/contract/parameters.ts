@@ -55,6 +55,9 @@ export const LIST_KIND = z
 export const LIST_VALUE = z.string().meta({
   description: 'The value as it was written, as answers show it, or for a hidden identity hash: and its digits',
 });
+export const LIST_NAME = z
+  .string()
+  .meta({ description: 'A lower-case letter and up to 39 more, digits or _', examples: ['partners'] });
 export const REQUEST_ID = z.string();
 export const WEBHOOK_ID = z.string().meta({ description: "A webhook's id" });
 export const DELIVERY_ID = z.string().meta({ description: "A delivery's id" });
@@ -95,5 +98,6 @@ export const PARAMETER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType
   [CONNECTOR_ID, 'ConnectorId'],
   [IDEMPOTENCY_KEY, 'IdempotencyKey'],
   [RULE_CODE, 'RuleCode'],
+  [LIST_NAME, 'ListName'],
   [IF_MATCH, 'IfMatch'],
 ]);

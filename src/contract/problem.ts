@@ -77,6 +77,7 @@ export const PROBLEMS = {
   records_delivered: [409, 'Records are delivered elsewhere'],
   idempotency_conflict: [409, 'Idempotency key already used'],
   rule_in_policy: [409, 'Rule of the policy file'],
+  in_use: [409, 'In use'],
   length_required: [411, 'Length required'],
   precondition_failed: [412, 'Precondition failed'],
   body_too_large: [413, 'Body too large'],

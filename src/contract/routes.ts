@@ -11,6 +11,7 @@ import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requ
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
+import { NAMED_LIST_PUT } from './requests/named-list-requests.ts';
 import { ROTATION } from './requests/webhook-requests.ts';
 import {
   AUDIT_KINDS,
@@ -96,6 +97,12 @@ export const ROUTES = {
   removeEntryByQuery: secret('DELETE', '/v1/lists'),
   findValueEntry: secret('GET', '/v1/lists/{kind}/{value}'),
   removeValueEntry: secret('DELETE', '/v1/lists/{kind}/{value}'),
+
+  listNamedLists: secret('GET', '/v1/named-lists'),
+  putNamedList: secret('PUT', '/v1/named-lists/{name}'),
+  deleteNamedList: secret('DELETE', '/v1/named-lists/{name}'),
+  listNamedItems: secret('GET', '/v1/named-lists/{name}/items'),
+  changeNamedItems: secret('POST', '/v1/named-lists/{name}/items'),
 
   reportOutcomes: secret('POST', '/v1/outcomes'),
 
@@ -380,4 +387,5 @@ export const BODIES = {
   checkRule: RULE_CHECK,
   putRule: RULE_PUT,
   changeRule: RULE_PATCH,
+  putNamedList: NAMED_LIST_PUT,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

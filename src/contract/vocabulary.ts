@@ -71,6 +71,9 @@ export const AUDIT_KINDS = [
   'rule.put',
   'rule.removed',
   'customer.changed',
+  'named_list.put',
+  'named_list.items',
+  'named_list.removed',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
@@ -152,3 +155,5 @@ export const LIST_KINDS = [
   'user_agent',
 ] as const;
 export const ENTITY_KIND = 'entity.';
+/** The kind of a named list of any texts. Source: contract, 7.6. */
+export const TEXT_KIND = 'text';

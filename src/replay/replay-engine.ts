@@ -45,7 +45,7 @@ export interface ReplayOptions {
   readonly policies: PolicySet;
   readonly geo: Pick<GeoIp, 'lookup' | 'epoch'>;
   /** Lists and the registry; null for empty ones. */
-  readonly sources: Pick<Sources, 'findList' | 'findListKey' | 'listedKinds' | 'findRegistry'> | null;
+  readonly sources: Omit<Sources, 'lookupGeo' | 'geoEpoch'> | null;
   /** Size of the scratch velocity table; the service's default is 256 MB. */
   readonly velocityBytes: number;
   /** Keys of the installation whose decisions are made again; null for fixed ones. */
@@ -78,6 +78,8 @@ export class ReplayEngine {
         findList: (...by) => sources?.findList(...by) ?? null,
         findListKey: (...by) => sources?.findListKey(...by) ?? null,
         listedKinds: (customer) => sources?.listedKinds(customer) ?? null,
+        findNamedList: (...by) => (sources === null ? null : sources.findNamedList(...by)),
+        hasNamedItem: (...by) => (sources === null ? false : sources.hasNamedItem(...by)),
         findRegistry: (hash, now) => sources?.findRegistry(hash, now) ?? null,
         lookupGeo: (ip, version) => geo.lookup(ip, version),
         geoEpoch: () => geo.epoch(),

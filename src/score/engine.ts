@@ -40,7 +40,9 @@ import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
 import type { RecordKeys } from '../frames/score-messages.ts';
 import { historyEvent } from './history-event.ts';
 import { Linker } from './linker.ts';
+import { ListKeys } from '../risk/lists/list-key.ts';
 import type { ModelAsset } from './model.ts';
+import { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
 import type { WorkerPolicies } from './policies.ts';
 import { NO_SESSION, NO_SESSION_CONTRIBUTIONS } from './no-session.ts';
 import type { SessionMemo } from './session-memo.ts';
@@ -111,6 +113,7 @@ export class Engine {
   readonly #tails = new DecisionTails();
   readonly #ids: RequestIds;
   readonly #linker: Linker;
+  readonly #namedLists: NamedListMatcher;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -118,6 +121,7 @@ export class Engine {
     this.#gatherer = new Gatherer(sources, new CollectorGrants(keys.grants), keys.lists);
     this.#ids = parts.ids ?? new ProvenIds(keys.requests);
     this.#linker = new Linker(parts.keys.links);
+    this.#namedLists = new NamedListMatcher(sources, new ListKeys(keys.lists));
   }
 
   async scoreBatch(requests: BatchReader, answers: AnswerWriter, from: number, count: number): Promise<void> {
@@ -243,7 +247,7 @@ export class Engine {
   #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
     const { at, meta, requestId, facts, active, evaluated } = scored;
     const counting = unsilenced(evaluated.contributions, facts.list);
-    const own = ownFindings(scored, active, counting);
+    const own = ownFindings(scored, active, counting, this.#namedLists);
     const fused = own.enforced.length === 0 ? counting : [...counting, ...own.enforced];
     const real = fuse(fused, facts, active.policy, own);
     const observed = observedVerdict(active.policy.mode, real, facts.list);
@@ -251,7 +255,7 @@ export class Engine {
     const wouldBe = observed === null ? null : real.decision;
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     const { decision, score } = real;
-    const challenger = challengerDecision(scored);
+    const challenger = challengerDecision(scored, this.#namedLists);
     const isChallenged = challenger !== null && challenger !== decision;
     const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
@@ -374,11 +378,11 @@ function evaluateUnder(
 }
 
 /** Returns what the challenger's policy decides; null without one. */
-function challengerDecision(scored: Scored): Decision | null {
+function challengerDecision(scored: Scored, lists: NamedListMatcher): Decision | null {
   const { facts, active, challenger } = scored;
   if (challenger === null || active.challenger === null) return null;
   const counting = unsilenced(challenger.contributions, facts.list);
-  const own = ownFindings(scored, active.challenger, counting);
+  const own = ownFindings(scored, active.challenger, counting, lists);
   return fuse([...counting, ...own.enforced], facts, active.challenger.policy, own).decision;
 }
 

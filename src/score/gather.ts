@@ -9,10 +9,11 @@ import { checkGrant, type CollectorGrants } from '../risk/signals/collector-gran
 import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { ListMatcher, type ListSource } from './list-matcher.ts';
+import type { NamedListSource } from '../risk/lists/named-list-matcher.ts';
 import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './session-memo.ts';
 
 /** Sources of facts other than the request itself. */
-export interface Sources extends ListSource {
+export interface Sources extends ListSource, NamedListSource {
   findRegistry(fingerprint: FingerprintHash, nowSeconds: number): RegistryFacts | null;
   lookupGeo(ip: string, version: 4 | 6): GeoFacts | null;
   /** Changes whenever a look-up might return something else than before. */

@@ -5,6 +5,7 @@ import { type Contribution, fusedScore } from '../risk/fuse.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
 import { evaluateOwnRules, NOTHING_FOUND, type OwnFindings } from '../risk/policy/own-rules.ts';
 import type { CompiledPolicy } from '../risk/policy/policy-set.ts';
+import type { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
 import type { WorkerPolicies } from './policies.ts';
 
 interface Judged {
@@ -21,8 +22,11 @@ export function ownFindings(
   { facts, meta, attributes, probability }: Judged,
   { own, policy }: Pick<CompiledPolicy, 'own' | 'policy'>,
   contributions: readonly Contribution[],
+  lists: Pick<NamedListMatcher, 'has'>,
 ): OwnFindings {
   if (own === null) return NOTHING_FOUND;
+  const customer = meta.customerNumber as CustomerNumber;
+  const { nowSeconds } = facts;
   const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
   return evaluateOwnRules(own, {
     facts,
@@ -31,7 +35,7 @@ export function ownFindings(
     score: fusedScore(contributions),
     reasons: contributions.map(({ rule }) => rule.code),
     probability,
-    inList: () => undefined,
+    inList: (name, value, kinds) => lists.has({ customer, nowSeconds, name, kinds }, value),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Store } from '../state/feed/open-store.ts';
 import type { GeoIp } from './geoip.ts';
 import type { Sources } from './gather.ts';
+import type { NamedListSource } from '../risk/lists/named-list-matcher.ts';
 
 /**
  * The worker's sources of facts. Direction of failure: open; if a store cannot be read, its rules stay quiet and the failure is reported.
@@ -14,7 +15,7 @@ export interface WorkerSources {
 }
 
 export function createSources(
-  store: Pick<Store, 'lists' | 'listKinds' | 'registry' | 'resetRead'>,
+  store: Pick<Store, 'lists' | 'listKinds' | 'namedLists' | 'registry' | 'resetRead'>,
   geo: Pick<GeoIp, 'lookup' | 'epoch'>,
 ): WorkerSources {
   let failed = false;
@@ -23,6 +24,7 @@ export function createSources(
   const registry = new EmptyTable(store.registry);
   return {
     sources: {
+      ...namedListSource(store, () => (failed = true)),
       // Choice: repeats the try block, because a closure created for each read costs more than the read itself.
       findList(customer, fingerprint, now, eventType) {
         try {
@@ -73,6 +75,28 @@ export function createSources(
       const had = failed;
       failed = false;
       return had;
+    },
+  };
+}
+
+/** Reads lists only for rules that name one. */
+function namedListSource({ namedLists }: Pick<Store, 'namedLists'>, onFailed: () => void): NamedListSource {
+  return {
+    findNamedList(customer, name) {
+      try {
+        return namedLists.head(customer, name);
+      } catch {
+        onFailed();
+        return undefined;
+      }
+    },
+    hasNamedItem(customer, list, key, now) {
+      try {
+        return namedLists.hasItem(customer, list, key, now);
+      } catch {
+        onFailed();
+        return undefined;
+      }
     },
   };
 }

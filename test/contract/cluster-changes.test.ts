@@ -73,6 +73,25 @@ describe.runIf(HAS_REDIS)('changes on several servers', () => {
     expect(await msUntil(async () => (await call(0, 'GET', '/v1/me', key)).status === 401, 1_000)).toBeLessThan(1_000);
   });
 
+  test('Items of a named list that are added on one server decide on the other before the call is answered', async () => {
+    const domain = (node: number) => {
+      const body = { ...newcomer(), event_type: 'payment', entity_keys: { email: 'p@partner.example' } };
+      return decide(nodes.at(node).url, nodes.secretKey, body);
+    };
+    const list = '/v1/named-lists/partners';
+    expect((await call(0, 'PUT', list, nodes.secretKey, { kind: 'email_domain' })).status).toBe(201);
+    const rule = { when: 'email.domain in list.partners', decision: 'BLOCK', mode: 'enforce' };
+    expect((await call(1, 'PUT', '/v1/rules/own_partners', nodes.secretKey, rule)).status).toBe(201);
+    const items = { add: ['partner.example'] };
+    expect((await call(0, 'POST', `${list}/items`, nodes.secretKey, items)).status).toBe(200);
+    for (const node of [0, 1]) expect((await domain(node)).json['decision']).toBe('BLOCK');
+    const gone = { remove: ['partner.example'] };
+    expect((await call(1, 'POST', `${list}/items`, nodes.secretKey, gone)).status).toBe(200);
+    for (const node of [0, 1]) expect((await domain(node)).json['reasons']).not.toContain('own_partners');
+    expect((await call(1, 'DELETE', '/v1/rules/own_partners', nodes.secretKey)).status).toBe(204);
+    expect((await call(0, 'DELETE', list, nodes.secretKey)).status).toBe(204);
+  });
+
   test('A rule that is written on one server decides on the other before its call is answered, and is deleted as soon', async () => {
     const decided = async (node: number): Promise<unknown> => {
       const body = { ...newcomer(), event_type: 'payment', attributes: { amount: 99_999 } };

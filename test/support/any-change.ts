@@ -6,6 +6,7 @@ import type { OwnRule } from '../../src/risk/policy/own-rule.ts';
 import { newCustomer } from '../../src/state/feed/key-changes.ts';
 import { listKey } from '../../src/state/tables/list-table.ts';
 import { NO_WORK, type ShadowReview } from '../../src/state/tables/review-row.ts';
+import { namedItemKey } from '../../src/state/tables/named-list-table.ts';
 import { keyOf as sightingKey } from '../../src/state/tables/sighting-row.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
 import { hashOf } from '../unit/state/support.ts';
@@ -186,11 +187,33 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       code: `own_${random(6)}`,
       ifMatch: pick([null, ['*'], ['x']]),
     }),
+    'named_list.put': () => ({
+      kind: 'named_list.put',
+      customer: customer(),
+      name: `list_${random(3)}`,
+      listKind: pick(['text', 'network', 'email'] as const),
+      note: pick([null, 'a note']),
+    }),
+    'named_list.items': () => ({
+      kind: 'named_list.items',
+      customer: customer(),
+      name: `list_${random(3)}`,
+      number: 1 + random(8),
+      items: Array.from({ length: 1 + random(random(8) === 0 ? 150 : 5) }, () => ({
+        key: hashOf(random(30)),
+        value: pick([null, 'a value']),
+        expiresAtSeconds: pick([null, Math.floor(nowMs / 1000) + random(200) - 50]),
+        isRemoved: random(3) === 0,
+      })),
+    }),
+    'named_list.removed': () => ({ kind: 'named_list.removed', customer: customer(), name: `list_${random(3)}` }),
     'rows.expired': () => ({
       kind: 'rows.expired',
       ...(random(2) === 0
         ? { table: 'lists', keys: [listKey(customer(), fingerprint())] }
-        : { table: 'sightings', keys: [sightingKey(fingerprint(), customer())] }),
+        : random(2) === 0
+          ? { table: 'namedListItems', keys: [namedItemKey(customer(), 1 + random(8), hashOf(random(30)))] }
+          : { table: 'sightings', keys: [sightingKey(fingerprint(), customer())] }),
     }),
   };
   const ownRule = (): OwnRule => ({

@@ -55,6 +55,7 @@ export function writesOf(store: Store, changes: Committer = store.changes) {
         changes.commit({ kind: 'list.removed', customer, fingerprintHash }, at(nowSeconds)),
       sweepExpired: prune('lists'),
     },
+    namedLists: { sweepExpired: prune('namedListItems') },
     registry: {
       put: (entry: RegistryEntry) => changes.commit({ kind: 'registry.imported', entries: [entry], total: 1 }, at(1)),
       putMany: (entries: readonly RegistryEntry[]) =>

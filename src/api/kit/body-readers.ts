@@ -9,6 +9,7 @@ import { LIST_BATCH_ENTRIES_MAX } from '../../kernel/limits.ts';
 import { type ListTarget, listKindOf, readListTarget } from '../../risk/lists/list-kind.ts';
 import type { GivenListEntry } from '../../state/tables/list-change.ts';
 import { ANY_REQUEST_BODY, type BodyReader } from './request-body.ts';
+import { NAMED_ITEMS_BODY } from '../lists/named-items.ts';
 import { OUTCOME_REPORT } from '../outcome-body.ts';
 import { SIMULATION_BODY } from '../simulation-body.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
@@ -187,6 +188,7 @@ export function managementBodies(checkTarget: CheckBodyTarget): readonly BodyRea
     ANY_REQUEST_BODY,
     LIST_ENTRY_BODY,
     LIST_BATCH_BODY,
+    NAMED_ITEMS_BODY,
     OUTCOME_REPORT,
     SIMULATION_BODY,
     ...(Object.keys(BODIES) as (keyof Bodies)[]).map(schemaBody),

@@ -195,6 +195,8 @@ function weightOf(change: Change): number {
       return 1 + change.entries.length / 10;
     case 'rows.expired':
       return 1 + change.keys.length / 10;
+    case 'named_list.items':
+      return change.items.length;
     case 'sightings.noted':
       return change.seen.length;
     case 'reviews.queued':
@@ -218,6 +220,8 @@ function weightOf(change: Change): number {
     case 'webhook.health':
     case 'rule.put':
     case 'rule.removed':
+    case 'named_list.put':
+    case 'named_list.removed':
       return 1;
     default:
       return unreachable(change);

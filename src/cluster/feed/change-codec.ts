@@ -1,6 +1,7 @@
 import { unreachable } from '../../kernel/brand.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import type { Actor, CommitSlices, Origin } from '../../ports/change-feed.ts';
+import { NAMED_LIST_NAME } from '../../risk/lists/named-list.ts';
 import { OWN_CODE } from '../../risk/policy/own-rule.ts';
 import type { ChangeFormat, ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Change, ChangeKind } from '../../state/feed/changes.ts';
@@ -16,6 +17,7 @@ const ITEMS_PER_PART = 100;
 /** The field of a kind that may be long. */
 const LONG_FIELDS: Readonly<Partial<Record<ChangeKind, string>>> = {
   'list.batch': 'entries',
+  'named_list.items': 'items',
   'registry.imported': 'entries',
   'rows.expired': 'keys',
   'sightings.noted': 'seen',
@@ -112,6 +114,10 @@ export function malformationOf(change: Change): string | null {
       return change.seen.every(({ fingerprintHash }) => isHash(fingerprintHash)) ? null : 'a malformed fingerprint';
     case 'rule.put':
       return OWN_CODE.test(change.rule.code) ? null : 'a malformed code of a rule';
+    case 'named_list.put':
+      return NAMED_LIST_NAME.test(change.name) ? null : 'a malformed name of a list';
+    case 'named_list.items':
+      return change.items.every(({ key }) => isHash(key)) ? null : 'a malformed key of an item';
     // Keys that no row can have are found to be absent.
     case 'customer.changed':
     case 'key.revoked':
@@ -123,6 +129,7 @@ export function malformationOf(change: Change): string | null {
     case 'webhook.rotated':
     case 'webhook.health':
     case 'rule.removed':
+    case 'named_list.removed':
     case 'rows.expired':
       return null;
     default:

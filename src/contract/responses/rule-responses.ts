@@ -16,8 +16,17 @@ export const FACT_LIST = z.object({
 });
 
 const CONDITION_WARNINGS = z
-  .array(z.object({ pointer: z.literal('/when'), code: z.enum(['amount_without_currency']), message: z.string() }))
-  .meta({ description: 'What is probably not meant' });
+  .array(
+    z.object({
+      pointer: z.literal('/when'),
+      code: z.enum(['amount_without_currency', 'list_unusable']),
+      message: z.string(),
+    }),
+  )
+  .meta({
+    description:
+      'What is probably not meant. list_unusable: the condition is unknown, because a named list is missing or has values of another kind',
+  });
 
 export const CHECKED_RULE = z.object({
   ok: z.literal(true),

@@ -262,14 +262,23 @@ class ConditionCompiler<Input> {
     const name = path.slice(1).join('.');
     const left = this.#anyPart(item);
     this.expect(item, left, ['text', 'number'], 'A named list has texts');
-    const test = this.#names.list(name);
-    if (test === null) return this.fault(list, 'unknown_fact', `There is no list ${JSON.stringify(name)}.`);
+    if (left.type !== 'text' && left.type !== 'number') return left;
+    const test = this.#names.list(name, { type: left.type, fact: left.fact?.name ?? null });
+    if (test === null) return this.#unknownList(list, name);
+    if (typeof test === 'string') return this.fault(item, 'type_error', test);
     this.#lists.add(name);
     const read: Part<Input> = (input) => {
       const value = left.read(input);
       return value === undefined ? undefined : test(input, String(value));
     };
     return { type: 'boolean', read, constant: undefined, cost: left.cost + LIST_COST };
+  }
+
+  #unknownList(node: ConditionNode, name: string): Term<Input> {
+    const lists = this.#names.known.filter((one) => one.startsWith('list.'));
+    const close = closest(`list.${name}`, lists);
+    const suggestion = close === null ? '' : ` Did you mean ${close}?`;
+    return this.fault(node, 'unknown_fact', `There is no list ${JSON.stringify(name)}.${suggestion}`, close);
   }
 
   #listLiteral(node: NodeOf<'list'>): Term<Input> {

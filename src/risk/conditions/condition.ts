@@ -1,3 +1,5 @@
+import type { LeftOfList } from '../lists/named-list.ts';
+
 /**
  * Conditions over facts, in a subset of CEL. A condition is parsed and checked once, and compiled to closures.
  *
@@ -35,8 +37,11 @@ export interface ConditionNames<Input> {
   fact(path: readonly string[]): ConditionFact<Input> | null;
   /** Names for a suggestion. */
   readonly known: readonly string[];
-  /** Returns the membership test of the list `list.<name>`; null if there is no such list. */
-  list(name: string): NamedListTest<Input> | null;
+  /**
+   * Returns the membership test of the list `list.<name>` for what stands left of "in"; null if there is no such list, a sentence if it has
+   * values of another kind.
+   */
+  list(name: string, left: LeftOfList): NamedListTest<Input> | string | null;
 }
 
 /** Returns whether a list contains the value; undefined while the list cannot be read. */

@@ -1,3 +1,4 @@
+import { NAMED_LIST_NAME, type NamedListKind, namedListKindsFor } from '../lists/named-list.ts';
 import type { ConditionNames, ConditionType } from './condition.ts';
 import { decisionFact as fact, type DecisionFact } from './decision-fact.ts';
 import type { DecisionInput } from './decision-input.ts';
@@ -114,13 +115,16 @@ function attributeFact(name: string, type: ConditionType): DecisionFact {
   );
 }
 
-/** Returns the names that the conditions of a customer may use. `lists`: its named lists. */
-export function decisionNames(attributes: AttributeTypes, lists: ReadonlySet<string>): ConditionNames<DecisionInput> {
+/** The named lists of a customer with their kinds; null where they are not known and every name is taken for one. */
+export type KnownLists = ReadonlyMap<string, NamedListKind> | null;
+
+/** Returns the names that the conditions of a customer may use. */
+export function decisionNames(attributes: AttributeTypes, lists: KnownLists): ConditionNames<DecisionInput> {
   return {
     known: [
       ...BY_NAME.keys(),
       ...[...attributes.keys()].map((name) => `attributes.${name}`),
-      ...[...lists].map((name) => `list.${name}`),
+      ...[...(lists?.keys() ?? [])].map((name) => `list.${name}`),
     ],
     fact([first = '', second = '', third]) {
       if (first === 'entity' && third !== undefined) return factOfEntity(second, third);
@@ -131,6 +135,16 @@ export function decisionNames(attributes: AttributeTypes, lists: ReadonlySet<str
       if (third !== undefined) return null;
       return BY_NAME.get(second === '' ? first : `${first}.${second}`) ?? null;
     },
-    list: (name) => (lists.has(name) ? (input, value) => input.inList(name, value) : null),
+    list(name, left) {
+      const kind = lists?.get(name);
+      if (lists === null ? !NAMED_LIST_NAME.test(name) : kind === undefined) return null;
+      const kinds = namedListKindsFor(left);
+      if (kind !== undefined && !kinds.includes(kind)) return misfit(name, kind, left.fact);
+      return (input, value) => input.inList(name, value, kinds);
+    },
   };
+}
+
+function misfit(name: string, kind: NamedListKind, fact: string | null): string {
+  return `list.${name} has values of the kind ${kind}, which ${fact ?? 'this'} never is.`;
 }

@@ -1,4 +1,5 @@
 import type { AttributeValue, Entity, Facts } from '../facts.ts';
+import type { NamedListKind } from '../lists/named-list.ts';
 import type { ContextHistory, EntityHistory } from '../history.ts';
 
 /** What the conditions of a decision read. */
@@ -13,8 +14,11 @@ export interface DecisionInput {
   readonly reasons: readonly string[];
   /** Null without a model's result. */
   readonly probability: number | null;
-  /** Returns whether a named list of the customer has the value; undefined while it cannot be read. */
-  inList(name: string, value: string): boolean | undefined;
+  /**
+   * Returns whether a named list of the customer has the value; undefined if there is no such list, if it is of none of the kinds, and
+   * while it cannot be read.
+   */
+  inList(name: string, value: string, kinds: readonly NamedListKind[]): boolean | undefined;
 }
 
 /**

@@ -81,6 +81,13 @@ const DEVICE: readonly DecisionFact[] = [
       absentWhen: NO_DEVICE,
     },
   ),
+  fact(
+    'browser.hash',
+    'text',
+    'hash of the id of the browser',
+    ({ facts: { token } }) => (token.kind === 'collector' ? token.browserHash : null),
+    { absentWhen: 'the token has no id of the browser' },
+  ),
 ];
 
 interface EntityPart {

@@ -38,7 +38,7 @@ export function keeperOf(name: string): 'record' | 'request' | null {
 
 /** As `decisionNames`, where facts that are not kept are always unknown. */
 export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionInput> {
-  const names = decisionNames(attributes, new Set());
+  const names = decisionNames(attributes, null);
   return {
     ...names,
     fact(path) {
@@ -50,11 +50,12 @@ export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionIn
 
 const BUILT_IN = new Map(RULES.map((rule) => [rule.code, rule]));
 
-/** `body`: the fields of the logged request; null without one. `attributes`: those that count. */
+/** `body`: the fields of the logged request; null without one. `attributes`: those that count. `inList`: by the lists of today. */
 export function keptInput(
   record: DecisionRecord,
   body: Readonly<Record<string, unknown>> | null,
   attributes: ReadonlyMap<string, AttributeValue>,
+  inList: DecisionInput['inList'],
 ): DecisionInput {
   const evidence = record.contributions.flatMap(({ code, weight }) => {
     const rule = BUILT_IN.get(code);
@@ -67,7 +68,7 @@ export function keptInput(
     score: fusedScore(evidence),
     reasons: evidence.map(({ rule }) => rule.code),
     probability: null,
-    inList: () => undefined,
+    inList,
   };
 }
 

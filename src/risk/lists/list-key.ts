@@ -1,8 +1,9 @@
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
 import { CustomerHash } from '../../kernel/customer-hash.ts';
 import { maskOf, parseV4, parseV6 } from '../../kernel/ip-text.ts';
-import { ENTITY_KIND } from '../../contract/vocabulary.ts';
+import { ENTITY_KIND, TEXT_KIND } from '../../contract/vocabulary.ts';
 import { HIDDEN_VALUE, isHiddenValue, maskV4, parseListNetwork, type ListKind, type ListTarget } from './list-kind.ts';
+import type { NamedListKind, NamedListValue } from './named-list.ts';
 
 /**
  * The keys under which the table of lists holds values that are no hashes of fingerprints: 32 bytes like those, so that all kinds share
@@ -24,7 +25,17 @@ const DETAIL_AT = 9;
 const BODY_AT = 16;
 
 /** Only appended to: codes are stored. */
-const KIND_CODES = ['ip', 'network', 'asn', 'country', 'email', 'email_domain', 'user_agent', 'entity'] as const;
+const KIND_CODES = [
+  'ip',
+  'network',
+  'asn',
+  'country',
+  'email',
+  'email_domain',
+  'user_agent',
+  'entity',
+  TEXT_KIND,
+] as const;
 type CodedKind = (typeof KIND_CODES)[number];
 
 export const LIST_VALUES_PURPOSE = 'list-values';
@@ -72,6 +83,12 @@ export class ListKeys {
       this.bytes.write(value.slice(HIDDEN_VALUE.length), BODY_AT, 'hex');
     } else this.#write(customer, kind, value);
     return this.bytes.toString('hex') as FingerprintHash;
+  }
+
+  /** Returns the key of a value as `readNamedValue` has it, 64 hex digits. */
+  namedKeyOf(customer: CustomerNumber, { kind, value }: NamedListValue): string {
+    if (kind === TEXT_KIND) return this.ofText(customer, TEXT_KIND, value).toString('hex');
+    return this.keyOf(customer, { kind, value });
   }
 
   /** `text`: an address as the facts have it. */
@@ -184,4 +201,13 @@ export function shownListValue({
   readonly fingerprintHash: FingerprintHash;
 }): string {
   return value ?? `${HIDDEN_VALUE}${fingerprintHash.slice(BODY_AT * 2)}`;
+}
+
+/** Returns the value of an item of a named list; for one that may not be kept the digits of its key, by which it can be removed. */
+export function shownNamedValue(
+  kind: NamedListKind,
+  { key, value }: { readonly key: string; readonly value: string | null },
+): string {
+  if (value !== null) return value;
+  return kind === 'fingerprint' || kind === 'browser' ? key : `${HIDDEN_VALUE}${key.slice(BODY_AT * 2)}`;
 }

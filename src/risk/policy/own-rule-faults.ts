@@ -4,7 +4,7 @@ import { decisionNames } from '../conditions/decision-facts.ts';
 import type { DecisionInput } from '../conditions/decision-input.ts';
 import { type AttributeDeclarations, typesOf } from './attributes.ts';
 import { OWN_RULES_COST_MAX, type OwnRule } from './own-rule.ts';
-import { NO_LISTS } from './own-rules.ts';
+import { ANY_LISTS } from './own-rules.ts';
 import { type PolicyDocument, type PolicyNote, type PolicyPart, type PolicyScope } from './policy-document.ts';
 import { DEFAULT_POLICY } from './policy.ts';
 
@@ -33,7 +33,7 @@ function placesOf(document: PolicyDocument): readonly RulesPlace[] {
     for (const [name, part] of scope.eventTypes ?? []) parts.push([`${pointer}/event_types/${name}`, part]);
     if (parts.every(([, { rules = [] }]) => rules.length === 0)) return;
     const attributes = Object.assign({}, DEFAULT_POLICY.attributes, ...scopes.map((one) => one.attributes));
-    const names = decisionNames(typesOf(attributes as AttributeDeclarations), NO_LISTS);
+    const names = decisionNames(typesOf(attributes as AttributeDeclarations), ANY_LISTS);
     for (const [at, { rules = [] }] of parts) places.push({ pointer: `${at}/rules`, rules, names });
   };
   add(document, '', [document]);

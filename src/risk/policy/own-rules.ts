@@ -2,7 +2,7 @@ import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { type AttributeDeclarations, typesOf } from './attributes.ts';
 import { compileCondition } from '../conditions/compile-condition.ts';
 import type { CompiledCondition, ConditionNames, ConditionOutcome, ConditionValue } from '../conditions/condition.ts';
-import { decisionNames } from '../conditions/decision-facts.ts';
+import { decisionNames, type KnownLists } from '../conditions/decision-facts.ts';
 import type { DecisionInput } from '../conditions/decision-input.ts';
 import { type Decision, DECISIONS } from '../decision.ts';
 import type { Contribution } from '../fuse.ts';
@@ -46,7 +46,7 @@ export class OwnRuleCompiler {
    */
   compile(rules: readonly OwnRule[], attributes: AttributeDeclarations, eventType: string): readonly CompiledOwnRule[] {
     if (rules.length === 0) return [];
-    const names = decisionNames(typesOf(attributes), NO_LISTS);
+    const names = decisionNames(typesOf(attributes), ANY_LISTS);
     const declared = this.#textOf(attributes);
     const compiled: CompiledOwnRule[] = [];
     let cost = 0;
@@ -78,8 +78,11 @@ export class OwnRuleCompiler {
   }
 }
 
-/** Customers cannot make named lists yet. */
-export const NO_LISTS: ReadonlySet<string> = new Set();
+/**
+ * Which named lists there are, is asked in each decision: a rule may be loaded before its list is made, and customers with equal rules
+ * share their conditions. A condition about a list that does not exist is unknown.
+ */
+export const ANY_LISTS: KnownLists = null;
 
 /** Completes "Strongest evidence: …". */
 export const OWN_HINT = 'a rule of your own';

@@ -4,6 +4,7 @@ import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
 import { putEntries, putEntry, removeListEntry } from './apply/lists.ts';
+import { changeNamedItems, putNamedList, removeNamedList } from './apply/named-lists.ts';
 import { putRule, removeRule } from './apply/rules.ts';
 import { forgetFingerprint, importEntries, noteSightings } from './apply/sightings.ts';
 import { changeWebhook, createWebhook, removeWebhook, rotateWebhook, setHealth } from './apply/webhooks.ts';
@@ -33,6 +34,9 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'webhook.health': setHealth,
   'rule.put': putRule,
   'rule.removed': removeRule,
+  'named_list.put': putNamedList,
+  'named_list.items': changeNamedItems,
+  'named_list.removed': removeNamedList,
   'rows.expired': removeExpired,
 };
 

@@ -105,5 +105,8 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'webhook.health': FIRST,
   'rule.put': FIRST,
   'rule.removed': FIRST,
+  'named_list.put': FIRST,
+  'named_list.items': FIRST,
+  'named_list.removed': FIRST,
   'rows.expired': FIRST,
 };

@@ -17,6 +17,7 @@ import { Feedback } from './feedback.ts';
 import { Labels } from '../tables/label-table.ts';
 import { ListKinds } from '../tables/list-kinds-table.ts';
 import { Lists } from '../tables/list-table.ts';
+import { NamedLists } from '../tables/named-list-table.ts';
 import { Outcomes } from '../tables/outcome-table.ts';
 import { Registry } from '../tables/registry-table.ts';
 import { RevocationFile } from './revocations.ts';
@@ -161,6 +162,7 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
     shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), rowCounters, saveReviews),
     webhooks: new Webhooks(table(state, 'webhooks')),
     rules: new OwnRules(table(state, 'rules')),
+    namedLists: new NamedLists(table(state, 'named-lists'), table(state, 'named-list-items')),
   };
 }
 

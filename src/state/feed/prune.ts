@@ -11,6 +11,7 @@ const SCANS: Readonly<Record<ExpiringTable, Scan>> = {
   shadowReviews: ({ shadowReviews }, now, rowsMax) => shadowReviews.expired(now, rowsMax),
   labels: ({ labels }, now, rowsMax) => labels.expired(now, rowsMax),
   sightings: ({ sightings }, now, rowsMax) => sightings.expired(now, rowsMax),
+  namedListItems: ({ namedLists }, now, rowsMax) => namedLists.expired(now, rowsMax),
   registry: ({ registry }, now, rowsMax) => registry.faded(now, rowsMax),
 };
 

@@ -12,6 +12,7 @@ const OWN_COUNTERS: ReadonlySet<number> = new Set([
   COUNTERS.keyNumbers,
   COUNTERS.keysVersion,
   COUNTERS.auditEntries,
+  COUNTERS.namedLists,
 ]);
 const OWN_TALLIES: ReadonlySet<number> = new Set([
   TALLIES.sightings,
@@ -19,6 +20,7 @@ const OWN_TALLIES: ReadonlySet<number> = new Set([
   TALLIES.shadowReviews,
   TALLIES.lists,
   TALLIES.audit,
+  TALLIES.namedListItems,
 ]);
 
 const OWNED: readonly (readonly [TableName, Owns])[] = [
@@ -35,6 +37,8 @@ const OWNED: readonly (readonly [TableName, Owns])[] = [
   ['shadow-reviews', all],
   ['webhooks', all],
   ['rules', all],
+  ['named-lists', all],
+  ['named-list-items', all],
   ['audit', all],
 ];
 

@@ -1,6 +1,8 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { ListKeys } from '../../risk/lists/list-key.ts';
 import { isHiddenValue, isIdentityKind, type ListTarget } from '../../risk/lists/list-kind.ts';
+import { isHiddenNamedValue, type NamedListValue, namesPersons } from '../../risk/lists/named-list.ts';
+import type { NamedItemChange } from './named-list-table.ts';
 import type { ListEntryChange } from './list-table.ts';
 
 /** An entry as it was given; its key needs the customer. */
@@ -25,4 +27,18 @@ export function listChangeOf(
     ...(target.kind !== 'fingerprint' && { kind: target.kind, value: isKept ? target.value : null }),
     ...(eventTypes.length > 0 && { eventTypes }),
   };
+}
+
+/** Returns the change that adds or removes an item of a named list. `keepsIdentities`: as above. */
+export function namedItemOf(
+  keys: ListKeys,
+  customer: CustomerNumber,
+  target: NamedListValue,
+  given: Pick<NamedItemChange, 'expiresAtSeconds' | 'isRemoved'>,
+  keepsIdentities: boolean,
+): NamedItemChange {
+  const { kind, value } = target;
+  const isHash = kind === 'fingerprint' || kind === 'browser';
+  const isKept = !isHash && (!namesPersons(kind) || (keepsIdentities && !isHiddenNamedValue(target)));
+  return { key: keys.namedKeyOf(customer, target), value: isKept ? value : null, ...given };
 }

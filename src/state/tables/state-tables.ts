@@ -7,6 +7,7 @@ import {
   SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
   SIGHTINGS_PER_CUSTOMER_MAX,
 } from '../../kernel/limits.ts';
+import { NAMED_ITEMS_MAX, NAMED_LISTS_MAX } from '../../risk/lists/named-list.ts';
 import { OWN_RULES_MAX } from '../../risk/policy/own-rule.ts';
 import type { Audit } from './audit-table.ts';
 import type { Counters } from './counters.ts';
@@ -15,6 +16,7 @@ import type { ApiKeys } from './key-table.ts';
 import type { Labels } from './label-table.ts';
 import type { ListKinds } from './list-kinds-table.ts';
 import type { Lists } from './list-table.ts';
+import type { NamedLists } from './named-list-table.ts';
 import type { Registry } from './registry-table.ts';
 import type { ShadowReviews } from './review-table.ts';
 import type { RowCounters } from './row-counters.ts';
@@ -37,6 +39,7 @@ export interface StateTables {
   readonly shadowReviews: ShadowReviews;
   readonly webhooks: Webhooks;
   readonly rules: OwnRules;
+  readonly namedLists: NamedLists;
 }
 
 /** Maximum numbers of rows for each customer. */
@@ -54,6 +57,10 @@ export interface StateBounds {
   readonly webhooks: number;
   /** Source: contract, 6.8. */
   readonly rules: number;
+  /** Source: contract, 7.6. */
+  readonly namedLists: number;
+  /** In all its lists. Source: contract, 7.6. */
+  readonly namedListItems: number;
 }
 
 export const STATE_BOUNDS: StateBounds = {
@@ -66,4 +73,6 @@ export const STATE_BOUNDS: StateBounds = {
   auditEntries: AUDIT_ENTRIES_PER_CUSTOMER_MAX,
   webhooks: 20,
   rules: OWN_RULES_MAX,
+  namedLists: NAMED_LISTS_MAX,
+  namedListItems: NAMED_ITEMS_MAX,
 };

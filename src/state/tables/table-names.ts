@@ -20,6 +20,8 @@
  * | state       | `shadow-reviews` | customer number, u32; request id (4+16) | verdict u8 (0 = none), reason u8, msgpack [decision, score, occurred ms, fingerprint, public key, reasons, would be, assignee, note, closed at] | server | server |
  * | state       | `webhooks`     | customer number, u32; webhook id (4+16)  | health, of a fixed length, msgpack [url, event types, description, created, updated, encrypted secrets, disabled] (`webhooks.ts`) | server | server |
  * | state       | `rules`        | customer number, u32; the code without `own_`, filled up with zeros (4+40) | version u8, msgpack [rule] (`own-rule-table.ts`) | server | server |
+ * | state       | `named-lists`  | customer number, u32; the name, filled up with zeros (4+40) | version u8, msgpack [list] (`named-list-table.ts`) | server | server, score workers |
+ * | state       | `named-list-items` | customer number and list's number, u32; key of a value (4+4+32) | expiry u32 (0 = never), msgpack [created, value] | server | server, score workers |
  * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
@@ -68,6 +70,8 @@ export const TABLES = [
   { environment: 'state', name: 'shadow-reviews', keyBytes: 20 },
   { environment: 'state', name: 'webhooks', keyBytes: 20 },
   { environment: 'state', name: 'rules', keyBytes: 44 },
+  { environment: 'state', name: 'named-lists', keyBytes: 44 },
+  { environment: 'state', name: 'named-list-items', keyBytes: 40 },
   { environment: 'state', name: 'deliveries', keyBytes: 20 },
   { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'state', name: 'tallies', keyBytes: 5 },
@@ -147,6 +151,7 @@ export const COUNTERS = {
   jobNumbers: 5,
   auditEntries: 6,
   jobLog: 7,
+  namedLists: 8,
 } as const;
 export type CounterName = keyof typeof COUNTERS;
 
@@ -159,6 +164,7 @@ export const TALLIES = {
   lists: 5,
   idempotency: 6,
   audit: 7,
+  namedListItems: 8,
 } as const;
 export type RowCounterName = keyof typeof TALLIES;
 

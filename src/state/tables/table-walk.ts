@@ -11,7 +11,7 @@ export class TableWalk {
   }
 
   /** Returns the keys of the wanted rows among the next `rowsMax`. `value` is valid until `isWanted` returns. */
-  next(rowsMax: number, isWanted: (value: Buffer) => boolean): Buffer[] {
+  next(rowsMax: number, isWanted: (value: Buffer, key: Buffer) => boolean): Buffer[] {
     const wanted: Buffer[] = [];
     let last: Buffer | null = null;
     let rows = 0;
@@ -22,7 +22,7 @@ export class TableWalk {
     for (const { key, value } of range) {
       rows++;
       last = Buffer.from(key);
-      if (isWanted(value)) wanted.push(last);
+      if (isWanted(value, last)) wanted.push(last);
     }
     this.#after = rows < rowsMax ? null : last;
     return wanted;

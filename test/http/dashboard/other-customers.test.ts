@@ -14,9 +14,9 @@ import { eventually, startReceiver, type Receiver, webhookClient } from '../../s
 
 /** Endpoints whose ids name things of one customer. The catalogue of connectors is the same for all. */
 const WITH_ID = Object.entries(ENDPOINTS).filter(
-  // PUT writes a rule of the caller's own, whatever others have.
+  // PUT writes a rule or a list of the caller's own, whatever others have.
   ([id, { access, params, tag }]) =>
-    access === 'secret' && params !== undefined && tag !== 'connectors' && id !== 'putRule',
+    access === 'secret' && params !== undefined && tag !== 'connectors' && !['putRule', 'putNamedList'].includes(id),
 );
 
 const TOKEN = 'a-session-of-one-customer';
@@ -28,6 +28,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   changeWebhook: { description: 'mine now' },
   rotateSecret: { grace_seconds: 60 },
   changeRule: { note: 'mine now' },
+  changeNamedItems: { add: ['mine.example'] },
 };
 
 let server: RunningServer;
@@ -70,6 +71,8 @@ beforeAll(async () => {
   const rule = { when: 'event.type == "login"', decision: 'REVIEW' };
   for (const id of ['findRule', 'changeRule', 'deleteRule']) ids[id] = 'own_one';
   await owner.call('PUT', '/v1/rules/own_one', rule);
+  for (const id of ['listNamedItems', 'changeNamedItems', 'deleteNamedList']) ids[id] = 'partners';
+  await owner.call('PUT', '/v1/named-lists/partners', { kind: 'text' });
   const backtest = await owner.call('POST', '/v1/policy/backtest', { rules: [{ ...rule, code: 'own_one' }], since: 0 });
   for (const id of ['findBacktest', 'cancelBacktest']) ids[id] = String(backtest.json['id']);
   const delivery = await webhooks.ended(`?request_id=${ids['decisions']}`);

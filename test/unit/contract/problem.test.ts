@@ -30,6 +30,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   records_delivered: 409,
   idempotency_conflict: 409,
   rule_in_policy: 409,
+  in_use: 409,
   length_required: 411,
   precondition_failed: 412,
   body_too_large: 413,

@@ -3,11 +3,22 @@ import { compileCondition } from '../../../src/risk/conditions/compile-condition
 import { DECISION_FACTS, decisionNames } from '../../../src/risk/conditions/decision-facts.ts';
 import { ENTITY_FACTS } from '../../../src/risk/conditions/history-facts.ts';
 import type { DecisionInput } from '../../../src/risk/conditions/decision-input.ts';
+import type { NamedListKind } from '../../../src/risk/lists/named-list.ts';
 import type { ConditionFault } from '../../../src/risk/conditions/condition.ts';
 import { DEFAULT_ATTRIBUTES, typesOf } from '../../../src/risk/policy/attributes.ts';
 import { CALM_GEO, facts, NOW_SECONDS } from '../../support/facts.ts';
 
-const NAMES = decisionNames(typesOf(DEFAULT_ATTRIBUTES), new Set(['partners']));
+const NAMES = decisionNames(
+  typesOf(DEFAULT_ATTRIBUTES),
+  new Map<string, NamedListKind>([
+    ['partners', 'email_domain'],
+    ['vips', 'email'],
+    ['cards', 'entity.card'],
+    ['networks', 'network'],
+    ['carriers', 'asn'],
+    ['words', 'text'],
+  ]),
+);
 
 function input(overrides: Partial<DecisionInput> = {}): DecisionInput {
   return {
@@ -49,7 +60,11 @@ describe('conditions over the facts of a decision', () => {
     ['page.path.matches("^/check(in|out)/[a-z]+$")', true],
     ['has(outcome)', false],
     ['email.domain in list.partners', true],
-    ['email.address in list.partners', false],
+    ['email.address in list.vips', undefined],
+    ['entity.card.value in list.cards', undefined],
+    ['ip.address in list.networks', undefined],
+    ['email.domain in list.partners || email.address in list.vips', true],
+    ['has(email.address) && !(email.domain in list.partners)', false],
     ['ip.country in ["DE", "AT"]', true],
     ['"ip_hosting" in reasons && size(reasons) == 2 && score < 40', true],
     ['reasons.exists(r, r.startsWith("journey_"))', true],
@@ -91,6 +106,15 @@ describe('conditions over the facts of a decision', () => {
     ['email.address == "a@b.example"', 'type_error', 1, 1, /in list\.<name>/],
     ['entity.user.value.startsWith("x")', 'type_error', 1, 1, /identifies a person/],
     ['email.domain in list.missing', 'unknown_fact', 1, 17, /no list "missing"/],
+    ['email.domain in list.partner', 'unknown_fact', 1, 17, /Did you mean list\.partners\?/],
+    ['email.address in list.partners', 'type_error', 1, 1, /kind email_domain, which email\.address never is/],
+    ['email.domain in list.vips', 'type_error', 1, 1, /kind email,/],
+    ['entity.user_id.value in list.cards', 'type_error', 1, 1, /kind entity\.card/],
+    ['email.address in list.words', 'type_error', 1, 1, /kind text/],
+    ['ip.address in list.carriers', 'type_error', 1, 1, /kind asn/],
+    ['score in list.words', 'type_error', 1, 1, /kind text, which score never is/],
+    ['email.domain.lowerAscii() in list.partners', 'type_error', 1, 1, /this never is/],
+    ['reasons in list.words', 'type_error', 1, 1, /A named list has texts/],
     ['page.path.matches("(")', 'syntax_error', 1, 19, /RE2/],
     ['page.path.matches("(a|b){1,100}(c|d){1,100}")', 'too_costly', 1, 19, /too large/],
     ['page.path.matches("(?=a)")', 'syntax_error', 1, 19, /RE2/],

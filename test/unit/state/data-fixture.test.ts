@@ -62,6 +62,8 @@ test('Every table has rows, so that a migration cannot miss one unseen', async (
   const addedLater: readonly string[] = [
     'list-kinds',
     'rules',
+    'named-lists',
+    'named-list-items',
     'audit',
     'feed',
     'decision-links',

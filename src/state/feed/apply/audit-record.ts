@@ -12,6 +12,7 @@ const CONTENT: ReadonlySet<AuditKind> = new Set([
   'list.put',
   'list.batch',
   'list.removed',
+  'named_list.items',
   'label.set',
   'review.judged',
   'review.changed',
