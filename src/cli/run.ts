@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   trigger: async () => (await import('./commands/trigger-command.ts')).addTrigger,
   decide: async () => (await import('./commands/decide-command.ts')).addDecide,
   lists: async () => (await import('./commands/lists-command.ts')).addLists,
+  'named-lists': async () => (await import('./commands/named-lists-command.ts')).addNamedLists,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
   models: async () => (await import('./commands/models-command.ts')).addModels,
   evaluate: async () => (await import('./commands/evaluate-command.ts')).addEvaluate,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { noteText } from '../../assets/policy-read.ts';
+import { listsNamedIn } from '../../risk/policy/rule-lists.ts';
 import type { OwnRule } from '../../risk/policy/own-rule.ts';
 import { messageOf } from '../../state/tables/durable.ts';
 import type { Store } from '../../state/feed/open-store.ts';
@@ -31,9 +32,12 @@ export function addRules(cli: Cli): void {
     .option('--dry-run', 'only check the file', false)
     .action((file: string, { customer, dryRun }: Words & { readonly dryRun: boolean }) =>
       cli.run(() =>
-        forCustomer(cli, customer, async (_store, found, door) => {
+        forCustomer(cli, customer, async (store, found, door) => {
           const read = await readRules(file, found.id, cli.io.env['GATEHOUSE_POLICY_FILE']);
           if ('kind' in read) return read;
+          const missing = missingLists(store, found, read);
+          if (missing.length > 0)
+            return failure('unknown_list', `there are no named lists ${missing.join(', ')}; nothing was written`);
           return dryRun ? checked(read) : importRules(door, found, read);
         }),
       ),
@@ -98,6 +102,13 @@ async function readRules(
   if (parsed.kind === 'ok') return parsed.document.rules ?? [];
   const errors = parsed.faults.map(({ pointer, message }) => ({ pointer, code: 'invalid_value', message }));
   return { kind: 'error', code: 'invalid_rules', message: parsed.faults.map(noteText).join('\n'), errors };
+}
+
+/** Returns the named lists that rules name and the customer does not have. */
+function missingLists({ namedLists }: Store, { number }: Customer, rules: readonly OwnRule[]): readonly string[] {
+  const known = new Set(namedLists.of(number).map(({ name }) => name));
+  const named = new Set(rules.flatMap(({ when }) => listsNamedIn(when)));
+  return [...named].filter((name) => !known.has(name));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
