@@ -11,6 +11,7 @@ import {
   sharedHarness,
 } from '../support/dashboard-harness.ts';
 import { hostileCopy } from '../support/dashboard-rows.ts';
+import { shoot } from '../support/pictures.ts';
 import { deviceHash, FARM, seedTraffic } from '../support/seed-traffic.ts';
 
 const DAY = 86_400;
@@ -119,6 +120,47 @@ describe('The page of lists', () => {
     expect(await entries()).toMatchObject([
       { fingerprint_hash: FARM_HASH, action: 'watch', note: 'seen twice', expires_at: expiresAt },
     ]);
+  });
+
+  test('makes a named list, takes pasted values, and says which rules name it', async () => {
+    const page = await harness.open('/dashboard/lists?tab=named');
+    await page.getByText('There is no named list').waitFor();
+    await page.getByRole('button', { name: 'New list' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New named list' });
+    await dialog.getByLabel('Name').fill('partners');
+    await dialog.getByLabel('Kind').selectOption('email_domain');
+    await dialog.getByLabel('Note').fill('agreed with sales');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const pane = page.getByRole('complementary', { name: 'list.partners' });
+    await pane.getByLabel('Values').fill('# partners\npartner.example\nFair.Example\nno domain\n');
+    await pane.getByRole('button', { name: 'Add 3' }).click();
+    await pane.getByText('2 items added, 1 value rejected.').waitFor();
+    await pane.getByRole('table', { name: 'Items of the list' }).getByText('fair.example').waitFor();
+    await expectReadable(page);
+    await shoot(page, 'named-lists');
+    await pane.getByRole('button', { name: 'Remove fair.example' }).click();
+    await pane.getByText('1 item of the kind E-mail domain').waitFor();
+    const { secretKey, url } = harness.api;
+    const rule = { when: 'email.domain in list.partners', weight: 0.1 };
+    expect((await bearer(url, secretKey, 'PUT', '/v1/rules/own_partners', rule)).status).toBe(201);
+    await page.reload();
+    await pane.getByRole('link', { name: 'own_partners' }).waitFor();
+    expect(await pane.getByRole('button', { name: 'Delete the list' }).isDisabled()).toBe(true);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectNoSideScroll(page);
+    await shoot(page, 'named-lists-phone');
+    await page.goto(page.url().replace('list=partners', 'list='));
+    await page.getByRole('table', { name: 'Named lists' }).waitFor();
+    await shoot(page, 'named-lists-phone-table');
+    expectClean(page);
+    const asked = await harness.open('/dashboard/rules?view=own&own=new');
+    await asked.getByLabel('Condition').fill('');
+    await asked.getByLabel('Condition').pressSequentially('email.domain in list.pa');
+    await asked.getByRole('option', { name: 'list.partners' }).waitFor();
+    await asked.keyboard.press('Tab');
+    expect(await asked.getByLabel('Condition').inputValue()).toBe('email.domain in list.partners');
+    expect((await bearer(url, secretKey, 'DELETE', '/v1/rules/own_partners')).status).toBe(204);
+    expect((await bearer(url, secretKey, 'DELETE', '/v1/named-lists/partners')).status).toBe(204);
   });
 
   test('marks an entry without hits for a day', async () => {

@@ -25,6 +25,9 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'webhook.health': 'Webhook health changed',
   'rule.put': 'Own rule written',
   'rule.removed': 'Own rule deleted',
+  'named_list.put': 'Named list written',
+  'named_list.items': 'Items of a named list changed',
+  'named_list.removed': 'Named list deleted',
 };
 
 /** `key:sk_live_4fQ2/1b2f9c07` → `sk_live_4fQ2… in the dashboard (session 1b2f9c07)`. */

@@ -1,0 +1,47 @@
+import { countOf } from '../../format.ts';
+
+/** What a person pastes into the fields of a named list. */
+
+/** Source: contract, 7.6; a body has at most 1 MiB. */
+const VALUES_PER_CALL = 10_000;
+const BYTES_PER_CALL = 900_000;
+/** Choice: ten calls at most; larger files are for the command line. */
+export const PASTED_MAX = 100_000;
+
+/** A value as the API takes it. */
+export type GivenValue = string | { readonly value: string; readonly expires_at: number };
+
+/** Reads values, one a line, with `#` before comments of a whole line. */
+export function readValues(text: string): readonly string[] {
+  const lines = text.split(/\r\n|\n|\r/).map((line) => line.trim());
+  return [...new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))];
+}
+
+/** Cuts values into calls that the API accepts. */
+export function toCalls(values: readonly GivenValue[]): readonly (readonly GivenValue[])[] {
+  const utf8 = new TextEncoder();
+  const calls: GivenValue[][] = [];
+  let bytes = 0;
+  for (const value of values) {
+    const size = utf8.encode(JSON.stringify(value)).length + 1;
+    const last = calls.at(-1);
+    if (last === undefined || last.length === VALUES_PER_CALL || bytes + size > BYTES_PER_CALL) {
+      calls.push([value]);
+      bytes = size;
+    } else {
+      last.push(value);
+      bytes += size;
+    }
+  }
+  return calls;
+}
+
+/** The sentence about what a write did. */
+export function changedWords(added: number, removed: number, rejected: number): string {
+  const parts = [
+    added > 0 ? `${countOf(added, 'item')} added` : '',
+    removed > 0 ? `${countOf(removed, 'item')} removed` : '',
+    rejected > 0 ? `${countOf(rejected, 'value')} rejected` : '',
+  ].filter(Boolean);
+  return parts.length === 0 ? 'Nothing changed' : parts.join(', ');
+}
