@@ -271,49 +271,6 @@ describe('the prefetch', () => {
   });
 });
 
-describe('webhook health in the dispatcher', () => {
-  test('Ten failed deliveries in a row make a webhook unhealthy, and its pending and new deliveries are skipped', async () => {
-    const bench = await setUp();
-    const webhook = await bench.webhook('BLOCK');
-    bench.decide('BLOCK', 200);
-    const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
-    for (const task of tasks.slice(0, 10)) bench.fail(task);
-    await bench.until('failed', 10);
-    await expect.poll(() => bench.health(webhook)).toMatchObject({ status: 'unhealthy', consecutiveFailures: 10 });
-    // The worker is notified, and returns what it holds.
-    await expect.poll(() => bench.orders.some(({ kind }) => kind === 'skip')).toBe(true);
-    for (const task of tasks.slice(10)) bench.tell(task, { kind: 'skipped', error: 'unhealthy' }, 'timeout');
-    await bench.until('skipped', 190);
-    // Ids of the same millisecond are unordered, and the newest row is examined.
-    bench.nowMs++;
-    bench.decide('BLOCK');
-    await bench.until('skipped', 191);
-    expect(bench.rows('skipped')[0]).toMatchObject({ error: 'unhealthy', attempts: [] });
-    expect(bench.staged).toHaveLength(200);
-    expect(bench.rows('pending')).toEqual([]);
-    expect(bench.store.webhooks.find(CUSTOMER, webhook.id)?.health.status).toBe('unhealthy');
-  });
-
-  test('After the cool-down one decision is sent as a probe, and its success makes the webhook healthy', async () => {
-    const bench = await setUp();
-    const webhook = await bench.webhook('BLOCK');
-    bench.decide('BLOCK', 10);
-    for (const task of await bench.handedOut(10)) bench.fail(task);
-    await bench.until('failed', 10);
-    await expect.poll(() => bench.health(webhook).status).toBe('unhealthy');
-    bench.nowMs += 15_000;
-    bench.decide('BLOCK', 3);
-    const probe = (await bench.handedOut(11)).at(-1);
-    expect(probe?.trigger).toBe('probe');
-    await bench.until('skipped', 2);
-    if (probe !== undefined) bench.tell(probe, { kind: 'succeeded' });
-    await bench.until('succeeded', 1);
-    await expect.poll(() => bench.health(webhook)).toMatchObject({ status: 'healthy', consecutiveFailures: 0 });
-    bench.decide('BLOCK');
-    expect((await bench.handedOut(12)).at(-1)?.trigger).toBe('decision');
-  });
-});
-
 describe('control', () => {
   test('A removed webhook has its deliveries skipped and gets no further ones', async () => {
     const bench = await setUp();
