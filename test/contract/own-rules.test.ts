@@ -194,6 +194,27 @@ describe('rules over the API', () => {
   });
 });
 
+test('A rule of the policy file may name a list before it exists: it is unknown until then, and a warning says so', async () => {
+  const listed = () =>
+    decide(server.url, server.secretKey, { ...newcomer(), entity_keys: { email: 'a@partner.example' } });
+  const warnings = async (): Promise<unknown> => {
+    const { json } = await bearer(server.url, server.secretKey, 'GET', '/v1/rules/own_partner');
+    return json['warnings'];
+  };
+  const named = (method: string, path: string, body?: object) =>
+    bearer(server.url, server.secretKey, method, `/v1/named-lists/partners${path}`, body);
+  await put([{ code: 'own_partner', when: 'email.domain in list.partners', decision: 'BLOCK', mode: 'enforce' }]);
+  expect((await listed()).json['reasons']).not.toContain('own_partner');
+  expect(await warnings()).toMatchObject([{ pointer: '/when', code: 'list_unusable' }]);
+  expect((await named('PUT', '', { kind: 'email_domain' })).status).toBe(201);
+  expect((await named('POST', '/items', { add: ['partner.example'] })).status).toBe(200);
+  expect((await listed()).json).toMatchObject({ decision: 'BLOCK' });
+  expect(await warnings()).toEqual([]);
+  expect(await named('DELETE', '')).toMatchObject({ status: 409, json: { code: 'in_use' } });
+  await put([]);
+  expect((await named('DELETE', '')).status).toBe(204);
+});
+
 describe('attributes that rules of the service read', () => {
   test('A new account that pays much more than is usual is challenged, with both figures as evidence', async () => {
     const usual = { amount: 20, currency: 'CHF' };
