@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { startServer } from './demo/server.ts';
+import { KEPT_POLICY, startServer } from './demo/server.ts';
 import { openShop } from './demo/shop.ts';
 import { helpIfAsked } from './usage.ts';
 
@@ -19,7 +19,7 @@ const stopped = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
 
 async function main(): Promise<void> {
-  const gatehouse = await startServer({});
+  const gatehouse = await startServer({}, KEPT_POLICY);
   try {
     const shop = await openShop(gatehouse, port);
     process.stderr.write(

@@ -5,7 +5,7 @@ import { PERSONAS } from './demo/personas.ts';
 import { play, type PlayedSession } from './demo/play.ts';
 import { catchesOf, decisionsOf, readingOf } from './demo/print.ts';
 import { makeReport, type Report } from './demo/report.ts';
-import { keptSettings, startServer, type DemoServer } from './demo/server.ts';
+import { KEPT_POLICY, keptSettings, startServer, type DemoServer } from './demo/server.ts';
 import { helpIfAsked } from './usage.ts';
 
 /** Plays three simulated days of a shop, with shoppers and attackers, against a temporary server, and prints its decisions. */
@@ -45,7 +45,7 @@ function say(text: string): void {
 
 async function main(): Promise<void> {
   const startedAtMs = performance.now();
-  const server = await (keep ? startServer(keptSettings()) : startServer());
+  const server = await (keep ? startServer(keptSettings(), KEPT_POLICY) : startServer());
   try {
     await playAll(server, startedAtMs);
   } finally {

@@ -20,6 +20,7 @@ export interface DecideBody {
   readonly referrer?: string;
   readonly session_token?: string;
   readonly entity_keys?: Readonly<Record<string, string>>;
+  readonly attributes?: Readonly<Record<string, number | string>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -43,22 +43,34 @@ export function keptSettings(): Readonly<Record<string, string>> {
   return { ...VIRTUAL_CLOCK, ...addressSettings() };
 }
 
-/** Starts the built server as a child process, on a free port and a temporary folder, by default with a virtual clock. */
-export async function startServer(settings: Readonly<Record<string, string>> = VIRTUAL_CLOCK): Promise<DemoServer> {
+/** Keeps requests, so that a rule can be tried on the days that were played. */
+export const KEPT_POLICY = { version: 'demo', log_requests: '14d' } as const;
+
+/**
+ * Starts the built server as a child process, on a free port and a temporary folder, by default with a virtual clock and without a policy
+ * file.
+ */
+export async function startServer(
+  settings: Readonly<Record<string, string>> = VIRTUAL_CLOCK,
+  policy: object | null = null,
+): Promise<DemoServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-demo-'));
+  const policyFile = `${dataDir}.policy.json`;
+  if (policy !== null) await writeFile(policyFile, JSON.stringify(policy));
   // Other environment variables of the terminal must not influence the demo.
   const rest = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
   const env = {
     ...Object.fromEntries(rest),
     GATEHOUSE_DATA_DIR: dataDir,
     GATEHOUSE_PORT: '0',
+    ...(policy !== null && { GATEHOUSE_POLICY_FILE: policyFile }),
     ...settings,
   };
   // Uses a separate process group, so that Ctrl-C reaches only the demo, which then stops the server gracefully.
   const child = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const leaveNothing = (): void => {
     child.kill('SIGKILL');
-    rmSync(dataDir, { recursive: true, force: true });
+    for (const path of [dataDir, policyFile]) rmSync(path, { recursive: true, force: true });
   };
   process.once('exit', leaveNothing);
   const exited = once(child, 'exit');
@@ -73,7 +85,7 @@ export async function startServer(settings: Readonly<Record<string, string>> = V
       await exited;
       clearTimeout(giveUp);
     }
-    await rm(dataDir, { recursive: true, force: true });
+    for (const path of [dataDir, policyFile]) await rm(path, { recursive: true, force: true });
   };
 
   const url = await new Promise<string | null>((found) => {
