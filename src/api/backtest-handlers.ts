@@ -72,9 +72,13 @@ function faultsOf(policy: Given['policy'] | null, rules: Given['rules'] | null):
   });
 }
 
-/** Absent members are left out. */
+/** Absent members are left out, and so is an empty note, which a policy file cannot have. */
 function ruleOfFile(rule: GivenRule): object {
-  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== null && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(rule).filter(
+      ([name, value]) => value !== null && value !== undefined && !(name === 'note' && value === ''),
+    ),
+  );
 }
 
 function ownRuleOf(rule: GivenRule): OwnRule {
@@ -86,6 +90,7 @@ function ownRuleOf(rule: GivenRule): OwnRule {
 
 function show(state: BacktestState | null): EndpointResponse {
   if (state === null) return NOT_FOUND;
-  const { id, status, progress, detail, result } = state;
-  return { kind: 'json', status: 200, body: { id, status, progress, ...(detail !== '' && { detail }), ...result } };
+  const { id, status, progress, replayed, detail, result } = state;
+  const body = { id, status, progress, replayed, ...(detail !== '' && { detail }), ...result };
+  return { kind: 'json', status: 200, body };
 }

@@ -17,6 +17,8 @@ export interface BacktestState {
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   /** 0 to 1. */
   readonly progress: number;
+  /** Requests that were decided again so far, also those before the range. */
+  readonly replayed: number;
   /** Why it failed; '' otherwise. */
   readonly detail: string;
   /** What was computed; null until it has ended. */

@@ -47,6 +47,7 @@ export function policyHandlers(
       grant: common.grant,
       sample_rate: common.sampleRate,
       log_identities: common.logIdentities,
+      log_requests_days: common.logRequestsDays,
     };
     const pieces = new AnswerPieces(slices);
     await pieces.add(`${JSON.stringify(body).slice(0, -1)},"rules":[`);

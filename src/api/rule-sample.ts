@@ -73,9 +73,10 @@ export async function sampleCondition(
     ...counted,
     since: oldestMs === null ? null : Math.floor(oldestMs / 1_000),
     devices: devices.size,
-    facts_missing: names.filter(
-      (name) => keeperOf(name) !== 'record' && (keeperOf(name) === null || bodies.size === 0),
-    ),
+    facts_missing: [
+      ...names.filter((name) => keeperOf(name) === null || (keeperOf(name) === 'request' && bodies.size === 0)),
+      ...condition.lists.map((name) => `list.${name}`),
+    ],
     examples: matches.slice(0, EXAMPLES_MAX).map(({ requestId }) => requestId),
   };
 }

@@ -33,7 +33,15 @@ export class BacktestJobs implements BacktestQueue {
   start(wish: BacktestWish, nowMs: number): BacktestState | null {
     const own = [...this.#jobs.values()].filter((job) => job.wish.customer === wish.customer && !hasEnded(job));
     if (own.length >= PENDING_PER_CUSTOMER_MAX) return null;
-    const job: Job = { id: newId('bt', nowMs), status: 'queued', progress: 0, detail: '', result: null, wish };
+    const job: Job = {
+      id: newId('bt', nowMs),
+      status: 'queued',
+      progress: 0,
+      replayed: 0,
+      detail: '',
+      result: null,
+      wish,
+    };
     this.#jobs.set(job.id, job);
     for (const [id, old] of this.#jobs) if (this.#jobs.size > KEPT_MAX && hasEnded(old)) this.#jobs.delete(id);
     const state = { ...job };
@@ -102,8 +110,10 @@ export class BacktestJobs implements BacktestQueue {
 }
 
 function take(job: Job, message: BacktestSignal): void {
-  if (message.kind === 'progress') job.progress = message.share;
-  else if (message.kind === 'failed') fail(job, message.detail);
+  if (message.kind === 'progress') {
+    job.progress = message.share;
+    job.replayed = message.events;
+  } else if (message.kind === 'failed') fail(job, message.detail);
   else {
     job.result = message.result;
     // A cancelled one has what was computed until then.

@@ -47,7 +47,7 @@ async function run(task: BacktestTask): Promise<BacktestResult> {
       lists: keyOf(lists),
       velocity: keyOf(velocity),
     },
-    onProgress: (share) => signal({ kind: 'progress', share }),
+    onProgress: (share, events) => signal({ kind: 'progress', share, events }),
     stop: stop.signal,
   });
   await store.close();

@@ -48,6 +48,7 @@ export class FeaturesBacktest {
       source: 'features',
       facts_missing: [...this.#missing].sort(),
       ...this.#counts.result(),
+      rules: [],
       recorded: null,
       log_from: this.#fromMs === null ? null : new Date(this.#fromMs).toISOString(),
       damaged,

@@ -22,6 +22,6 @@ export interface BacktestTask {
 export type BacktestOrder = BacktestTask | { readonly kind: 'cancel' };
 
 export type BacktestSignal =
-  | { readonly kind: 'progress'; readonly share: number }
+  | { readonly kind: 'progress'; readonly share: number; readonly events: number }
   | { readonly kind: 'done'; readonly result: BacktestResult }
   | { readonly kind: 'failed'; readonly detail: string };

@@ -1,6 +1,8 @@
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
+import type { OwnRule, TouchedShare } from '../risk/policy/own-rule.ts';
 import type { ActivePolicy, PolicySet } from '../risk/policy/policy-set.ts';
 import type { DamagedRequests, RequestPiece } from '../history/request-log/read-requests.ts';
 import { Replay } from './replay.ts';
@@ -27,6 +29,8 @@ export interface BacktestResult {
   readonly by_label: Readonly<Record<'fraud' | 'legitimate', DecisionMatrix>>;
   /** Different people with a decision that changes. */
   readonly people_touched: number;
+  /** What the own rules after the change fired on, in `observe` too, as the circuit breaker counts; empty of an approximation. */
+  readonly rules: readonly ({ readonly code: string } & TouchedShare)[];
   readonly examples: readonly ChangedDecision[];
   /**
    * Decisions under the present policy, compared with those that were made: history before the log began, lists, the registry, a model and
@@ -82,6 +86,34 @@ export class BacktestCounts {
   }
 }
 
+/** Counts what own rules fire on, among the decisions that were requested with a secret key. */
+class TouchCounts {
+  readonly #rules: readonly {
+    readonly code: string;
+    readonly types: readonly string[] | null;
+    readonly counts: Touches;
+  }[];
+
+  constructor(rules: readonly OwnRule[]) {
+    this.#rules = rules.map(({ code, eventTypes: types }) => ({ code, types, counts: { touched: 0, decisions: 0 } }));
+  }
+
+  add({ publicKey, eventType, contributions, observed }: DecisionRecord): void {
+    if (publicKey) return;
+    for (const { code, types, counts } of this.#rules) {
+      if (types?.includes(eventType) === false) continue;
+      counts.decisions++;
+      if ([...contributions, ...observed].some((one) => one.code === code)) counts.touched++;
+    }
+  }
+
+  result(): BacktestResult['rules'] {
+    return this.#rules.map(({ code, counts }) => ({ code, ...counts }));
+  }
+}
+
+type Touches = { -readonly [Name in keyof TouchedShare]: TouchedShare[Name] };
+
 export interface BacktestOptions {
   readonly customer: CustomerNumber;
   readonly pieces: Iterable<RequestPiece>;
@@ -91,6 +123,8 @@ export interface BacktestOptions {
   readonly engine: ReplayEngine;
   readonly labelOf: (requestId: string) => 'fraud' | 'legitimate' | null;
   readonly factsMissing: readonly string[];
+  /** Own rules after the change. */
+  readonly rules: readonly OwnRule[];
   readonly onProgress: (share: number, events: number) => void;
   /** Ends early; what was decided until then is the result. */
   readonly stop: AbortSignal;
@@ -102,6 +136,7 @@ const PROGRESS_EVENTS = 2_000;
 export async function backtestRequests(options: BacktestOptions): Promise<BacktestResult> {
   const { customer, sinceMs, labelOf, onProgress } = options;
   const counts = new BacktestCounts();
+  const touches = new TouchCounts(options.rules);
   const damaged: DamagedRequests[] = [];
   const recorded = { same: 0, different: 0 };
   let fromMs: number | null = null;
@@ -113,6 +148,7 @@ export async function backtestRequests(options: BacktestOptions): Promise<Backte
     if (before === made) recorded.same++;
     else recorded.different++;
     const reasons = contributions.map(({ code }) => code);
+    touches.add(replayed.record);
     counts.add({ request_id: requestId, before, after, reasons }, labelOf(requestId), () => personOf(body));
   });
   let events = 0;
@@ -141,6 +177,7 @@ export async function backtestRequests(options: BacktestOptions): Promise<Backte
     source: 'requests',
     facts_missing: options.factsMissing,
     ...counts.result(),
+    rules: touches.result(),
     recorded,
     log_from: fromMs === null ? null : new Date(fromMs).toISOString(),
     damaged,

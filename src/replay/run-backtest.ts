@@ -6,6 +6,7 @@ import { listRequestFiles } from '../history/request-log/request-files.ts';
 import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument } from '../risk/policy/policy-document.ts';
 import { compilePolicies, type PolicySet } from '../risk/policy/policy-set.ts';
+import { PolicyView } from '../risk/policy/policy-view.ts';
 import { createSources } from '../score/sources.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { backtestRequests, type BacktestResult, comparedPolicies } from './backtest.ts';
@@ -49,7 +50,11 @@ export async function runBacktest(run: BacktestRun): Promise<BacktestResult> {
       if (record.occurredAtMs < untilMs) approximation.add(record, labelOf(record.requestId));
     });
     let step = reading.next();
-    while (step.done !== true && !run.stop.aborted) step = reading.next();
+    while (step.done !== true && !run.stop.aborted) {
+      // Lets a request to cancel in.
+      await new Promise((done) => setImmediate(done));
+      step = reading.next();
+    }
     return approximation.result(step.done === true ? step.value : 0);
   }
   const { sources } = createSources(store, geo.geo);
@@ -62,10 +67,18 @@ export async function runBacktest(run: BacktestRun): Promise<BacktestResult> {
     sinceMs,
     engine,
     labelOf,
+    rules: rulesInForce(store, customer, run.after),
     factsMissing: isBlind ? ['ip.country'] : [],
     onProgress: run.onProgress,
     stop: run.stop,
   });
+}
+
+/** A rule of the file wins over one of the API. */
+function rulesInForce({ customers }: Store, customer: CustomerNumber, { document, rules }: BacktestPolicy): OwnRule[] {
+  const view = new PolicyView(document, customers.find(customer)?.id ?? '');
+  const inFile = view.ruleCodes;
+  return [...view.ownRules(), ...rules.filter(({ code }) => !inFile.has(code))];
 }
 
 function policySetOf({ customers }: Store, customer: CustomerNumber, { document, rules }: BacktestPolicy): PolicySet {

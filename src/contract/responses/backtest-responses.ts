@@ -17,6 +17,7 @@ export const BACKTEST_JOB = z
     id,
     status,
     progress: z.number().min(0).max(1),
+    replayed: count.meta({ description: 'Requests that were decided again so far' }),
     detail: z.string().optional().meta({ description: 'Why it failed' }),
     source: z.enum(['requests', 'features']).optional().meta({
       description:
@@ -27,6 +28,12 @@ export const BACKTEST_JOB = z
     matrix: matrix.optional(),
     by_label: z.object({ fraud: matrix, legitimate: matrix }).optional(),
     people_touched: count.optional(),
+    rules: z
+      .array(z.object({ code: z.string(), touched: count, decisions: count }))
+      .optional()
+      .meta({
+        description: 'What each own rule after the change fired on, of decisions with a secret key; empty for features',
+      }),
     examples: z
       .array(z.object({ request_id: requestId, before: decision, after: decision, reasons }))
       .optional()

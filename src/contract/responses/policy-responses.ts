@@ -67,6 +67,7 @@ export const POLICY = z
     grant: z.enum(['optional', 'required']).meta({ description: 'required: a token without a grant is evidence' }),
     sample_rate: z.number(),
     log_identities: z.enum(['none', 'hashed', 'masked', 'plain']),
+    log_requests_days: count.meta({ description: 'Days for which requests are kept for backtests; 0: not at all' }),
     rules: z.array(POLICY_RULE),
     challenger: z.object({ version, differences, is_truncated: z.boolean() }).nullable(),
   })

@@ -36,11 +36,12 @@ export function keeperOf(name: string): 'record' | 'request' | null {
   return OF_REQUEST.test(name) ? 'request' : null;
 }
 
-/** As `decisionNames`, where facts that are not kept are always unknown. */
+/** As `decisionNames`, where facts that are not kept, and every named list, are always unknown. For conditions that were checked. */
 export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionInput> {
   const names = decisionNames(attributes, null);
   return {
     ...names,
+    list: () => () => undefined,
     fact(path) {
       const fact = names.fact(path);
       return fact === null || keeperOf(fact.name) !== null ? fact : { ...fact, read: () => undefined };

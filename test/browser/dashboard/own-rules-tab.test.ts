@@ -96,3 +96,98 @@ describe("The customer's own rules", () => {
     expectClean(page);
   });
 });
+
+describe('A backtest of an own rule', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await sharedHarness();
+  });
+
+  const ID = `bt_${'0'.repeat(26)}`;
+  const none = { ALLOW: 0, ALLOW_WATCH: 0, SOFT_CHALLENGE: 0, REVIEW: 0, BLOCK: 0 };
+  const empty = { ALLOW: none, ALLOW_WATCH: none, SOFT_CHALLENGE: none, REVIEW: none, BLOCK: none };
+  const RESULT = {
+    source: 'requests',
+    facts_missing: [],
+    events: 1_000,
+    matrix: { ...empty, ALLOW: { ...none, ALLOW: 960, REVIEW: 38 }, BLOCK: { ...none, BLOCK: 2 } },
+    by_label: { fraud: { ...empty, ALLOW: { ...none, ALLOW: 1, REVIEW: 3 } }, legitimate: empty },
+    people_touched: 31,
+    rules: [{ code: 'own_tried', touched: 41, decisions: 1_000 }],
+    examples: [{ request_id: `req_${'0'.repeat(26)}`, before: 'ALLOW', after: 'REVIEW', reasons: ['own_tried'] }],
+    recorded: { same: 990, different: 10 },
+    log_from: '2026-11-20T00:00:00.000Z',
+    damaged: [],
+  };
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+  /** A server that keeps requests, and answers each question about the backtest with the next of `jobs`. */
+  async function openNew(jobs: readonly object[], logDays = 14, written: unknown[] = []): Promise<Page> {
+    let asked = 0;
+    const policy = (await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/policy')).json;
+    const page = await harness.open('/dashboard/rules?view=own&own=new', {
+      override: (path, _query, method, body) => {
+        if (path === '/v1/policy') return { body: { ...policy, log_requests_days: logDays } };
+        if (path === '/v1/policy/backtest') return { status: 202, body: { id: ID, status: 'queued' } };
+        if (path === `/v1/policy/backtest/${ID}`)
+          return { body: { id: ID, progress: 0, replayed: 0, ...jobs[Math.min(asked++, jobs.length - 1)] } };
+        if (path === `/v1/policy/backtest/${ID}/cancel`) return { body: { id: ID, status: 'cancelled' } };
+        if (method === 'PUT') written.push(JSON.parse(body));
+        return null;
+      },
+    });
+    await page.getByRole('textbox', { name: 'Code' }).fill('own_tried');
+    await page.getByRole('textbox', { name: 'Condition' }).fill(WHEN);
+    await page.getByText('It can be used').waitFor();
+    return page;
+  }
+
+  test('is started, followed and read, and what it found is the prediction of the rule that is enforced', async () => {
+    const running = { status: 'running', progress: 0.4, replayed: 4_000 };
+    const written: unknown[] = [];
+    const page = await openNew([running, running, { status: 'succeeded', progress: 1, ...RESULT }], 14, written);
+    await page.getByText('It was neither observed nor tried').waitFor();
+    await button(page, 'Try it on the past').click();
+    await page.getByText('4,000 requests decided again').waitFor();
+    await page.getByText('It fires on 41 of 1,000 decisions (4.1 %)').waitFor();
+    await page.getByText('38 of 1,000 decisions change, of 31 people').waitFor();
+    await page.getByText('Labelled fraud: 3 of 4 decisions change').waitFor();
+    await page.getByText('10 decisions would be made differently now').waitFor();
+    await page.getByRole('link', { name: /Allow.*Review/ }).waitFor();
+    expect(await page.getByText('It was neither observed nor tried').count()).toBe(0);
+    await expectAccessible(page);
+    await expectReadable(page);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await expectNoSideScroll(page);
+    await button(page, 'Enforce').click();
+    await page.getByText('The rule is enforced').first().waitFor();
+    expect(written).toEqual([expect.objectContaining({ predicted: { touched: 41, decisions: 1_000 } })]);
+    await bearer(harness.api.url, harness.api.secretKey, 'DELETE', '/v1/rules/own_tried');
+    expectClean(page);
+  });
+
+  test('says that the rule was changed since, and predicts nothing for it', async () => {
+    const page = await openNew([{ status: 'succeeded', progress: 1, ...RESULT }]);
+    await button(page, 'Try it on the past').click();
+    await page.getByText('It fires on 41').waitFor();
+    await page.getByRole('textbox', { name: 'Condition' }).fill('attributes.amount > 1');
+    await page.getByText('The rule was changed since').waitFor();
+    await page.getByText('It was neither observed nor tried').waitFor();
+    expectClean(page);
+  });
+
+  test('can be cancelled, can fail, and needs the request log', async () => {
+    const running = { status: 'running', progress: 0.2, replayed: 2_000 };
+    const cancelled = await openNew([running, { status: 'cancelled', progress: 0.2 }]);
+    await button(cancelled, 'Try it on the past').click();
+    await button(cancelled, 'Cancel').click();
+    await cancelled.getByText('It was cancelled before it began').waitFor();
+    const failed = await openNew([{ status: 'failed', detail: 'no space left' }]);
+    await button(failed, 'Try it on the past').click();
+    await failed.getByText('It failed: no space left').waitFor();
+    await expectReadable(failed);
+    const off = await openNew([], 0);
+    await off.getByText('"log_requests": "14d"').waitFor();
+    expect(await button(off, 'Try it on the past').count()).toBe(0);
+  });
+});

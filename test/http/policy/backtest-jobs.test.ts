@@ -43,7 +43,7 @@ describe('backtests over the API', () => {
   }
 
   test('Rules are tried on the logged requests: 202 with an id, then the matrix, people and examples', async () => {
-    const started = await post({ rules: [RULE], since });
+    const started = await post({ rules: [{ ...RULE, note: '' }], since });
     expect([started.status, started.json]).toEqual([
       202,
       { id: expect.stringMatching(/^bt_/), status: expect.stringMatching(/^(queued|running)$/) },
@@ -57,6 +57,8 @@ describe('backtests over the API', () => {
       events: 3,
       matrix: { ALLOW: { REVIEW: 3, ALLOW: 0 } },
       people_touched: 3,
+      replayed: 3,
+      rules: [{ code: 'own_all', touched: 3, decisions: 3 }],
       recorded: { same: 3, different: 0 },
       damaged: [],
     });

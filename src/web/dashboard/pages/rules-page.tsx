@@ -50,7 +50,7 @@ export default function RulesPage(): JSX.Element {
           }))}
         />
       </div>
-      {view === 'own' && <OwnRulesTab />}
+      {view === 'own' && <OwnRulesTab logDays={policy.data?.log_requests_days} />}
       {view === 'challenger' && <ChallengerTab policy={policy.data} />}
       {view === 'history' && <HistoryTab />}
       {view === '' && <RulesTab policy={policy} />}

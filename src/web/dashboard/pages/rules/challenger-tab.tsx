@@ -1,27 +1,18 @@
 import type { JSX } from 'preact';
-import type { Decision } from '../../../../contract/vocabulary.ts';
 import type { ChallengerCountsBody, PolicyBody } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { DecisionBadge, DecisionShape } from '../../components/decision-badge.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Reasons } from '../../components/reasons.tsx';
 import { Empty, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
-import {
-  countOf,
-  DECISION_CLASSES,
-  DECISION_ORDER,
-  DECISION_WORDS,
-  formatCount,
-  formatScore,
-  formatShare,
-} from '../../format.ts';
+import { countOf, DECISION_WORDS, formatCount, formatScore, formatShare } from '../../format.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
 import { DifferenceTable } from './difference-table.tsx';
+import { MatrixTable } from './matrix-table.tsx';
 
 /** Choice: each response is a count of up to 100,000 decisions. */
 const POLL_MS = 60_000;
@@ -101,63 +92,17 @@ function Matrix({
   readonly cell: Cell | undefined;
 }): JSX.Element {
   const url = useUrlState();
-  const most = Math.max(1, ...DECISION_ORDER.flatMap((from) => DECISION_ORDER.map((to) => countAt(matrix, from, to))));
   return (
-    <div class="table-frame">
-      <table class="table table-plain matrix">
-        <caption class="matrix-caption">Rows: the decision that was made. Columns: that of the challenger.</caption>
-        <thead>
-          <tr>
-            <th scope="col">Made</th>
-            {DECISION_ORDER.map((to) => (
-              <th key={to} scope="col" class="right">
-                <span class={`matrix-word ${DECISION_CLASSES[to]}`}>
-                  <DecisionShape value={to} size={9} /> <span>{DECISION_WORDS[to]}</span>
-                </span>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {DECISION_ORDER.map((from) => (
-            <tr key={from}>
-              <th scope="row">
-                <DecisionBadge value={from} />
-              </th>
-              {DECISION_ORDER.map((to) => {
-                const count = countAt(matrix, from, to);
-                const isMoved = from !== to && count > 0;
-                const isShown = cell?.from === from && cell.to === to;
-                return (
-                  <td
-                    key={to}
-                    class={`right matrix-cell ${from === to ? 'matrix-same' : ''}`}
-                    style={isMoved ? { '--share': `${Math.max(12, Math.round((count / most) * 60))}%` } : undefined}
-                  >
-                    {isMoved ? (
-                      <a
-                        href={url.href({ cell: `${from}-${to}` })}
-                        aria-current={isShown ? 'true' : undefined}
-                        aria-label={`${formatCount(count)} from ${DECISION_WORDS[from]} to ${DECISION_WORDS[to]}: examples`}
-                      >
-                        {formatCount(count)}
-                      </a>
-                    ) : (
-                      <span class={count === 0 ? 'faint' : undefined}>{formatCount(count)}</span>
-                    )}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <MatrixTable
+      matrix={matrix}
+      caption="Rows: the decision that was made. Columns: that of the challenger."
+      rowsTitle="Made"
+      link={(from, to) => ({
+        href: url.href({ cell: `${from}-${to}` }),
+        isCurrent: cell?.from === from && cell.to === to,
+      })}
+    />
   );
-}
-
-function countAt(matrix: ChallengerCountsBody['matrix'], from: Decision, to: Decision): number {
-  return matrix[from]?.[to] ?? 0;
 }
 
 function Examples({ cell: { from, to, count, examples } }: { readonly cell: Cell }): JSX.Element {

@@ -5,6 +5,7 @@ import { Icon } from '../../components/icon.tsx';
 import { formatCount } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
 import { complete, completionAt, offsetOf } from './condition-completion.ts';
+import { SampleView } from './sample-view.tsx';
 import type { ConditionCheck, ConditionErrorBody } from './use-condition-check.ts';
 
 const ROWS = 5;
@@ -134,6 +135,7 @@ function CheckResult({
         <p class="field-hint">
           <Icon name="check" size={14} /> It can be used; {formatCount(check.cost)} of 2,000 steps.
         </p>
+        {check.sample !== null && check.sample.decisions > 0 && <SampleView sample={check.sample} />}
         {check.warnings.map((message) => (
           <p key={message} class="field-hint tone-warn">
             <Icon name="warning" size={14} /> {visibleText(message)}

@@ -4,7 +4,7 @@ import { Field, Select } from '../../components/fields.tsx';
 import { Time } from '../../components/time.tsx';
 import { DECISION_ORDER } from '../../format.ts';
 import { ConditionField } from './condition-field.tsx';
-import { codeFault, decisionWords, type OwnRuleForm } from './own-rule-form.ts';
+import { codeFault, decisionWords, type OwnRuleForm, typesOfForm } from './own-rule-form.ts';
 import { useConditionCheck } from './use-condition-check.ts';
 
 const EFFECTS = [
@@ -26,7 +26,7 @@ export function OwnRuleEditor({
   readonly isWritable: boolean;
   readonly facts: readonly FactRow[];
 }): JSX.Element {
-  const check = useConditionCheck(form.when);
+  const check = useConditionCheck(form.when, typesOfForm(form));
   const change = (fields: Partial<OwnRuleForm>): void => onForm({ ...form, ...fields });
   return (
     <>

@@ -1,5 +1,5 @@
 import type { Decision } from '../../../../contract/vocabulary.ts';
-import type { OwnRuleBody } from '../../../../contract/wire-types.ts';
+import type { OwnRuleBody, OwnRuleRow } from '../../../../contract/wire-types.ts';
 import { countOf, DECISION_WORDS, formatCount, formatPercent } from '../../format.ts';
 
 /** Values of the fields in the editor of a rule. */
@@ -41,18 +41,40 @@ export function toForm(rule: OwnRuleBody): OwnRuleForm {
 
 /** Returns the body of `PUT /v1/rules/{code}`. */
 export function toBody(form: OwnRuleForm, mode: OwnRuleBody['mode']): Readonly<Record<string, unknown>> {
-  const types = form.eventTypes
-    .split(',')
-    .map((type) => type.trim())
-    .filter((type) => type !== '');
   return {
     when: form.when,
     ...(form.effect === 'weight' ? { weight: Number(form.weight) } : { decision: form.effect }),
     mode,
-    event_types: types.length === 0 ? null : types,
+    event_types: typesOfForm(form),
     note: form.note,
     expires_at: form.expiresAt,
   };
+}
+
+/** Null for all. */
+export function typesOfForm({ eventTypes }: OwnRuleForm): readonly string[] | null {
+  const types = eventTypes
+    .split(',')
+    .map((type) => type.trim())
+    .filter((type) => type !== '');
+  return types.length === 0 ? null : types;
+}
+
+/** Equal for rules that fire on the same decisions. */
+export function conditionOf(form: OwnRuleForm): string {
+  const { when, event_types: types } = toBody(form, 'enforce');
+  return JSON.stringify([form.code, when, types]);
+}
+
+/** Returns the rules of the API as they would be with this one enforced. Those that do not run are left out. */
+export function rulesToTry(form: OwnRuleForm, rules: readonly OwnRuleRow[]): readonly object[] {
+  const others = rules.filter(
+    ({ code, source, shadowed, errors }) => source === 'api' && !shadowed && errors.length === 0 && code !== form.code,
+  );
+  return [
+    ...others.map((rule) => ({ code: rule.code, ...toBody(toForm(rule), rule.mode) })),
+    { code: form.code, ...toBody(form, 'enforce') },
+  ];
 }
 
 /** Returns what is wrong with the code; undefined for a valid one and while nothing but its beginning is written. */
@@ -78,9 +100,13 @@ export function tripWords({ tripped, predicted }: Pick<OwnRuleBody, 'tripped' | 
   return tripped === null ? '' : `it fired on ${shareWords(tripped)}${expected}.`;
 }
 
+/** Choice: percentages have one decimal. */
+const SHARE_SHOWN_MIN = 0.001;
+
 export function shareWords({ touched, decisions }: NonNullable<OwnRuleBody['predicted']>): string {
   const share = decisions === 0 ? 0 : touched / decisions;
-  return `${formatCount(touched)} of ${countOf(decisions, 'decision')} (${formatPercent(share)})`;
+  const percent = share > 0 && share < SHARE_SHOWN_MIN ? 'under 0.1 %' : formatPercent(share);
+  return `${formatCount(touched)} of ${countOf(decisions, 'decision')} (${percent})`;
 }
 
 export function decisionWords(decision: Decision): string {

@@ -12,15 +12,32 @@ import { countOf } from '../../format.ts';
 import { isReadOnly } from '../../session.ts';
 import { useLink } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
+import { BacktestPart } from './backtest-part.tsx';
 import { OwnRuleEditor } from './own-rule-editor.tsx';
-import { isComplete, NEW_RULE, type OwnRuleForm, toBody, toForm, tripWords } from './own-rule-form.ts';
+import {
+  conditionOf,
+  isComplete,
+  NEW_RULE,
+  type OwnRuleForm,
+  rulesToTry,
+  shareWords,
+  toBody,
+  toForm,
+  tripWords,
+} from './own-rule-form.ts';
+import { RuleActions } from './rule-actions.tsx';
+import { useProof } from './use-proof.ts';
 import { type LoadedRule, useOwnRule } from './use-own-rule.ts';
 
 interface PaneProps {
   /** Null for a new rule. */
   readonly code: string | null;
   readonly counts: OwnRuleRow | undefined;
+  /** Every rule of the customer. */
+  readonly rules: readonly OwnRuleRow[];
   readonly facts: readonly FactRow[];
+  /** Days for which requests are kept for backtests; undefined while that is not known. */
+  readonly logDays: number | undefined;
   readonly closeHref: string;
   /** Called after each write, with the code of the rule; null after it was deleted. */
   readonly onChanged: (code: string | null) => void;
@@ -44,7 +61,9 @@ export function OwnRulePane(props: PaneProps): JSX.Element {
 
 function LoadedPane({
   counts,
+  rules,
   facts,
+  logDays,
   loaded,
   reload,
   onChanged,
@@ -59,12 +78,14 @@ function LoadedPane({
   const headers: Record<string, string> = loaded === null ? {} : { 'If-Match': loaded.etag };
   const isWritable = !isReadOnly() && rule?.source !== 'policy' && rule?.shadowed !== true;
   const isUnchanged = rule !== null && JSON.stringify(toForm(rule)) === JSON.stringify(form);
+  const proof = useProof(form);
   const save = async (mode: OwnRuleBody['mode'], done: string): Promise<void> => {
     setBusy(true);
     setFault(null);
     try {
-      await send('PUT', path, toBody(form, mode), { headers });
-      toast(done);
+      const predicted = mode === 'enforce' && proof.touched !== null ? { predicted: proof.touched } : {};
+      const written = await send<OwnRuleBody>('PUT', path, { ...toBody(form, mode), ...predicted }, { headers });
+      toast(mode === 'enforce' && written.predicted === null ? `${done}, without a circuit breaker` : done);
       onChanged(form.code);
       if (loaded !== null) reload();
     } catch (error) {
@@ -80,7 +101,16 @@ function LoadedPane({
       )}
       {rule !== null && <TripNotice rule={rule} />}
       <OwnRuleEditor form={form} onForm={setForm} isNew={rule === null} isWritable={isWritable} facts={facts} />
-      {/* The place of a backtest of this rule: after its condition, before its mode. */}
+      {isWritable && (
+        <BacktestPart
+          code={form.code}
+          rules={isComplete(form) ? rulesToTry(form, rules) : null}
+          logDays={logDays}
+          shown={proof.shown}
+          isOfOtherRule={proof.isOfOtherRule}
+          onStarted={proof.onStarted}
+        />
+      )}
       {rule !== null && <Effect rule={rule} counts={counts} />}
       {rule !== null && (
         <p>
@@ -101,6 +131,9 @@ function LoadedPane({
           isReady={isComplete(form) && !isBusy}
           isUnchanged={isUnchanged}
           isBusy={isBusy}
+          hasProof={
+            proof.touched !== null || (rule?.mode === 'observe' && conditionOf(toForm(rule)) === conditionOf(form))
+          }
           onSave={(mode, done) => void save(mode, done)}
           onDelete={() => setDeleting(true)}
         />
@@ -143,53 +176,6 @@ function TripNotice({ rule }: { readonly rule: OwnRuleBody }): JSX.Element | nul
   );
 }
 
-/** `mode` null: the rule is new. */
-function RuleActions({
-  mode,
-  isReady,
-  isUnchanged,
-  isBusy,
-  onSave,
-  onDelete,
-}: {
-  readonly mode: OwnRuleBody['mode'] | null;
-  readonly isReady: boolean;
-  readonly isUnchanged: boolean;
-  readonly isBusy: boolean;
-  readonly onSave: (mode: OwnRuleBody['mode'], done: string) => void;
-  readonly onDelete: () => void;
-}): JSX.Element {
-  if (mode === null)
-    return (
-      <div class="button-row">
-        <Button kind="primary" disabled={!isReady} onClick={() => onSave('observe', 'The rule is observed')}>
-          Observe
-        </Button>
-      </div>
-    );
-  const isObserved = mode === 'observe';
-  const done = isObserved ? 'The rule is observed' : 'The rule is changed';
-  return (
-    <div class="button-row">
-      <Button disabled={!isReady || isUnchanged} onClick={() => onSave(mode, done)}>
-        Save
-      </Button>
-      {isObserved ? (
-        <Button kind="primary" disabled={!isReady} onClick={() => onSave('enforce', 'The rule is enforced')}>
-          Enforce
-        </Button>
-      ) : (
-        <Button disabled={!isReady} onClick={() => onSave('observe', 'The rule is only observed')}>
-          Only observe
-        </Button>
-      )}
-      <Button kind="danger" disabled={isBusy} onClick={onDelete}>
-        Delete
-      </Button>
-    </div>
-  );
-}
-
 function Effect({
   rule,
   counts,
@@ -211,6 +197,13 @@ function Effect({
           ? 'Not counted yet.'
           : `Fired on ${countOf(counts.fired_24h, 'decision')}, observed on ${countOf(counts.observed_24h, 'decision')}${people}.`}
       </p>
+      {rule.mode === 'enforce' && (
+        <p class="muted small">
+          {rule.predicted === null
+            ? 'No circuit breaker watches it: it was enforced without a prediction.'
+            : `Predicted: ${shareWords(rule.predicted)}. The circuit breaker sets it back to observe if it fires on far more.`}
+        </p>
+      )}
     </section>
   );
 }

@@ -67,7 +67,7 @@ export function RuleMode({
 }
 
 /** Rules of the customer's own: what each did in 24 hours, and their editor. */
-export function OwnRulesTab(): JSX.Element {
+export function OwnRulesTab({ logDays }: { readonly logDays: number | undefined }): JSX.Element {
   const url = useUrlState();
   const rules = useLive<OwnRuleListBody>(v1('/rules'), { everyMs: POLL_MS });
   const facts = useLive<{ readonly data: readonly FactRow[] }>(v1('/rules/facts'));
@@ -75,8 +75,12 @@ export function OwnRulesTab(): JSX.Element {
   const { data } = rules;
   const open = data?.data.find((row) => row.code === code);
   const tripped = (data?.data ?? []).filter((row) => row.tripped_at !== null && !row.shadowed);
-  const close = url.href({ own: null });
-  useKeys('Rules', isReadOnly() ? [] : [{ keys: 'n', does: 'New rule', run: () => url.set({ own: NEW }) }], [url]);
+  const close = url.href({ own: null, backtest: null });
+  useKeys(
+    'Rules',
+    isReadOnly() ? [] : [{ keys: 'n', does: 'New rule', run: () => url.set({ own: NEW, backtest: null }) }],
+    [url],
+  );
   return (
     <div class={code === '' ? 'with-pane' : 'with-pane with-pane-open'}>
       <Section
@@ -84,7 +88,7 @@ export function OwnRulesTab(): JSX.Element {
         flush
         actions={
           isReadOnly() ? undefined : (
-            <a class="button" href={url.href({ own: NEW })}>
+            <a class="button" href={url.href({ own: NEW, backtest: null })}>
               <Icon name="plus" /> New rule
             </a>
           )
@@ -114,7 +118,7 @@ export function OwnRulesTab(): JSX.Element {
               columns={COLUMNS}
               rows={data?.data ?? []}
               keyOf={(row) => `${row.source} ${row.code}`}
-              hrefOf={(row) => url.href({ own: row.code })}
+              hrefOf={(row) => url.href({ own: row.code, backtest: null })}
               selected={open === undefined ? null : `${open.source} ${open.code}`}
             />
           )}
@@ -140,11 +144,13 @@ export function OwnRulesTab(): JSX.Element {
           key={code}
           code={code === NEW ? null : code}
           counts={open}
+          rules={data?.data ?? []}
           facts={facts.data?.data ?? []}
+          logDays={logDays}
           closeHref={close}
           onChanged={(changed) => {
             rules.refresh();
-            url.set({ own: changed });
+            url.set(changed === null ? { own: null, backtest: null } : { own: changed });
           }}
         />
       )}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../../../contract/wire-types.ts';
+import type { CheckedRuleBody, ProblemBody } from '../../../../contract/wire-types.ts';
 import { readJson, request, v1 } from '../../api.ts';
 
 /** One error of a condition, as `POST /v1/rules/check` returns it. */
@@ -12,20 +12,24 @@ export interface ConditionErrorBody {
 
 export type ConditionCheck =
   | { readonly kind: 'empty' | 'checking' | 'unknown' }
-  | { readonly kind: 'ok'; readonly cost: number; readonly warnings: readonly string[] }
+  | {
+      readonly kind: 'ok';
+      readonly cost: number;
+      readonly warnings: readonly string[];
+      /** What it matches of the newest decisions; null if the server was too busy. */
+      readonly sample: SampleBody | null;
+    }
   | { readonly kind: 'faults'; readonly errors: readonly ConditionErrorBody[] };
 
-interface CheckedBody {
-  readonly cost: number;
-  readonly warnings?: readonly { readonly message: string }[];
-}
+export type SampleBody = NonNullable<CheckedRuleBody['sample']>;
 
 /** Choice: shorter than the pause after a word. */
 const WAIT_MS = 300;
 
 /** Checks a condition while it is written. `unknown`: the server could not be asked; the write checks again. */
-export function useConditionCheck(when: string): ConditionCheck {
+export function useConditionCheck(when: string, eventTypes: readonly string[] | null): ConditionCheck {
   const [check, setCheck] = useState<ConditionCheck>({ kind: 'empty' });
+  const types = eventTypes?.join(',') ?? '';
   useEffect(() => {
     if (when.trim() === '') {
       setCheck({ kind: 'empty' });
@@ -34,7 +38,7 @@ export function useConditionCheck(when: string): ConditionCheck {
     setCheck((before) => (before.kind === 'empty' ? { kind: 'checking' } : before));
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      void askServer(when, abort.signal).then((found) => {
+      void askServer(when, types, abort.signal).then((found) => {
         if (!abort.signal.aborted) setCheck(found);
       });
     }, WAIT_MS);
@@ -42,17 +46,18 @@ export function useConditionCheck(when: string): ConditionCheck {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [when]);
+  }, [when, types]);
   return check;
 }
 
-async function askServer(when: string, signal: AbortSignal): Promise<ConditionCheck> {
+async function askServer(when: string, types: string, signal: AbortSignal): Promise<ConditionCheck> {
   try {
-    const response = await request(v1('/rules/check'), { method: 'POST', body: { when }, signal, accept: [422] });
+    const body = { when, sample: true, event_types: types === '' ? null : types.split(',') };
+    const response = await request(v1('/rules/check'), { method: 'POST', body, signal, accept: [422] });
     if (response.status === 422)
       return { kind: 'faults', errors: (await readJson<ProblemBody>(response)).errors ?? [] };
-    const { cost, warnings = [] } = await readJson<CheckedBody>(response);
-    return { kind: 'ok', cost, warnings: warnings.map(({ message }) => message) };
+    const { cost, warnings, sample = null } = await readJson<CheckedRuleBody>(response);
+    return { kind: 'ok', cost, warnings: warnings.map(({ message }) => message), sample };
   } catch {
     return { kind: 'unknown' };
   }

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { OwnRuleRow } from '../../../src/contract/wire-types.ts';
+import { conditionOf, NEW_RULE, rulesToTry } from '../../../src/web/dashboard/pages/rules/own-rule-form.ts';
+
+const row = (fields: Partial<OwnRuleRow>): OwnRuleRow => ({
+  code: 'own_other',
+  when: 'score > 1',
+  weight: 0.1,
+  decision: null,
+  mode: 'observe',
+  event_types: null,
+  note: '',
+  expires_at: null,
+  source: 'api',
+  shadowed: false,
+  errors: [],
+  warnings: [],
+  predicted: null,
+  tripped_at: null,
+  tripped: null,
+  created_at: 1,
+  updated_at: 1,
+  fired_24h: 0,
+  observed_24h: 0,
+  people_24h: 0,
+  ...fields,
+});
+
+const FORM = { ...NEW_RULE, code: 'own_a', when: 'score > 2', eventTypes: 'payment, checkout' };
+
+test('A rule is tried enforced, beside the other rules of the API that run', () => {
+  const rules = [
+    row({}),
+    row({ code: 'own_a', when: 'score > 3' }),
+    row({ code: 'own_file', source: 'policy' }),
+    row({ code: 'own_hidden', shadowed: true }),
+    row({ code: 'own_broken', errors: [{ code: 'syntax_error', line: 1, column: 1, message: '' }] }),
+  ];
+  expect(rulesToTry(FORM, rules)).toEqual([
+    expect.objectContaining({ code: 'own_other', mode: 'observe', weight: 0.1 }),
+    expect.objectContaining({
+      code: 'own_a',
+      mode: 'enforce',
+      when: 'score > 2',
+      event_types: ['payment', 'checkout'],
+    }),
+  ]);
+});
+
+test('Only what decides on which decisions a rule fires is its condition', () => {
+  expect(conditionOf({ ...FORM, note: 'x', effect: 'BLOCK', eventTypes: ' payment,checkout ' })).toBe(
+    conditionOf(FORM),
+  );
+  for (const other of [{ when: 'score > 3' }, { eventTypes: '' }, { code: 'own_b' }])
+    expect(conditionOf({ ...FORM, ...other })).not.toBe(conditionOf(FORM));
+});
