@@ -28,7 +28,7 @@ export interface DamagedRequests {
 export type RequestPiece =
   | { readonly kind: 'entry'; readonly entry: LoggedRequest }
   | ({ readonly kind: 'damaged' } & DamagedRequests)
-  /** Progress: this share of the bytes has been read, 0 to 1. */
+  /** After each segment: this share of the bytes has been read, 0 to 1. */
   | { readonly kind: 'progress'; readonly share: number };
 
 /** Reads the whole log of a customer up to a time, file by file, in the order in which it was written. */
@@ -44,9 +44,9 @@ export function* readRequests({ dataDir, customer, keyFor }: RequestQuery, until
         continue;
       }
       for (const entry of readLoggedEntries(read.entries)) if (entry.atMs < untilMs) yield { kind: 'entry', entry };
+      yield { kind: 'progress', share: Math.min(1, (done + read.to) / total) };
     }
     done += bytes;
-    yield { kind: 'progress', share: total === 0 ? 1 : done / total };
   }
 }
 

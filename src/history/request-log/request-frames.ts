@@ -112,7 +112,7 @@ export async function packSegment(entries: Buffer, key: Uint8Array, context: str
 
 /** Part of a file. */
 export type ReadSegment =
-  | { readonly kind: 'segment'; readonly entries: Buffer }
+  | { readonly kind: 'segment'; readonly entries: Buffer; readonly to: number }
   /** These bytes of the file are no segment, or one of another key. */
   | { readonly kind: 'damaged'; readonly from: number; readonly to: number };
 
@@ -125,7 +125,7 @@ export function* readSegments(file: Buffer, key: Uint8Array, context: string): G
     const entries =
       isHead && end <= file.length ? unpackSegment(file.subarray(at + HEAD_BYTES, end), key, context) : null;
     if (entries !== null) {
-      yield { kind: 'segment', entries };
+      yield { kind: 'segment', entries, to: end };
       at = end;
       continue;
     }

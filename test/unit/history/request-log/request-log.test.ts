@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
+import { newestRequests } from '../../../../src/history/request-log/newest-requests.ts';
 import { eraseRequests, readRequests, type RequestPiece } from '../../../../src/history/request-log/read-requests.ts';
 import { RequestLog, type RequestLogOptions } from '../../../../src/history/request-log/request-log.ts';
 
@@ -53,6 +54,23 @@ function files(): string[] {
 }
 
 describe('the request log', () => {
+  test('Progress is known after each segment of a file, and the newest bodies by their ids', async () => {
+    const log = open();
+    for (const n of [1, 2]) {
+      add(log, n, `{"n":${n}}`);
+      await log.tend(NOW + n * 10_000, true);
+    }
+    expect(files()).toHaveLength(1);
+    const pieces = [...readRequests({ dataDir, customer: ONE, keyFor }, NOW + DAY)];
+    const shares = pieces.flatMap((piece) => (piece.kind === 'progress' ? [piece.share] : []));
+    expect(shares).toEqual([expect.closeTo(0.5, 1), 1]);
+    const newest = newestRequests({ dataDir, customer: ONE, keyFor });
+    expect([...newest].map(([id, body]) => [id, String(body)])).toEqual([
+      [idOf(1), '{"n":1}'],
+      [idOf(2), '{"n":2}'],
+    ]);
+  });
+
   test('Requests and outcomes come back as they were, in their order, over several pieces of memory', async () => {
     const log = open();
     add(log, 1, '{"ip":"81.2.69.160"}');
