@@ -138,7 +138,7 @@ export interface WrittenRecord {
 
 /**
  * Encodes the record without allocating: the next call overwrites the bytes. Fields are positional, so a new one must be inserted before
- * the links.
+ * the links; docs/adding.md names what else knows the number of fields.
  */
 export function writeRecord(parts: RecordParts): WrittenRecord {
   const { verdict, facts, contributions } = parts;
