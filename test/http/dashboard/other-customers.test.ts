@@ -101,7 +101,8 @@ afterAll(async () => {
 function targetOf(id: string): string {
   const { path, tag } = ENDPOINTS[id as keyof typeof ENDPOINTS];
   const own = ids[id] ?? ids[tag];
-  if (own === undefined) throw new Error(`no thing of the owner for ${id}`);
+  if (own === undefined)
+    throw new Error(`add to ids, in beforeAll, something of the owner that ${id} names in its path`);
   return path.replace(/\{.*\}/, own);
 }
 

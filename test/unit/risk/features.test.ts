@@ -137,12 +137,12 @@ describe('features', () => {
     expect(compute('rule:device_headless', {}, (code) => code === 'ip_vpn')).toBe(0);
   });
 
-  it('Every feature is documented on its page', () => {
+  it('docs/models.md has the column of every feature, also rule:<code> of every rule', () => {
     const page = readFileSync('docs/models.md', 'utf8');
     expect(FEATURE_NAMES.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it('No name on the page is missing in the features: a model that names it would stop working', () => {
+  it('docs/models.md has no column that is no feature: a model that names it would stop working', () => {
     const columns = readFileSync('docs/models.md', 'utf8').split('## Columns')[1] ?? '';
     const named = [...columns.matchAll(/`(\w+:\w+)`/g)].map((match) => match[1] ?? '');
     expect(named.filter((name) => findColumn(name) === null)).toEqual([]);
