@@ -145,9 +145,11 @@ test('A pause that a source asked one node for holds on all nodes, and jobs ther
   const starts: Started[] = [];
   const [first, second] = [await openNode(0, starts), await openNode(1, starts)];
   const domain = randomUUID();
+  const fromMs = performance.now();
   first.limiter.report(domain, { retryAfterMs: 60_000 });
   second.wish(domain, 1);
   await expect.poll(() => second.limiter.pausedUntilMs(domain), { timeout: 5_000 }).not.toBeNull();
+  expect(second.limiter.pausedUntilMs(domain)).toBeGreaterThan(fromMs + 60_000 - LATE_MS);
   expect(starts).toEqual([]);
 });
 

@@ -283,6 +283,20 @@ describe('Scheduler', () => {
     });
   });
 
+  test('requests to one domain are let through for its jobs in turn, however many one of them has', async () => {
+    const store = extract();
+    const bench = new SchedulerBench(store, {}, { gapMs: 0, concurrency: 1 });
+    bench.scheduler.workerReady();
+    await add({ bench, store }, { steps: stepsOf('a', 'b', 'c') });
+    await add({ bench, store }, { steps: stepsOf('d') });
+    const ask = (permit: number, key: string) =>
+      ({ kind: 'permit', permit, lease: bench.take(key).lease, domain: 'x.example' }) as const;
+    bench.hear(ask(1, 'a'), ask(2, 'b'), ask(3, 'c'), ask(4, 'd'));
+    for (const permit of [1, 4, 2]) bench.hear({ kind: 'release', permit });
+    const granted = bench.orders.flatMap((order) => (order.kind === 'permitted' ? order.permits : []));
+    expect(granted).toEqual([1, 4, 2, 3]);
+  });
+
   test('a crawl fails when the worker died often at a list, because an unknown remainder is lost with it', async () => {
     const at = await begin();
     await add(at, { steps: stepsOf('list', 'page'), collect: { mode: 'all' } });

@@ -103,6 +103,7 @@ describe('publishedByPage', () => {
     ],
     ['not a date marked as update', '<time class=updated datetime=2024-05-19></time>', null],
     ['not the date of a comment', '<div class="comment-list"><time datetime=2024-05-19></time></div>', null],
+    ['not the date of a related page', '<div id=related><time datetime=2024-05-19></time></div>', null],
     ['not a date next to the text', '<aside><time datetime=2024-05-19></time></aside>', null],
     ['the text of a date without an attribute', '<time>17 May 2024</time>', '2024-05-17'],
   ])('the publication date is %s', (_what, body, day) => expect(shown(body)).toBe(day));
