@@ -1,3 +1,5 @@
+import * as z from 'zod';
+import { ONE_OUTCOME, OUTCOME_BATCH } from '../contract/requests/judgement-requests.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { ParsedObject } from '../contract/json-body.ts';
 import { isOutcome, OUTCOMES } from '../risk/event-outcome.ts';
@@ -26,6 +28,7 @@ const REQUEST_ID = /^[!-~]{1,64}$/;
 export const OUTCOME_REPORT: BodyReader<Validated<OutcomeReports>> = {
   name: 'outcome_report',
   shape: 'object',
+  schema: z.union([OUTCOME_BATCH, ONE_OUTCOME]),
   read(body) {
     // The caller has checked the `shape`.
     const fields = body as ParsedObject;

@@ -1,7 +1,8 @@
 import { type Problem, problem } from '../contract/problem.ts';
 import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
-import { closest } from '../risk/policy/policy-names.ts';
+import { DECIDE_MEMBERS } from '../risk/decide-request.ts';
+import { closest } from '../kernel/closest-name.ts';
 import {
   OWN_CODE,
   OWN_RULES_COST_MAX,
@@ -38,10 +39,17 @@ export interface OwnRuleParts {
   readonly rules: Pick<OwnRules, 'find' | 'of'>;
   readonly changes: Committer;
   readonly decisions: Pick<DecisionReader, 'scan'>;
-  /** Returns the attributes that the customer sent and that no policy declared when they came. */
-  readonly undeclaredOf: (customer: CustomerNumber) => readonly string[];
+  readonly unreadNames: UnreadNames;
   /** Returns the rules of the policy file that the circuit breaker of this node has set back to `observe`. */
   readonly trippedInFile: (customer: CustomerNumber) => ReadonlyMap<string, RuleTrip>;
+}
+
+/** Names in decide requests of a customer that nothing reads. */
+interface UnreadNames {
+  /** Attributes that no policy declared when they came. */
+  undeclaredOf(customer: CustomerNumber): readonly string[];
+  /** Members of the top level. */
+  ignoredOf(customer: CustomerNumber): readonly string[];
 }
 
 const PUT = schemaBody('putRule');
@@ -68,7 +76,7 @@ export function ownRuleHandlers(
 
 function readingHandlers(
   endpoint: EndpointFactory,
-  { policies, rules, decisions, undeclaredOf, trippedInFile, listsOf }: OwnRuleParts,
+  { policies, rules, decisions, unreadNames, trippedInFile, listsOf }: OwnRuleParts,
 ): SecretHandlers<'listRules' | 'findRule'> {
   const fileRules = (customer: CustomerNumber, view: View): readonly ShownRule[] => {
     const tripped = trippedInFile(customer);
@@ -104,7 +112,8 @@ function readingHandlers(
     const examined = { decisions: scanned.rows, since, is_truncated: scanned.isTruncated || counter.isFull };
     const body = {
       data,
-      undeclared_attributes: showUndeclared(undeclaredOf(caller.customer), view),
+      undeclared_attributes: showUndeclared(unreadNames.undeclaredOf(caller.customer), view),
+      ignored_members: unreadNames.ignoredOf(caller.customer).map((name) => withMeant(name, DECIDE_MEMBERS)),
       unreadable: own.unreadable,
       examined,
     };
@@ -312,12 +321,12 @@ function showRule(
 
 function showUndeclared(names: readonly string[], view: View): readonly Readonly<Record<string, string>>[] {
   const declared = Object.keys(view.policyOf('').attributes);
-  return names
-    .filter((name) => !declared.includes(name))
-    .map((name) => {
-      const meant = closest(name, declared);
-      return meant === null ? { name } : { name, did_you_mean: meant };
-    });
+  return names.filter((name) => !declared.includes(name)).map((name) => withMeant(name, declared));
+}
+
+function withMeant(name: string, known: readonly string[]): Readonly<Record<string, string>> {
+  const meant = closest(name, known);
+  return meant === null ? { name } : { name, did_you_mean: meant };
 }
 
 function showCounts({ fired, observed, people }: OwnRuleCounts): Readonly<Record<string, unknown>> {

@@ -29,6 +29,7 @@ import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { ruleHandlers } from './rule-handlers.ts';
 import type { RuleSampleParts } from './rule-sample.ts';
+import { keyHandlers } from './key-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
 import type { KeyUseReader } from '../ports/key-use.ts';
 import { statsHandlers, type StatsParts } from './stats-handlers.ts';
@@ -53,7 +54,7 @@ export interface ManagementParts {
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly newestRequests: RuleSampleParts['newestRequests'];
   readonly inListOf: RuleSampleParts['inListOf'];
-  readonly undeclaredOf: OwnRuleParts['undeclaredOf'];
+  readonly unreadNames: OwnRuleParts['unreadNames'];
   readonly trippedInFile: OwnRuleParts['trippedInFile'];
   readonly addressWarning: StatsParts['addressWarning'];
   readonly fingerprints: FingerprintReader;
@@ -127,11 +128,9 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...accountHandlers(endpoint, {
       findCustomer: (customer) => store.customers.find(customer),
       policies,
-      apiKeys: store.apiKeys,
-      keyUse,
-      cursors,
       version,
     }),
+    ...keyHandlers(endpoint, { apiKeys: store.apiKeys, keyUse, changes, cursors }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...backtestHandlers(endpoint, parts.backtests),
@@ -142,7 +141,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       rules: store.rules,
       changes,
       decisions,
-      undeclaredOf: parts.undeclaredOf,
+      unreadNames: parts.unreadNames,
       trippedInFile: parts.trippedInFile,
     }),
     ...topHandlers(endpoint, { decisions }),

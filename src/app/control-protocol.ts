@@ -1,6 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Change, ChangeOf, NewApiKey } from '../state/feed/changes.ts';
+import { KEY_SCOPES } from '../kernel/key-scopes.ts';
+import { KEY_NETWORKS_MAX } from '../kernel/limits.ts';
+import { canonicalNetwork } from '../kernel/network-set.ts';
+import type { Change, ChangeOf, KeyGrant, NewApiKey } from '../state/feed/changes.ts';
 import type { NamedItemChange } from '../state/tables/named-list-table.ts';
 import { readOwnRule } from '../state/tables/own-rule-table.ts';
 import { LIST_ACTIONS } from '../risk/decision.ts';
@@ -24,6 +27,7 @@ const KINDS = [
   'customer.created',
   'customer.changed',
   'key.created',
+  'key.granted',
   'key.revoked',
   'registry.imported',
   'registry.removed',
@@ -111,16 +115,10 @@ function readChange(change: Fields): ControlChange | null {
       };
       return { kind: 'customer.changed', customer: customer as ChangeOf<'customer.changed'>['customer'], ...changed };
     }
-    case 'key.created': {
-      const { customer, rateLimit, keys } = change;
-      if (!isU32(customer) || !(rateLimit === null || isU32(rateLimit)) || !isList(keys, KEYS_MAX)) return null;
-      const of = customer as ChangeOf<'key.created'>['customer'];
-      return keys.every(isNewKey) ? { kind: 'key.created', customer: of, rateLimit, keys } : null;
-    }
-    case 'key.revoked': {
-      const { hash } = change;
-      return isHash(hash) ? { kind: 'key.revoked', hash } : null;
-    }
+    case 'key.created':
+    case 'key.granted':
+    case 'key.revoked':
+      return readKeyChange(change);
     case 'registry.imported': {
       const { entries, total } = change;
       if (!isList(entries, CONTROL_ENTRIES_MAX) || !(total === null || isWhole(total))) return null;
@@ -159,6 +157,19 @@ function readChange(change: Fields): ControlChange | null {
     default:
       return readNamedListChange(change);
   }
+}
+
+function readKeyChange(change: Fields): ControlChange | null {
+  if (change['kind'] === 'key.revoked') {
+    const { hash } = change;
+    return isHash(hash) ? { kind: 'key.revoked', hash } : null;
+  }
+  const { kind, customer: of, rateLimit, keys, grant } = change;
+  if (!isU32(of) || !(rateLimit === null || isU32(rateLimit)) || !isList(keys, KEYS_MAX)) return null;
+  if (!keys.every(isNewKey)) return null;
+  const customer = of as ChangeOf<'key.created'>['customer'];
+  if (kind === 'key.created') return { kind, customer, rateLimit, keys };
+  return isGrant(grant) ? { kind: 'key.granted', customer, rateLimit, keys, grant, validKeysMax: null } : null;
 }
 
 function readNamedListChange({ kind, customer: of, name, ...rest }: Fields): ControlChange | null {
@@ -242,6 +253,17 @@ function isNewKey(value: unknown): value is NewApiKey {
   if (!isObject(value)) return false;
   const { kind, hash, prefix, origins } = value;
   return (kind === 'secret' || kind === 'public') && isHash(hash) && isText(prefix) && isTexts(origins);
+}
+
+function isGrant(value: unknown): value is KeyGrant {
+  if (!isObject(value)) return false;
+  const { name, scopes, expiresAtSeconds, networks } = value;
+  const areScopes =
+    isList(scopes, KEY_SCOPES.length) && scopes.every((one) => KEY_SCOPES.some((scope) => scope === one));
+  const areNetworks =
+    isList(networks, KEY_NETWORKS_MAX) &&
+    networks.every((one) => typeof one === 'string' && canonicalNetwork(one) === one);
+  return isText(name) && areScopes && (expiresAtSeconds === null || isWhole(expiresAtSeconds)) && areNetworks;
 }
 
 function isTexts(value: unknown): boolean {

@@ -33,6 +33,9 @@ export const REQUESTS_PURPOSE = 'request-ids';
 /** Purpose of the key of collector grants, for `keyFor`. */
 export const GRANTS_PURPOSE = 'collector-grants';
 
+/** Purpose of the key of the gate's cookies, for `keyFor`. */
+export const GATE_PURPOSE = 'gate-cookie';
+
 /** Only another setting or another build helps, so a supervisor must not restart the server. */
 const FAULTS_OF_OPERATOR: ReadonlySet<StoreFaultCode> = new Set(['simulated_time_mismatch', 'data_dir_newer']);
 /** Choice: the first use of the command line holds the lock for some 100 ms while it creates the store. */

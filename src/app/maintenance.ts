@@ -106,23 +106,30 @@ export function startMaintenance({
 }
 
 /**
- * Loads the keys when they have changed; another process may have changed them. A key of the revocation file is never valid, whatever the
- * table of keys says of it: changes that are applied again after a restore create it before they revoke it.
+ * Loads the keys when they have changed, or when one has expired; another process may have changed them. A key of the revocation file is
+ * never valid, whatever the table of keys says of it: changes that are applied again after a restore create it before they revoke it.
  */
 export function keyPoller(
   store: Pick<Store, 'resetRead' | 'revocations' | 'apiKeys' | 'customers'>,
   keyCache: Pick<KeyCache, 'load'>,
+  nowMs: () => number = Date.now,
 ): () => void {
   let seen = -1;
   let valid: ReadonlySet<string> = new Set();
+  /** When the next of the loaded keys expires, Unix seconds. */
+  let expirySeconds = Infinity;
   return () => {
     store.resetRead();
     const version = store.apiKeys.version();
-    if (version === seen) return;
+    const nowSeconds = nowMs() / 1000;
+    if (version === seen && nowSeconds < expirySeconds) return;
     const suspended = new Set(
       store.customers.all().flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])),
     );
-    const keys = store.apiKeys.loadAll().filter((key) => key.revokedAtSeconds === null && !suspended.has(key.customer));
+    const keys = store.apiKeys.loadAll().filter((key) => {
+      const isOver = key.revokedAtSeconds !== null || (key.expiresAtSeconds ?? Infinity) <= nowSeconds;
+      return !isOver && !suspended.has(key.customer);
+    });
     // The file may have 8 MB, and only a key that was not valid before can be in it.
     const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : readRevoked(store, seen >= 0);
     // Read again at the next poll: until then no key is added.
@@ -130,6 +137,7 @@ export function keyPoller(
     const left = revoked === null ? keys : keys.filter(({ hash }) => !revoked.has(hash));
     valid = new Set(left.map(({ hash }) => hash));
     keyCache.load(left);
+    expirySeconds = Math.min(...left.map(({ expiresAtSeconds }) => expiresAtSeconds ?? Infinity));
     seen = version;
   };
 }

@@ -36,6 +36,7 @@ import type { Cluster } from './wire-cluster.ts';
 
 const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set([
   'key.created',
+  'key.granted',
   'key.revoked',
   'keys.revoked_again',
   'customer.changed',

@@ -23,6 +23,7 @@ import { wireApi } from './wire-api.ts';
 import { type DecideRole, wireDecide } from './wire-decide.ts';
 import { openEndpoints, openShared, outcomesOf, type SharedParts } from './wire-endpoints.ts';
 import { wireCollector } from './wire-collector.ts';
+import { wireGate } from './wire-gate.ts';
 import { wireOperation } from './wire-operation.ts';
 
 /** All request handlers. */
@@ -55,8 +56,10 @@ export function createService(parts: ServiceParts): Service {
   const endpoints = openEndpoints(parts, shared);
   const { endpoint } = endpoints;
   const decideRole = parts.deciding && wireDecide(parts, parts.deciding, shared);
-  const operation = wireOperation(parts, decideRole, shared.counts);
+  const gate = decideRole && parts.policies && wireGate(parts, parts.policies, decideRole.decide, shared);
+  const operation = wireOperation(parts, decideRole, shared.counts, gate === null ? [] : [gate.reading]);
   const given = {
+    ...gate?.handlers,
     ...handlersByRole(parts, endpoint, decideRole),
     ...operation.handlers,
     ...collectorOf(parts, shared),

@@ -23,14 +23,22 @@ export function connectionReadings(connections: ConnectionRoom | null): readonly
   ];
 }
 
-/** Attributes of requests that have another type than the policy declares. */
-export function attributeReading(attributes: Pick<AttributeCounts, 'mismatches'>): Reading {
-  return totals(
-    'gatehouse_attribute_mismatches_total',
-    'Attributes of requests that have another type than the policy declares, by their name; the first 64 names.',
-    'name',
-    () => [...attributes.mismatches],
-  );
+/** What requests have and does not count. */
+export function attributeReadings(attributes: Pick<AttributeCounts, 'mismatches' | 'ignored'>): readonly Reading[] {
+  return [
+    totals(
+      'gatehouse_attribute_mismatches_total',
+      'Attributes of requests that have another type than the policy declares, by their name; the first 64 names.',
+      'name',
+      () => [...attributes.mismatches],
+    ),
+    totals(
+      'gatehouse_ignored_members_total',
+      'Members of decide requests that nothing reads, by their name; the first 64 names.',
+      'name',
+      () => [...attributes.ignored],
+    ),
+  ];
 }
 
 /** Whether the start repaired or restored the store, so that an alert does not depend on somebody reading the log. */

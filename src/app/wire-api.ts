@@ -52,7 +52,7 @@ export function wireApi(
       inListOf: (customer, nowSeconds) => (name, value, kinds) =>
         namedLists.has({ customer, nowSeconds, name, kinds }, value),
       newestRequests: (customer) => newestRequests({ dataDir: settings.dataDir, customer, keyFor }),
-      undeclaredOf: (customer) => policyFile.attributes.undeclaredOf(customer),
+      unreadNames: policyFile.attributes,
       trippedInFile: (customer) => trips.ofFile(customer),
       addressWarning: (customer) => parts.addresses.warningOf(customer, parts.clock.nowMs()),
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),

@@ -4,7 +4,7 @@ import { staticFile } from '../http/static-files.ts';
 import { readOpenApi } from '../kernel/programs.ts';
 import { countReadings, type DecisionCounts } from '../observe/decision-counts.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import { level } from '../observe/reading.ts';
+import { level, type Reading } from '../observe/reading.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { StreamMarks } from '../velocity/stream-marks.ts';
@@ -20,7 +20,7 @@ import { forRoles } from './roles.ts';
 import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 import { machineReadings } from './machine-metrics.ts';
 import {
-  attributeReading,
+  attributeReadings,
   connectionReadings,
   decisionReadings,
   exchangeReadings,
@@ -39,7 +39,13 @@ export interface OperationRole {
   stopping(): void;
 }
 
-export function wireOperation(parts: ServiceParts, role: DecideRole | null, counts: DecisionCounts): OperationRole {
+/** `readings`: further metrics of the request handlers. */
+export function wireOperation(
+  parts: ServiceParts,
+  role: DecideRole | null,
+  counts: DecisionCounts,
+  readings: readonly Reading[] = [],
+): OperationRole {
   const { settings, journal, listener, deciding, cluster, log } = parts;
   const { roles } = settings;
   const recorder = role?.recorder ?? { storeFailedAtMs: Number.NEGATIVE_INFINITY };
@@ -67,7 +73,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole | null, coun
     stopping: () => isStopping,
     closed: () => journal.broken !== null || cluster?.isClosed === true,
     openApi: staticFile({ contentType: 'application/json', isImmutable: false, load: readOpenApi }),
-    metrics: metricsOf(parts, role, counts, assetStates),
+    metrics: metricsOf(parts, role, counts, assetStates, readings),
     metricsToken: settings.metricsToken,
     log,
   });
@@ -109,6 +115,7 @@ function metricsOf(
   role: DecideRole | null,
   counts: DecisionCounts,
   assetStates: () => AssetStates,
+  further: readonly Reading[],
 ): Metrics {
   const { store } = installation;
   const marks = hasExchange(velocity) ? new StreamMarks(velocity.memory.marks) : null;
@@ -128,7 +135,7 @@ function metricsOf(
     level('gatehouse_replay_ids', 'Request ids held for replay detection.', () => replay.size),
     ...machineReadings(settings, { version, transport: listener.transport.name }),
     ...connectionReadings(listener.transport.connections),
-    ...(deciding === null ? [] : [attributeReading(deciding.policyFile.attributes)]),
+    ...(deciding === null ? [] : attributeReadings(deciding.policyFile.attributes)),
     ...(policies?.trips.readings ?? []),
     ...(velocity === null ? [] : velocityReadings(velocity.memory)),
     ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),
@@ -140,6 +147,7 @@ function metricsOf(
     ...(installation.feed?.readings ?? []),
     ...(cluster?.readings ?? []),
     ...(work?.readings ?? []),
+    ...further,
     ...layerReadings(assetStates),
   ]);
 }

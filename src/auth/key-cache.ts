@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
+import { DEFAULT_KEY_SCOPES, type KeyScope, PUBLIC_KEY_SCOPES } from '../kernel/key-scopes.ts';
+import { NetworkSet } from '../kernel/network-set.ts';
 import { allowedOrigin } from '../kernel/origin.ts';
 import { prepareHmacKey, type HmacKey } from './signature.ts';
 
@@ -18,11 +20,18 @@ export interface StoredKey {
   readonly revokedAtSeconds: number | null;
   /** Origins whose scripts may use the key; empty for a secret key. */
   readonly origins: readonly string[];
+  /** Without it: those of a key that was made without any. */
+  readonly scopes?: readonly KeyScope[];
+  /** Networks that the key may be used from; without any, every address. */
+  readonly networks?: readonly string[];
 }
 
 /** A key that requests may be signed with, or the stand-in for an unknown key. */
-export interface Key extends Omit<StoredKey, 'hash' | 'revokedAtSeconds' | 'origins'> {
+export interface Key extends Omit<StoredKey, 'hash' | 'revokedAtSeconds' | 'origins' | 'scopes' | 'networks'> {
   readonly origins: ReadonlySet<string>;
+  readonly scopes: ReadonlySet<KeyScope>;
+  /** Null: the key may be used from every address. */
+  readonly networks: NetworkSet | null;
   /** The accepted HMAC keys. Their number depends on the kind only, so that a failed verification takes the same time for every key. */
   hmacKeys(keyText: string): readonly HmacKey[];
 }
@@ -101,6 +110,7 @@ export class KeyCache {
 
 const NO_ORIGINS: ReadonlySet<string> = new Set();
 
+/** Rights of a key never change. */
 function isSame(key: Key, stored: StoredKey): boolean {
   const { number, rateLimit, origins } = stored;
   const isAlike = origins.length === key.origins.size && origins.every((origin) => key.origins.has(origin));
@@ -116,6 +126,8 @@ function createKey(stored: StoredKey): Key {
     prefix: stored.prefix,
     rateLimit: stored.rateLimit,
     origins: stored.kind === 'public' && stored.origins.length > 0 ? new Set(stored.origins) : NO_ORIGINS,
+    scopes: new Set(stored.scopes ?? (stored.kind === 'secret' ? DEFAULT_KEY_SCOPES : PUBLIC_KEY_SCOPES)),
+    networks: stored.networks === undefined || stored.networks.length === 0 ? null : new NetworkSet(stored.networks),
     hmacKeys: (keyText) => (hmacKeys ??= hmacKeysOf(stored.kind, keyText)),
   };
 }

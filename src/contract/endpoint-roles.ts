@@ -7,6 +7,8 @@ const API: readonly NodeRole[] = ['api'];
 /** Endpoints whose roles do not follow from who may call them. */
 const NAMED: Partial<Readonly<Record<EndpointId, readonly NodeRole[]>>> = {
   decide: ['decide'],
+  askGate: ['decide'],
+  postToGate: ['decide'],
   reportOutcomes: ['decide'],
   collectorScript: ['decide'],
   collectorModule: ['decide'],

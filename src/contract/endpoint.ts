@@ -25,6 +25,11 @@ export interface EndpointText {
   readonly problemTexts?: Readonly<Record<number, string>>;
 }
 
+/** Whether the JSON responses of the endpoint may have `warnings` about ignored members of its body. Source: contract, 2.9. */
+export function hasWarnings({ access, body: spec }: Pick<Endpoint, 'access' | 'body'>): boolean {
+  return access === 'secret' && spec !== undefined;
+}
+
 /** The texts of some endpoints. */
 export type EndpointTexts = Readonly<Partial<Record<EndpointId, EndpointText>>>;
 
@@ -46,8 +51,8 @@ export type Tag =
   | 'sessions'
   | 'webhooks';
 
-/** 503 is the readiness response, which is not a problem. */
-type SuccessStatus = 200 | 201 | 202 | 204 | 304 | 503;
+/** 503 is the readiness response, and 401 a challenge of the gate, which are not problems. */
+type SuccessStatus = 200 | 201 | 202 | 204 | 304 | 401 | 503;
 
 export interface BodySpec {
   /** The schema of the `application/json` body. */

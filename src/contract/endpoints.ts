@@ -7,6 +7,7 @@ import { DASHBOARD_ENDPOINTS } from './endpoints/dashboard-endpoints.ts';
 import {
   DECIDE_ENDPOINT,
   DECISION_ENDPOINTS,
+  GATE_ENDPOINTS,
   OUTCOME_ENDPOINTS,
   SIMULATE_ENDPOINT,
 } from './endpoints/decision-endpoints.ts';
@@ -22,6 +23,7 @@ import { type EndpointId, ROUTES } from './routes.ts';
 
 const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...DECIDE_ENDPOINT,
+  ...GATE_ENDPOINTS,
   ...ACCOUNT_ENDPOINTS,
   ...DECISION_ENDPOINTS,
   ...SIMULATE_ENDPOINT,

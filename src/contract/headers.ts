@@ -40,6 +40,11 @@ export const HEADERS = {
     description: '1 if a node of the cluster that may have more did not answer; absent otherwise',
     schema: z.literal('1'),
   },
+  'X-Gatehouse-Decision': { id: 'GateDecision', description: 'The decision about the visitor', schema: z.string() },
+  'X-Gatehouse-Failed-Open': {
+    description: 'Why nothing was decided and the visitor passes, a problem code; absent otherwise',
+    schema: z.string(),
+  },
   'X-Next-Cursor': { description: 'With ndjson and csv: the next_cursor, if there is one', schema: z.string() },
 } as const satisfies Readonly<Record<string, HeaderSpec>>;
 

@@ -56,6 +56,7 @@ export const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   secret: [{ bearer: [] }, SIGNED],
   public_or_secret: [SIGNED],
   public: [{ key: [] }, SIGNED],
+  gate: [{ bearer: [] }],
   metrics_token: [{}, { metricsToken: [] }],
   sign_in: [],
   session: [{ session: [] }],

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { ProblemCode } from './problem.ts';
-import type { Endpoint, ResponseSpec } from './endpoint.ts';
+import { type Endpoint, hasWarnings, type ResponseSpec } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { preflightOf } from './endpoints/preflight-endpoints.ts';
 import { CORS_HEADERS, type HeaderName, HEADERS, RATE_HEADERS } from './headers.ts';
@@ -8,6 +8,7 @@ import { convertSchemas, type SchemaValue } from './json-schema.ts';
 import { INFO, PROBLEM_TEXTS, RESPONSE_NAMES, SECURITY, SECURITY_SCHEMES, SERVERS } from './openapi-parts.ts';
 import { PARAMETER_NAMES } from './parameters.ts';
 import { problemsByStatus } from './problem-table.ts';
+import { IGNORED_MEMBERS } from './responses/warning-responses.ts';
 import { PROBLEM } from './responses/problem-responses.ts';
 import type { EndpointId, Shape } from './routes.ts';
 
@@ -41,7 +42,9 @@ class DocumentWriter {
   readonly #parameters: Record<string, SchemaValue> = {};
 
   constructor() {
-    const all = [...new Set([PROBLEM, ...Object.values(ENDPOINTS).flatMap(schemasOf), ...headerSchemas()])];
+    const all = [
+      ...new Set([PROBLEM, IGNORED_MEMBERS, ...Object.values(ENDPOINTS).flatMap(schemasOf), ...headerSchemas()]),
+    ];
     const { components, schemas } = convertSchemas(all);
     this.#schemaComponents = components;
     this.#schemas = new Map(all.map((schema, index) => [schema, schemas[index] ?? {}]));
@@ -116,12 +119,22 @@ class DocumentWriter {
 
   #response({ description, content = {}, headers = [] }: ResponseSpec, endpoint: Endpoint): SchemaValue {
     const names = [...rateHeaders(endpoint), ...headers];
-    const types = Object.entries(content).map(([type, schema]) => [type, { schema: this.#schemaOf(schema) }]);
+    const types = Object.entries(content).map(([type, schema]) => [
+      type,
+      { schema: this.#contentOf(type, schema, endpoint) },
+    ]);
     return {
       description,
       ...(names.length > 0 && { headers: this.#headersOf(names) }),
       ...(types.length > 0 && { content: Object.fromEntries(types) as SchemaValue }),
     };
+  }
+
+  /** A JSON response to a call with a body may have warnings about it. */
+  #contentOf(type: string, schema: z.ZodType, endpoint: Endpoint): SchemaValue {
+    const converted = this.#schemaOf(schema);
+    if (type !== 'application/json' || !hasWarnings(endpoint)) return converted;
+    return { allOf: [converted, this.#schemaOf(IGNORED_MEMBERS)] };
   }
 
   #refusal(status: number, codes: readonly ProblemCode[], endpoint: Endpoint): SchemaValue {
@@ -174,7 +187,7 @@ function headerSchemas(): readonly z.ZodType[] {
 }
 
 function rateHeaders({ access }: Endpoint): readonly HeaderName[] {
-  return access === 'none' || access === 'metrics_token' ? [] : RATE_HEADERS;
+  return access === 'none' || access === 'metrics_token' || access === 'gate' ? [] : RATE_HEADERS;
 }
 
 function corsHeaders({ cors }: Endpoint): readonly HeaderName[] {

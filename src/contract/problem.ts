@@ -44,6 +44,13 @@ export interface FieldError {
   readonly did_you_mean?: string;
 }
 
+/** A member of a body that nothing reads. Source: contract, 2.9. */
+export interface IgnoredMember {
+  readonly pointer: string;
+  readonly code: 'unknown_field';
+  readonly did_you_mean?: string;
+}
+
 /** Choice: maximum number of characters of a client's own name that are returned in a pointer. */
 const POINTER_PART_CHARACTERS_MAX = 64;
 

@@ -5,10 +5,13 @@ import {
   MANAGED_BODY_BYTES_MAX,
   SIGN_IN_BODY_BYTES_MAX,
 } from '../kernel/limits.ts';
+import type { KeyScope } from '../kernel/key-scopes.ts';
+import * as link from './link-forms.ts';
 import { LIST_QUERIES, USAGE } from './list-queries.ts';
 import { decisionFilter, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
+import { NEW_KEY } from './requests/key-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
 import { NAMED_LIST_PUT } from './requests/named-list-requests.ts';
@@ -28,11 +31,19 @@ import {
 } from './vocabulary.ts';
 
 /**
- * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
- * signed. `public`: a public key, with or without a signature. `metrics_token`: the operator's token, or a loopback address if no token
- * is set. `sign_in`: the body has the credentials. `session`: the cookie of a dashboard session.
+ * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key, signed.
+ * `public`: a public key, with or without a signature. `gate`: a secret key with the scope gate, as a Bearer token. `metrics_token`: the
+ * operator's token, or a loopback address if no token is set. `sign_in`: the body has the credentials. `session`: a dashboard session.
  */
-export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metrics_token' | 'sign_in' | 'session';
+export type Access =
+  | 'none'
+  | 'secret'
+  | 'public_or_secret'
+  | 'public'
+  | 'gate'
+  | 'metrics_token'
+  | 'sign_in'
+  | 'session';
 
 export interface RouteSpec {
   /** GET serves HEAD too. */
@@ -44,6 +55,8 @@ export interface RouteSpec {
   readonly bodyBytesMax: number;
   /** Scripts of web pages may call it from the origins that their public key allows. Source: contract, 2.7. */
   readonly cors?: true;
+  /** The scope that a key needs; with the access `secret` or `public_or_secret` only. Source: contract, 3.10. */
+  readonly scope?: KeyScope;
 }
 
 /**
@@ -59,12 +72,19 @@ export const ROUTES = {
     access: 'public_or_secret',
     bodyBytesMax: DECIDE_BODY_BYTES_MAX,
     cors: true,
+    scope: 'decide',
   },
 
-  simulateDecision: secret('POST', '/v1/simulate'),
+  askGate: { method: 'GET', path: '/v1/gate', access: 'gate', bodyBytesMax: 0 },
+  postToGate: { method: 'POST', path: '/v1/gate', access: 'gate', bodyBytesMax: 0 },
+
+  simulateDecision: secret('POST', '/v1/simulate', 'read'),
 
   readMe: secret('GET', '/v1/me'),
   listKeys: secret('GET', '/v1/keys'),
+  createKey: secret('POST', '/v1/keys', 'admin'),
+  rotateKey: secret('POST', '/v1/keys/{prefix}/rotate', 'admin'),
+  revokeKey: secret('DELETE', '/v1/keys/{prefix}', 'admin'),
 
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
@@ -77,12 +97,12 @@ export const ROUTES = {
   listPolicyHistory: secret('GET', '/v1/policy/history'),
   readRuleCounts: secret('GET', '/v1/policy/rules'),
   readChallenger: secret('GET', '/v1/policy/challenger'),
-  startBacktest: secret('POST', '/v1/policy/backtest'),
+  startBacktest: secret('POST', '/v1/policy/backtest', 'read'),
   findBacktest: secret('GET', '/v1/policy/backtest/{id}'),
   cancelBacktest: secret('POST', '/v1/policy/backtest/{id}/cancel'),
   listRules: secret('GET', '/v1/rules'),
   listFacts: secret('GET', '/v1/rules/facts'),
-  checkRule: secret('POST', '/v1/rules/check'),
+  checkRule: secret('POST', '/v1/rules/check', 'read'),
   findRule: secret('GET', '/v1/rules/{code}'),
   putRule: secret('PUT', '/v1/rules/{code}'),
   changeRule: secret('PATCH', '/v1/rules/{code}'),
@@ -104,7 +124,7 @@ export const ROUTES = {
   listNamedItems: secret('GET', '/v1/named-lists/{name}/items'),
   changeNamedItems: secret('POST', '/v1/named-lists/{name}/items'),
 
-  reportOutcomes: secret('POST', '/v1/outcomes'),
+  reportOutcomes: secret('POST', '/v1/outcomes', 'decide'),
 
   labelDecision: secret('POST', '/v1/labels'),
   listShadowReviews: secret('GET', '/v1/shadow-reviews'),
@@ -174,15 +194,17 @@ interface SecretRoute<Method extends RouteSpec['method'], Path extends string> e
   readonly method: Method;
   readonly path: Path;
   readonly access: 'secret';
+  readonly scope: KeyScope;
 }
 
-/** GET and DELETE take no body. */
+/** GET and DELETE take no body. A GET needs the scope `read`, all others `write`, unless another one is named. */
 function secret<Method extends RouteSpec['method'], Path extends string>(
   method: Method,
   path: Path,
+  scope: KeyScope = method === 'GET' ? 'read' : 'write',
 ): SecretRoute<Method, Path> {
   const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH';
-  return { method, path, access: 'secret', bodyBytesMax: takesBody ? MANAGED_BODY_BYTES_MAX : 0 };
+  return { method, path, access: 'secret', scope, bodyBytesMax: takesBody ? MANAGED_BODY_BYTES_MAX : 0 };
 }
 
 /** Parameter → schema. */
@@ -196,20 +218,6 @@ const name = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_.-]{1,
 
 const unixTime = wholeNumber(0, 1e11, 'This must be a time in whole Unix seconds.');
 const wholeScore = wholeNumber(0, 100, 'This must be a whole number from 0 to 100.');
-
-const LINK_CHARACTERS_MAX = 4_096;
-const KIND = /^(?:session|ip|network|fingerprint|entity\.[^:]{1,64})$/u;
-const KIND_MESSAGE = 'This must be session, ip, network, fingerprint, or entity. and the name of an entity.';
-const LINK = /^(?:session|ip|network|fingerprint|entity\.[^:]{1,64}):.{1,4096}$/u;
-const LINK_MESSAGE = 'This must be a kind (session, ip, network, fingerprint or entity.<name>), a colon, and a value.';
-const VALUE_MESSAGE = `This must be a text of 1 to ${LINK_CHARACTERS_MAX} characters.`;
-const LINK_VALUES =
-  'The value as it was sent to decide: an identity, a session token, an address or its network (/24, /48), a fingerprint hash. ' +
-  'The id of a link in a response is a value too.';
-
-const TOP_BY = /^(?:ip|network|fingerprint|session|identity|country|event_type|reason|entity\.[^:]{1,64})$/u;
-const TOP_MESSAGE =
-  'This must be ip, network, fingerprint, session, identity, country, event_type, reason, or entity. and the name of an entity.';
 
 /** A range of time, the last 24 hours by default. */
 const RANGE = {
@@ -263,23 +271,23 @@ export const QUERIES = {
       .meta({ description: 'Only decisions with this fingerprint' }),
     link: z
       .string()
-      .regex(LINK, LINK_MESSAGE)
+      .regex(link.LINK, link.LINK_MESSAGE)
       .optional()
-      .meta({ description: `Only decisions with this link, as <kind>:<value>. ${LINK_VALUES}` }),
+      .meta({ description: `Only decisions with this link, as <kind>:<value>. ${link.LINK_VALUES}` }),
     after: id('the id of a decision')
       .optional()
       .meta({ description: 'Only decisions that were logged after this one; 404 if it is not in the log any more' }),
   },
   findLinks: {
     kind: z
-      .string(KIND_MESSAGE)
-      .regex(KIND, KIND_MESSAGE)
+      .string(link.LINK_KIND_MESSAGE)
+      .regex(link.LINK_KIND, link.LINK_KIND_MESSAGE)
       .meta({ description: 'session, ip, network, fingerprint, or entity.<name>' }),
     value: z
-      .string(VALUE_MESSAGE)
-      .min(1, VALUE_MESSAGE)
-      .max(LINK_CHARACTERS_MAX, VALUE_MESSAGE)
-      .meta({ description: LINK_VALUES }),
+      .string(link.LINK_VALUE_MESSAGE)
+      .min(1, link.LINK_VALUE_MESSAGE)
+      .max(link.LINK_VALUE_CHARACTERS_MAX, link.LINK_VALUE_MESSAGE)
+      .meta({ description: link.LINK_VALUES }),
   },
   readStats: {
     from: unixTime
@@ -292,8 +300,8 @@ export const QUERIES = {
   },
   readTop: {
     by: z
-      .string(TOP_MESSAGE)
-      .regex(TOP_BY, TOP_MESSAGE)
+      .string(link.TOP_MESSAGE)
+      .regex(link.TOP_BY, link.TOP_MESSAGE)
       .meta({ description: 'The subjects that are counted; identity stands for every entity.<name>' }),
     count: oneOf(['decisions', 'flagged', 'identities', 'fingerprints', 'addresses', 'networks', 'sessions'])
       .default('decisions')
@@ -380,6 +388,7 @@ export const QUERIES = {
 
 /** The bodies that a schema alone validates. `schemaBody` reads them. */
 export const BODIES = {
+  createKey: NEW_KEY,
   labelDecision: LABEL_CHANGE,
   judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,

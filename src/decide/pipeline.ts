@@ -17,6 +17,7 @@ import { type AnsweredBatch, Batcher } from './batcher.ts';
 import { type RequestSink, sinkRequest } from './request-sink.ts';
 import type { DueDeliveries } from './due.ts';
 import type { Journal } from './journal.ts';
+import { accessFault } from '../auth/key-access.ts';
 import type { Key, KeyCache } from '../auth/key-cache.ts';
 import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
@@ -60,10 +61,13 @@ export const UNWRITTEN = 'Request ids cannot be written to the disk at the momen
 export const UNREACHED = 'Request ids cannot be checked at the moment.';
 
 const REPLAYED = 'X-SVC-Rid was already accepted for this key.';
+const AT_CAPACITY = 'The service is at its capacity.';
 const FULL = 'There is no room for further request ids of this key at the moment.';
 
 export interface DecidePipeline {
   readonly route: Route & { readonly methods: { readonly POST: Handler } };
+  /** Decides about a body that a verified caller of this process made. The response is sent to `exchange`, as that of a request is. */
+  submit(key: Key, body: Uint8Array, exchange: Exchange): void;
   readonly queued: () => number;
   /** Load of the decide path; all other work on this thread yields according to it. */
   readonly load: (nowMs: number) => 'idle' | 'active' | 'behind';
@@ -112,7 +116,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
    */
   function isRefusedEarly(head: RequestHead, exchange: Exchange): boolean {
     if (batcher.isFull()) {
-      refuse(exchange, overloaded('capacity', 'The service is at its capacity.'), sourceRate(exchange), true);
+      refuse(exchange, overloaded('capacity', AT_CAPACITY), sourceRate(exchange), true);
       return true;
     }
     const fault = checkHeader(head, keyCache, clock);
@@ -122,7 +126,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function verify(head: RequestHead, body: Uint8Array, exchange: Exchange, startedAtMs: number): void {
     if (batcher.isFull()) {
-      refuse(exchange, overloaded('capacity', 'The service is at its capacity.'), sourceRate(exchange));
+      refuse(exchange, overloaded('capacity', AT_CAPACITY), sourceRate(exchange));
       return;
     }
     // Checked before any work: no decision could be answered.
@@ -131,18 +135,44 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       return;
     }
     const verified = verifyRequest(head, body, keyCache, clock);
-    if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem);
-    else stage(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
+    if (verified.kind === 'refused') {
+      refuseUnverified(exchange, verified.problem);
+      return;
+    }
+    const { key, timestampSeconds } = verified;
+    const fault = accessFault(key, 'decide', exchange);
+    if (fault !== null) {
+      refuse(exchange, fault, sourceRate(exchange), false, key);
+      return;
+    }
+    stage(body, exchange, key, {
+      requestId: head.svcRequestId,
+      timestampSeconds,
+      startedAtMs,
+      originHash: originHashOf(head, key),
+    });
+  }
+
+  /** Such a request has no id: its caller was verified in another way. */
+  function submit(key: Key, body: Uint8Array, exchange: Exchange): void {
+    const startedAtMs = performance.now();
+    lastArrivalMs = startedAtMs;
+    if (batcher.isFull()) refuse(exchange, overloaded('capacity', AT_CAPACITY), sourceRate(exchange));
+    else if (journal.broken !== null) refuse(exchange, overloaded('disk', UNWRITTEN), sourceRate(exchange));
+    else stage(body, exchange, key, { requestId: null, timestampSeconds: nowSeconds(), startedAtMs, originHash: 0 });
   }
 
   /** Collects the request for its admission at the end of this turn of the event loop. */
   function stage(
-    head: RequestHead,
     body: Uint8Array,
     exchange: Exchange,
     key: Key,
-    timestampSeconds: number,
-    startedAtMs: number,
+    {
+      requestId,
+      timestampSeconds,
+      startedAtMs,
+      originHash,
+    }: Pick<StagedRequest, 'requestId' | 'timestampSeconds' | 'startedAtMs'> & { readonly originHash: number },
   ): void {
     const flags = flagsOf(key);
     if (!batcher.hasShare(key.customer, flags, body.length)) {
@@ -162,7 +192,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       allowance: key.rateLimit,
       // Parsing the address costs half a microsecond, so it is done only for keys that anyone may use.
       source: key.kind === 'public' ? visitorSource(exchange.remoteAddress()) : null,
-      requestId: head.svcRequestId,
+      requestId,
       timestampSeconds,
       nowSeconds: Math.floor(occurredAtMs / 1000),
       exchange,
@@ -170,7 +200,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       occurredAtMs,
       startedAtMs,
     };
-    batcher.add(body, key.customer, flags, occurredAtMs, request, originHashOf(head, key));
+    batcher.add(body, key.customer, flags, occurredAtMs, request, originHash);
   }
 
   function admit(
@@ -318,6 +348,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       bodyBytesMax: ROUTES.decide.bodyBytesMax,
       refusalFields: (exchange) => rateFields(sourceRate(exchange)),
     },
+    submit,
     queued: () => batcher.queued,
     load(nowMs) {
       if (batcher.queued > BATCH_REQUESTS_MAX) return 'behind';

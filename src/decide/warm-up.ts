@@ -199,6 +199,10 @@ class WarmUpExchange implements Exchange {
     return '127.0.0.1';
   }
 
+  peerAddress(): string {
+    return '127.0.0.1';
+  }
+
   pauseUntil(): void {}
 
   readBody(_bytesMax: number, done: (body: Uint8Array | null) => void): void {

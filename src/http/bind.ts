@@ -28,9 +28,10 @@ export function bindRoutes(
     const bodyBytesMax = Math.max(spec.bodyBytesMax, route?.bodyBytesMax ?? 0);
     routes.set(spec.path, {
       path: spec.path,
-      methods: { ...route?.methods, [spec.method]: handler },
+      methods: { ...route?.methods, [spec.method]: scopedHandler(handler, spec) },
       scripted: [...(route?.scripted ?? []), ...(spec.cors === true ? [spec.method] : [])],
       bodyBytesMax,
+      ...(spec.access === 'gate' && { takesFaults: true }),
       ...(needsKey(spec) && { refusalFields }),
     });
   }
@@ -45,6 +46,12 @@ function opened({ scripted, ...route }: BoundRoute, cors: Cors): Route {
   return { ...route, methods: { ...route.methods, OPTIONS: cors.preflight(scripted) }, onCrossOrigin };
 }
 
+/** Passes the scope that the endpoint needs to its handler. The path of decide is spared the copy: it knows its scope. */
+function scopedHandler(handler: Handler, { access, scope }: RouteSpec): Handler {
+  if (access !== 'secret' || scope === undefined) return handler;
+  return (head, exchange) => handler({ ...head, scope }, exchange);
+}
+
 function needsKey({ access }: RouteSpec): boolean {
-  return access !== 'none' && access !== 'metrics_token';
+  return access !== 'none' && access !== 'metrics_token' && access !== 'gate';
 }

@@ -1,5 +1,6 @@
 import type { ColdHeaders } from '../kernel/cold-headers.ts';
 import type { Problem } from '../contract/problem.ts';
+import type { KeyScope } from '../kernel/key-scopes.ts';
 
 /**
  * One HTTP request and its response, independent of the transport: two transports implement these types (`src/http`), and request handlers
@@ -31,6 +32,8 @@ export interface RequestHead {
   readonly formFault: Problem | null;
   /** Values of the path parameters in braces, percent-decoded once; empty if the route has none. */
   readonly params: PathParams;
+  /** The scope that the endpoint needs. Only the table of routes sets it; without it the handler checks none. */
+  readonly scope?: KeyScope;
   /** The dashboard session of the request. Only the dashboard sets it, after it has checked the cookie; never a transport. */
   readonly session?: SessionCredential;
 }
@@ -54,6 +57,8 @@ export interface Exchange {
    * needed.
    */
   remoteAddress(): string;
+  /** Returns the address at the other end of the connection: a trusted proxy's, if one is in between. */
+  peerAddress(): string;
   /**
    * Calls back once with the complete body, or with null if it is longer than `bytesMax`. Never calls back after an abort. The bytes are
    * valid only until the callback returns, unless they are owned: then the handler may keep and change them. With `pace`, nothing more is
@@ -112,6 +117,8 @@ export interface Route {
   /** GET serves HEAD too. */
   readonly methods: Readonly<Record<string, Handler>>;
   readonly bodyBytesMax: number;
+  /** The handler answers malformed requests too; it must close the connection then. */
+  readonly takesFaults?: boolean;
   /** Header lines for error responses of the router on this path, each beginning with CRLF. */
   readonly refusalFields?: (exchange: Exchange) => string;
   /** Called before anything else for each request on this path that comes from a script of a web page. */

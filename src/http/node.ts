@@ -201,7 +201,11 @@ class NodeExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.cold.get('x-forwarded-for'));
+    return this.#state.trustedProxies.clientOf(this.peerAddress(), this.cold.get('x-forwarded-for'));
+  }
+
+  peerAddress(): string {
+    return this.#req.socket.remoteAddress ?? '';
   }
 
   readBody(

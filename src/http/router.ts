@@ -42,7 +42,7 @@ export function createRouter(
       return;
     }
     const fault = head.lengthFault ?? bodyFault(head, route) ?? head.formFault;
-    if (fault === null) handler(head, exchange);
+    if (fault === null || route.takesFaults === true) handler(head, exchange);
     else refuse(fault, head, exchange, route);
   }
 

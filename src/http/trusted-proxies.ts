@@ -1,5 +1,6 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { addressOfNode } from '../kernel/ip-text.ts';
+import { NetworkSet } from '../kernel/network-set.ts';
 
 /** Choice: no real chain is longer, and entries further left are the client's own text anyway. */
 const HOPS_MAX = 16;
@@ -8,25 +9,7 @@ const HOPS_MAX = 16;
  * The proxies that may set the client's address, from GATEHOUSE_TRUSTED_PROXIES. Without any, the client's address is the peer's, and
  * forwarding headers are not read, because anyone could write them.
  */
-export class TrustedProxies {
-  readonly isEmpty: boolean;
-  readonly #list = new BlockList();
-
-  /** `cidrs` are canonical, `10.0.0.0/8`. */
-  constructor(cidrs: readonly string[]) {
-    this.isEmpty = cidrs.length === 0;
-    for (const cidr of cidrs) {
-      const [network = '', bits = ''] = cidr.split('/');
-      this.#list.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4');
-    }
-  }
-
-  has(address: string): boolean {
-    const plain = withoutMapping(address);
-    const version = isIP(plain);
-    return version !== 0 && this.#list.check(plain, version === 6 ? 'ipv6' : 'ipv4');
-  }
-
+export class TrustedProxies extends NetworkSet {
   /**
    * Returns the client's address: the right-most one, starting with the peer, that is not a trusted proxy's, because each trusted proxy
    * vouches for the address before its own. Entries may have a port, brackets, quotes or a zone, and empty ones say nothing (RFC 9110,
@@ -44,10 +27,4 @@ export class TrustedProxies {
     }
     return client;
   }
-}
-
-/** Strips the IPv4-mapped prefix, which IPv4 addresses have on a dual-stack socket. */
-function withoutMapping(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  return mapped?.[1] ?? address;
 }

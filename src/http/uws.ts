@@ -130,8 +130,11 @@ class UwsExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    if (this.aborted) return '';
-    return this.#state.trustedProxies.clientOf(addressOf(this.#res), this.cold.get('x-forwarded-for'));
+    return this.#state.trustedProxies.clientOf(this.peerAddress(), this.cold.get('x-forwarded-for'));
+  }
+
+  peerAddress(): string {
+    return this.aborted ? '' : addressOf(this.#res);
   }
 
   readBody(

@@ -3,7 +3,9 @@
  * joined by commas, as HTTP defines. To read another field, add its name here.
  */
 const COLD_HEADERS = {
+  accept: 'list',
   'accept-encoding': 'list',
+  'accept-language': 'list',
   'access-control-request-method': 'once',
   // Browsers send one. Two of them, joined by a comma, contain no valid session.
   cookie: 'list',
@@ -11,9 +13,18 @@ const COLD_HEADERS = {
   'if-match': 'list',
   'if-none-match': 'list',
   origin: 'once',
+  referer: 'list',
   'sec-fetch-site': 'list',
+  'user-agent': 'list',
   'x-forwarded-for': 'list',
+  'x-forwarded-host': 'list',
+  'x-forwarded-method': 'list',
+  'x-forwarded-proto': 'list',
+  'x-forwarded-uri': 'list',
   'x-gatehouse': 'list',
+  'x-original-method': 'list',
+  'x-original-uri': 'list',
+  'x-original-url': 'list',
 } as const satisfies Readonly<Record<string, 'once' | 'list'>>;
 
 export type ColdHeader = keyof typeof COLD_HEADERS;

@@ -53,6 +53,22 @@ export const HEADER_COUNT_MAX = 100;
 
 /** Origins whose scripts may use a public key. Source: contract, 2.7. */
 export const KEY_ORIGINS_MAX = 20;
+
+// Gate
+
+/** Source: contract, 4.8. */
+export const GATE_SESSION_SECONDS = 3_600;
+/** Choice: a site's forms and machine paths. Each is compared with every visit. */
+export const GATE_PATHS_MAX = 200;
+
+// Keys
+
+/** Choice: more keys of one customer are no longer an overview. Public ones count too. Not a limit of the command line. */
+export const KEYS_VALID_PER_CUSTOMER_MAX = 200;
+/** Choice: a name is a few words. */
+export const KEY_NAME_CHARACTERS_MAX = 100;
+/** Choice: the networks of a company's offices and servers. */
+export const KEY_NETWORKS_MAX = 32;
 /** Choice: seconds for which a browser remembers a preflight response; Chromium's engine keeps none for longer than two hours. */
 export const PREFLIGHT_KEEP_SECONDS = 7_200;
 

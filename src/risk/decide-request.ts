@@ -31,7 +31,12 @@ export interface DecideRequest {
 }
 
 export type ParsedRequest =
-  | { readonly kind: 'request'; readonly request: DecideRequest }
+  | {
+      readonly kind: 'request';
+      readonly request: DecideRequest;
+      /** Names of the top level that nothing reads; absent without any. */
+      readonly ignored?: readonly string[];
+    }
   | { readonly kind: 'fault'; readonly problem: Problem };
 
 /** Choice: all wrong fields of the top level, and a few below it; thousands of errors must not exceed the size of a response slot. */
@@ -54,6 +59,22 @@ export function parseDecideRequest(bytes: Buffer): ParsedRequest {
   const parsed = parseJsonObject(bytes, JSON_ITEMS_MAX);
   return parsed.kind === 'fault' ? parsed : readFields(parsed.value);
 }
+
+/** The members of the body. Other names are ignored. */
+export const DECIDE_MEMBERS: readonly string[] = [
+  'session_token',
+  'event_type',
+  'ip',
+  'user_agent',
+  'url',
+  'referrer',
+  'entity_keys',
+  'headers',
+  'attributes',
+  'timestamp',
+  'outcome',
+];
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set(DECIDE_MEMBERS);
 
 function readFields(fields: ParsedObject): ParsedRequest {
   const errors: FieldError[] = [];
@@ -79,7 +100,14 @@ function readFields(fields: ParsedObject): ParsedRequest {
       : 'A field has a value that is not known.';
     return { kind: 'fault', problem: problem('invalid_request', detail, { errors }) };
   }
-  return { kind: 'request', request };
+  const ignored = ignoredNames(fields);
+  return ignored === null ? { kind: 'request', request } : { kind: 'request', request, ignored };
+}
+
+function ignoredNames(fields: ParsedObject): readonly string[] | null {
+  let names: string[] | null = null;
+  for (const name in fields) if (!KNOWN_MEMBERS.has(name)) (names ??= []).push(name);
+  return names;
 }
 
 function textField(fields: ParsedObject, name: string, errors: FieldError[]): string | null {

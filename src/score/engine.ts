@@ -10,7 +10,7 @@ import type { Velocity } from '../ports/velocity.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
-import { noteAttributes, ownFindings } from './own-findings.ts';
+import { noteNames, ownFindings } from './own-findings.ts';
 import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
@@ -175,7 +175,7 @@ export class Engine {
     const request = isIgnored ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
-    noteAttributes(this.#parts.policies, customer, meta, request.attributes, active);
+    noteNames(this.#parts.policies, customer, meta, parsed, active);
     const { nowMs, originHash } = meta;
     const attributes = countedAttributes(request.attributes, active.policy.attributes, isPublicKey);
     const { facts, session } = this.#gatherer.gather(request, { customer, nowMs, originHash, isPublicKey, attributes });

@@ -1,5 +1,6 @@
 import { REQUEST_PUBLIC_KEY, REQUEST_SIMULATION, REQUEST_WARM_UP, type RequestMeta } from '../frames/batch-buffer.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { ParsedRequest } from '../risk/decide-request.ts';
 import type { AttributeValue, Facts } from '../risk/facts.ts';
 import { type Contribution, fusedScore } from '../risk/fuse.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
@@ -42,13 +43,18 @@ export function ownFindings(
 /** Anyone can sign with a public key, and the others are not real. */
 const NOT_NOTED = REQUEST_PUBLIC_KEY | REQUEST_SIMULATION | REQUEST_WARM_UP;
 
-/** Notes the attributes of a request that do not count because of their type, or because the policy does not declare them. */
-export function noteAttributes(
+/**
+ * Notes the attributes of a request that do not count because of their type, or because the policy does not declare them, and the members
+ * that nothing reads.
+ */
+export function noteNames(
   { attributes: notes }: Partial<Pick<WorkerPolicies, 'attributes'>>,
   customer: CustomerNumber,
   { flags }: RequestMeta,
-  sent: ReadonlyMap<string, AttributeValue>,
+  { request, ignored }: Extract<ParsedRequest, { kind: 'request' }>,
   { policy }: Pick<CompiledPolicy, 'policy'>,
 ): void {
-  if (sent.size > 0 && (flags & NOT_NOTED) === 0) notes?.note(customer, sent, policy.attributes);
+  if (notes === undefined || (flags & NOT_NOTED) !== 0) return;
+  if (request.attributes.size > 0) notes.note(customer, request.attributes, policy.attributes);
+  if (ignored !== undefined) notes.noteIgnored(customer, ignored);
 }

@@ -15,7 +15,7 @@ export interface WorkerPolicies {
   current(): PolicySet;
   /** Takes what the main thread has posted, so that a rule counts for the next decision. Call it before each batch: one atomic read. */
   refresh(): void;
-  /** Attributes that do not count. Call it only for requests with a secret key. */
+  /** Attributes and members that do not count. Call it only for requests with a secret key. */
   readonly attributes: AttributeNotes;
   /** Stops listening. */
   close(): void;

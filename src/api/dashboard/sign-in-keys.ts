@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { SessionKey } from '../../auth/dashboard-sessions.ts';
-import type { KeyCache } from '../../auth/key-cache.ts';
+import type { Key, KeyCache } from '../../auth/key-cache.ts';
 import type { SignInCodes } from '../../auth/sign-in-codes.ts';
 import { problem, type Problem } from '../../contract/problem.ts';
 import { overloaded } from '../../decide/pipeline.ts';
@@ -39,7 +39,7 @@ export class SignInKeys {
     const { keyCache, store } = this.#parts;
     const { known, key } = keyCache.find(text);
     const keyHash = hashOfKey(text);
-    if (known) return key.kind === 'public' ? refused(PUBLIC_KEY) : { kind: 'key', key: { ...key, hash: keyHash } };
+    if (known) return key.kind === 'public' ? refused(PUBLIC_KEY) : signedIn(key, keyHash);
     store.resetRead();
     return refused(store.apiKeys.find(keyHash) === null ? UNKNOWN_KEY : REVOKED_KEY);
   }
@@ -66,7 +66,7 @@ export class SignInKeys {
   /** `keyHash`: the key of a valid code. */
   #keyOf(keyHash: string): SignInResult {
     const key = this.#parts.keyCache.findSecret(keyHash);
-    return key === null ? refused(REVOKED_KEY) : { kind: 'key', key: { ...key, hash: keyHash } };
+    return key === null ? refused(REVOKED_KEY) : signedIn(key, keyHash);
   }
 }
 
@@ -76,10 +76,16 @@ const CODE = /^[\w-]{43}$/;
 const ASKING_MAX = 4;
 
 const PUBLIC_KEY = problem('key_not_allowed', 'This is a public key. Sign in with a secret key, sk_live_…');
+const NO_READING = problem('key_not_allowed', 'This key does not have the scope read. Sign in with another one.');
 const UNKNOWN_KEY = problem('unknown_key', 'This API key is not known.');
 const REVOKED_KEY = problem('revoked_key', 'This API key was revoked.');
 const INVALID_CODE = problem('invalid_code', 'This sign-in code is not known, was used before, or has expired.');
 const BUSY_SIGN_INS = overloaded('sign_ins', 'Too many sign-ins are checked at the moment.');
+
+/** Without the scope `read` no page has anything to show. */
+function signedIn(key: Key, hashOfText: string): SignInResult {
+  return key.scopes.has('read') ? { kind: 'key', key: { ...key, hash: hashOfText } } : refused(NO_READING);
+}
 
 function refused(fault: Problem): SignInResult {
   return { kind: 'refused', problem: fault };

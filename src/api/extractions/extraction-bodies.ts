@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import { EXTRACTION_REQUEST } from '../../contract/requests/extraction-requests.ts';
+import { SESSION_REQUEST } from '../../contract/requests/session-requests.ts';
 import type { BodyReader } from '../kit/request-body.ts';
 import type { Validated } from '../../contract/validate.ts';
 import type { NewSession } from '../../extract/base/jobs-port.ts';
@@ -24,6 +26,8 @@ export function extractionBody(parts: RequestParts): BodyReader<ExtractionBody> 
   return {
     name: 'extraction',
     shape: 'object',
+    // Operations refuse members of `input` that they do not read.
+    schema: EXTRACTION_REQUEST,
     // Compiling a pattern of a few characters takes milliseconds.
     isSlow: (body) => hasSchema((body as { readonly output?: unknown }).output),
     read(body) {
@@ -47,7 +51,12 @@ function hasSchema(output: unknown): boolean {
 export function sessionBody(
   checkTarget: CheckTarget,
 ): BodyReader<Validated<Pick<NewSession, 'session' | 'expiresAtMs'>>> {
-  return { name: 'session', shape: 'object', read: (body, nowMs) => readSession(body, nowMs, checkTarget) };
+  return {
+    name: 'session',
+    shape: 'object',
+    schema: SESSION_REQUEST,
+    read: (body, nowMs) => readSession(body, nowMs, checkTarget),
+  };
 }
 
 /** All body parsers, for the worker, which finds them by name. */

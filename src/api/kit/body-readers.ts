@@ -24,6 +24,7 @@ export interface GivenEntry extends GivenListEntry {
 export const LIST_ENTRY_BODY: BodyReader<Validated<GivenEntry>> = {
   name: 'list_entry',
   shape: 'object',
+  schema: LIST_CHANGE,
   read: (body, nowMs) => readChange(body, Math.floor(nowMs / 1000)),
 };
 
@@ -50,6 +51,7 @@ const ENTRIES = z.array(z.unknown()).max(LIST_BATCH_ENTRIES_MAX);
 export const LIST_BATCH_BODY: BodyReader<Validated<BatchParts>> = {
   name: 'list_batch',
   shape: 'object_or_array',
+  schema: z.union([z.array(LIST_CHANGE), z.object({ entries: z.array(LIST_CHANGE) })]),
   isSlow: (body) => (entriesIn(body)?.length ?? 0) > QUICK_ENTRIES_MAX,
   read(body, nowMs) {
     const read = readEntries(body);
@@ -146,7 +148,7 @@ const SCHEMAS: { readonly [Id in keyof Bodies]: z.ZodType<z.output<Bodies[Id]>> 
 
 /** Returns the reader of a body that a schema alone validates. */
 export function schemaBody<Id extends keyof Bodies>(id: Id): BodyReader<Validated<z.output<Bodies[Id]>>> {
-  return { name: id, shape: 'object', read: (body) => validate(SCHEMAS[id], body) };
+  return { name: id, shape: 'object', schema: SCHEMAS[id], read: (body) => validate(SCHEMAS[id], body) };
 }
 
 export interface BodyTargetFault {
@@ -162,7 +164,7 @@ type NewWebhook = z.infer<typeof WEBHOOK_CHANGE>;
 
 export function newWebhook(checkTarget: CheckBodyTarget): BodyReader<Validated<NewWebhook>> {
   const fields = WEBHOOK_CHANGE.extend({ url: WEBHOOK_CHANGE.shape.url.check(targetCheck(checkTarget)) });
-  return { name: 'webhook', shape: 'object', read: (body) => validate(fields, body) };
+  return { name: 'webhook', shape: 'object', schema: fields, read: (body) => validate(fields, body) };
 }
 
 type WebhookChange = z.infer<typeof WEBHOOK_PATCH>;
@@ -170,7 +172,7 @@ type WebhookChange = z.infer<typeof WEBHOOK_PATCH>;
 export function webhookChange(checkTarget: CheckBodyTarget): BodyReader<Validated<WebhookChange>> {
   const url = WEBHOOK_CHANGE.shape.url.check(targetCheck(checkTarget)).optional();
   const fields = WEBHOOK_PATCH.extend({ url });
-  return { name: 'webhook_change', shape: 'object', read: (body) => validate(fields, body) };
+  return { name: 'webhook_change', shape: 'object', schema: fields, read: (body) => validate(fields, body) };
 }
 
 /** Reports malformed URLs only. A blocked target has a problem code of its own, `blocked_url`. */

@@ -2,12 +2,13 @@ import { unreachable } from '../../kernel/brand.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RATE_MANAGEMENT, TIMESTAMP_WINDOW_SECONDS } from '../../kernel/limits.ts';
 import { type Authenticated, keyNotAllowed } from '../../auth/authenticate.ts';
+import { accessFault } from '../../auth/key-access.ts';
 import type { Key } from '../../auth/key-cache.ts';
 import { timestampOutOfWindow } from '../../auth/verify.ts';
 import { problem, type Problem } from '../../contract/problem.ts';
 import type { Journal } from '../../decide/journal.ts';
 import { overloaded, rateLimited, UNREACHED, UNWRITTEN } from '../../decide/pipeline.ts';
-import type { RequestHead } from '../../http/exchange.ts';
+import type { Exchange, RequestHead } from '../../http/exchange.ts';
 import type { Admission, AdmissionRequest, AdmissionVerdict } from '../../ports/admission.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -15,6 +16,8 @@ export interface CallRequest extends AdmissionRequest {
   readonly key: Key;
   /** The queue of calls had no room: the call is refused unless it is over its rate, and its id stays unused. */
   readonly wasFull: boolean;
+  /** Why the key may not make this call; null if it may. */
+  readonly refusal: Problem | null;
 }
 
 export type CallVerdict = AdmissionVerdict<CallRequest>;
@@ -25,7 +28,7 @@ export interface GateParts {
   readonly journal: Journal;
 }
 
-/** Admits verified calls. The order of checks: rate, the key's kind, room in the queue, request id. */
+/** Admits verified calls. The order of checks: rate, what the key may do, room in the queue, request id. */
 export class CallGate {
   readonly #parts: GateParts;
   readonly #work: WorkQueue;
@@ -44,9 +47,11 @@ export class CallGate {
     { key, signedAtSeconds }: Extract<Authenticated, { readonly kind: 'verified' }>,
     bodyBytes: number,
     isFrequent: boolean,
+    exchange: Pick<Exchange, 'remoteAddress'>,
   ): CallVerdict | Promise<CallVerdict> {
     const wasFull = this.#work.isFull(key.customer, bodyBytes);
-    const keepsId = signedAtSeconds === null || wasFull || key.kind === 'public';
+    const refusal = key.kind === 'public' ? keyNotAllowed() : accessFault(key, head.scope ?? 'admin', exchange);
+    const keepsId = signedAtSeconds === null || wasFull || refusal !== null;
     const request: CallRequest = {
       window: isFrequent ? 'outcomes' : 'management',
       keyNumber: key.number,
@@ -57,6 +62,7 @@ export class CallGate {
       nowSeconds: this.#nowSeconds(),
       key,
       wasFull,
+      refusal,
     };
     const verdicts = this.#parts.admission.admit([request]);
     if (!(verdicts instanceof Promise)) return onlyOne(verdicts, request);
@@ -69,10 +75,10 @@ export class CallGate {
   /** Returns why the call is refused, without journalling its id. */
   faultOf(verdict: CallVerdict, bodyBytes: number): Problem | null {
     const { outcome, request } = verdict;
-    const { key, wasFull } = request;
+    const { key, wasFull, refusal } = request;
     if (outcome === 'unavailable') return overloaded('shared_store', UNREACHED);
     if (outcome === 'rate_limited') return rateLimited(verdict);
-    if (key.kind === 'public') return keyNotAllowed();
+    if (refusal !== null) return refusal;
     if (wasFull || this.#work.isFull(key.customer, bodyBytes))
       return overloaded('calls', 'Too many calls are waiting.');
     switch (outcome) {

@@ -31,6 +31,7 @@ import { type CallVerdict, CallGate } from './call-gate.ts';
 import { type Call, createCallResponses } from './call-responses.ts';
 import type { EndpointHandler, EndpointOptions, EndpointRequest, OptionsWithBody } from './endpoint-types.ts';
 import { type BodyRead, type BodyReader, readBodyAnywhere, type RemoteBodies } from './request-body.ts';
+import { withWarnings } from './response-warnings.ts';
 import { type WorkBounds, WorkQueue } from './work-queue.ts';
 
 /**
@@ -167,7 +168,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     let taken: CallVerdict | Promise<CallVerdict> | null = null;
     if (early?.kind === 'verified' && head.contentLength > 0) {
       // The body of a caller that would be refused whatever it sends is not read either.
-      taken = gate.admit(head, early, head.contentLength, options.isFrequent);
+      taken = gate.admit(head, early, head.contentLength, options.isFrequent, exchange);
       if (taken instanceof Promise) void taken.then((verdict) => refuseEarly(head, exchange, verdict));
       else if (refuseEarly(head, exchange, taken)) return;
     }
@@ -176,7 +177,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     const goOn = (body: Received, authenticated: Authenticated): void => {
       if (authenticated.kind === 'refused') refuseUnverified(exchange, authenticated.problem);
       else {
-        const verdict = taken ?? gate.admit(head, authenticated, body.bytes.length, options.isFrequent);
+        const verdict = taken ?? gate.admit(head, authenticated, body.bytes.length, options.isFrequent, exchange);
         proceed(head, body, verdict, exchange, options, handler);
       }
     };
@@ -345,7 +346,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
         slices,
         coverage: call.coverage,
       };
-      await answer(call, () => handler(request));
+      await answer(call, async () => withWarnings(await handler(request), read.ignored));
     } catch (error) {
       log.error({ err: error, path: head.path }, 'management call failed');
       refuse(exchange, problem('internal_error', 'The request failed.'), rate);
@@ -362,7 +363,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     reader: BodyReader<Body> | null,
   ): Promise<BodyRead<Body>> {
     // A route without a reader accepts no body, so its `Body` is null.
-    if (reader === null) return { kind: 'read', value: null as Body };
+    if (reader === null) return { kind: 'read', value: null as Body, ignored: [] };
     if (body.length > 0 && !/^application\/json *(?:;|$)/i.test(head.contentType)) return NO_JSON;
     const read = await readBodyAnywhere(reader, body, nowMs, key.customer, parts.bodies);
     if (slices.isOver) await slices.begin();

@@ -1,7 +1,9 @@
+import * as z from 'zod';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import type { Problem } from '../../contract/problem.ts';
+import type { IgnoredMember, Problem } from '../../contract/problem.ts';
 import { type ParsedObject, parseJsonObject, parseJsonObjectOrArray } from '../../contract/json-body.ts';
 import { MANAGED_BODY_INLINE_BYTES_MAX } from '../../kernel/limits.ts';
+import { ignoredMembers } from './ignored-members.ts';
 
 /**
  * Converts one kind of body to the value that its handler needs. Small bodies are read on the main thread. Large bodies, and those for
@@ -11,6 +13,8 @@ import { MANAGED_BODY_INLINE_BYTES_MAX } from '../../kernel/limits.ts';
 export interface BodyReader<T> {
   readonly name: string;
   readonly shape: 'object' | 'object_or_array';
+  /** Names the members that are read; the response warns about all others. Without it, it never does. */
+  readonly schema?: z.ZodType;
   read(body: ParsedObject | readonly unknown[], nowMs: number): T;
   /** Returns whether a small body takes long to read. */
   isSlow?(body: ParsedObject | readonly unknown[]): boolean;
@@ -22,7 +26,7 @@ export interface BodyReader<T> {
 export type BodyOf<Reader> = Reader extends BodyReader<infer T> ? T : never;
 
 export type BodyRead<T> =
-  | { readonly kind: 'read'; readonly value: T }
+  | { readonly kind: 'read'; readonly value: T; readonly ignored: readonly IgnoredMember[] }
   | { readonly kind: 'fault'; readonly problem: Problem };
 
 /** Reads bodies in a worker. */
@@ -37,12 +41,17 @@ export interface RemoteBodies {
 }
 
 /** Ignores the body, which must still be a JSON object. */
-export const ANY_REQUEST_BODY: BodyReader<null> = { name: 'any', shape: 'object', read: () => null };
+export const ANY_REQUEST_BODY: BodyReader<null> = {
+  name: 'any',
+  shape: 'object',
+  schema: z.object({}),
+  read: () => null,
+};
 
 /** Parses and reads the body on this thread. */
 export function readBody<T>(reader: BodyReader<T>, body: Uint8Array, nowMs: number): BodyRead<T> {
   const parsed = parse(reader, body);
-  return parsed.kind === 'fault' ? parsed : { kind: 'read', value: reader.read(parsed.value, nowMs) };
+  return parsed.kind === 'fault' ? parsed : readParsed(reader, parsed.value, nowMs);
 }
 
 /** Parses and reads the body, on this thread if that takes at most one time slice, else in the worker. May transfer `body`. */
@@ -57,9 +66,15 @@ export async function readBodyAnywhere<T>(
   if (body.length <= MANAGED_BODY_INLINE_BYTES_MAX) {
     const parsed = parse(reader, body);
     if (parsed.kind === 'fault') return parsed;
-    if (reader.isSlow?.(parsed.value) !== true) return { kind: 'read', value: reader.read(parsed.value, nowMs) };
+    if (reader.isSlow?.(parsed.value) !== true) return readParsed(reader, parsed.value, nowMs);
   }
   return (await remote.read(customer, reader, body, nowMs)) as BodyRead<T>;
+}
+
+function readParsed<T>(reader: BodyReader<T>, body: ParsedObject | readonly unknown[], nowMs: number): BodyRead<T> {
+  const { schema } = reader;
+  const ignored = schema === undefined ? [] : ignoredMembers(schema, body);
+  return { kind: 'read', value: reader.read(body, nowMs), ignored };
 }
 
 function parse(reader: BodyReader<unknown>, body: Uint8Array) {

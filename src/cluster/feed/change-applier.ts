@@ -144,7 +144,8 @@ export class ChangeApplier {
     const created = new Set<string>();
     const revoked: (readonly [string, number])[] = [];
     for (const { change, origin } of group) {
-      if (change.kind === 'key.created') for (const { hash } of change.keys) created.add(hash);
+      if (change.kind === 'key.created' || change.kind === 'key.granted')
+        for (const { hash } of change.keys) created.add(hash);
       for (const [hash, atSeconds] of revocationsOf(change, origin)) {
         const key = tables.apiKeys.find(hash);
         if (created.has(hash) || (key !== null && key.revokedAtSeconds === null)) revoked.push([hash, atSeconds]);
@@ -206,6 +207,7 @@ function weightOf(change: Change): number {
     case 'customer.created':
     case 'customer.changed':
     case 'key.created':
+    case 'key.granted':
     case 'key.revoked':
     case 'list.put':
     case 'list.removed':

@@ -104,6 +104,7 @@ export function malformationOf(change: Change): string | null {
     case 'customer.created':
       return /^cus_[0-9A-HJKMNP-TV-Z]{26}$/.test(change.id) ? null : 'a malformed customer id';
     case 'key.created':
+    case 'key.granted':
       return change.keys.every(({ hash }) => isHash(hash)) ? null : 'a malformed key';
     case 'list.put':
       return isHash(change.entry.fingerprintHash) ? null : 'a malformed fingerprint';

@@ -1,6 +1,20 @@
-import { type EndpointTexts, json, reads } from '../endpoint.ts';
-import { QUERIES } from '../routes.ts';
-import { API_KEY_PAGE, ME } from '../responses/account-responses.ts';
+import * as z from 'zod';
+import {
+  body,
+  type EndpointTexts,
+  json,
+  noContent,
+  optionalBody,
+  reads,
+  writes,
+  writesAnyBody,
+  writesBody,
+} from '../endpoint.ts';
+import { ANY_OBJECT } from '../requests/webhook-requests.ts';
+import { BODIES, QUERIES } from '../routes.ts';
+import { API_KEY_PAGE, ME, NEW_API_KEY } from '../responses/account-responses.ts';
+
+const PREFIX = z.string().meta({ description: 'The first 12 characters of one of your valid keys' });
 
 export const ACCOUNT_ENDPOINTS = {
   readMe: {
@@ -20,5 +34,40 @@ export const ACCOUNT_ENDPOINTS = {
     query: QUERIES.listKeys,
     responses: { 200: json(API_KEY_PAGE, 'A page of keys', ['X-SVC-Partial']) },
     problems: reads(),
+  },
+  createKey: {
+    tag: 'account',
+    summary: 'Make a key',
+    description:
+      'Needs the scope `admin`. The new key has at most the scopes, networks and expiry of the calling key (403 `key_not_allowed` ' +
+      'otherwise), and its allowance. A key with the scope `decide` comes with a public key. The texts are in this response only.',
+    guide:
+      'Body: `name`, and optionally `scopes` (`gate`, `decide`, `read`, `write`, `admin`), `expires_at`, `networks`, or `gate: true`. 201 ' +
+      'with the key, shown only once; 409 `limit_reached` at 200 valid keys',
+    body: body(BODIES.createKey),
+    responses: { 201: json(NEW_API_KEY, 'The key, and its text') },
+    problems: writesBody('limit_reached'),
+  },
+  rotateKey: {
+    tag: 'account',
+    summary: 'Replace a key',
+    description:
+      'Needs the scope `admin`, and at least the rights of the key. The new key has the name, rights, allowance and origins of the old ' +
+      'one, which is refused from this response on.',
+    guide: '201 with the new key, shown only once; the old one is refused from then on',
+    params: { prefix: PREFIX },
+    body: { ...optionalBody(ANY_OBJECT), described: false },
+    responses: { 201: json(NEW_API_KEY, 'The new key, and its text') },
+    problems: writesAnyBody('not_found'),
+  },
+  revokeKey: {
+    tag: 'account',
+    summary: 'Revoke a key',
+    description:
+      'Needs the scope `admin`. Every node refuses the key before this response is sent. A public key has a prefix of its own.',
+    guide: '204; the key is refused from then on',
+    params: { prefix: PREFIX },
+    responses: { 204: noContent('The key is revoked') },
+    problems: writes('not_found'),
   },
 } satisfies EndpointTexts;

@@ -1,6 +1,6 @@
 import { CORS_HEADERS } from '../headers.ts';
 import { BODY_PROBLEMS, COMMON_PROBLEMS } from '../problem-table.ts';
-import { body, type EndpointTexts, json, reads } from '../endpoint.ts';
+import { body, type EndpointText, type EndpointTexts, json, reads } from '../endpoint.ts';
 import { FINGERPRINT_HASH, REQUEST_ID } from '../parameters.ts';
 import { QUERIES } from '../routes.ts';
 import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
@@ -18,9 +18,32 @@ export const DECIDE_ENDPOINT = {
     description: 'Signed with four headers, see signing.md. The body may have at most 65,536 bytes.',
     body: body(DECIDE_REQUEST),
     responses: { 200: json(DECISION, 'A decision', CORS_HEADERS) },
-    problems: ['malformed_json', 'too_many_members', ...COMMON_PROBLEMS],
+    problems: ['malformed_json', 'too_many_members', 'key_not_allowed', ...COMMON_PROBLEMS],
   },
 } satisfies EndpointTexts;
+
+const GATE_TEXT = {
+  tag: 'decisions',
+  summary: 'Whether a proxy lets a request of a visitor pass',
+  description:
+    'With a valid key of the scope `gate` the status is 204, 401 or 403 and nothing else; overload, limits and errors are 204 with ' +
+    '`X-Gatehouse-Failed-Open`. docs/gate.md has the settings of proxies.',
+  guide: '204, 401 or 403 with `X-Gatehouse-Decision`, for proxies; see [gate.md](gate.md)',
+  responses: {
+    204: {
+      description: 'The visitor passes',
+      headers: ['X-Gatehouse-Decision', 'X-Gatehouse-Failed-Open', 'Set-Cookie'],
+    },
+    401: {
+      description: 'SOFT_CHALLENGE: the visitor is to be sent to Location',
+      headers: ['X-Gatehouse-Decision', 'Location', 'Set-Cookie'],
+    },
+  },
+  problems: ['key_not_allowed', 'method_not_allowed', 'role_not_served'],
+  problemTexts: { 403: 'BLOCK, with X-Gatehouse-Decision and without a body; or key_not_allowed, without this header' },
+} satisfies EndpointText;
+
+export const GATE_ENDPOINTS = { askGate: GATE_TEXT, postToGate: GATE_TEXT } satisfies EndpointTexts;
 
 export const DECISION_ENDPOINTS = {
   searchDecisions: {

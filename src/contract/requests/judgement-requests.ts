@@ -7,7 +7,7 @@ import { text } from './request-text.ts';
  * One report of `POST /v1/outcomes`. `api/outcome-body.ts` reads it by hand, because a schema takes 10 ms for 1,000 of them; a
  * property test keeps the two consistent.
  */
-const OUTCOME_REPORT = z
+export const ONE_OUTCOME = z
   .object({
     request_id: z.string().meta({ description: 'The request_id of a decide response.' }),
     outcome: z.string().meta({
@@ -17,11 +17,11 @@ const OUTCOME_REPORT = z
   })
   .meta({ id: 'OutcomeReport', examples: [{ request_id: 'req_01M7XWJVNGTMWB6Q2TT84ZKPK0', outcome: 'failed' }] });
 
-const OUTCOME_BATCH = z
-  .object({ outcomes: z.array(OUTCOME_REPORT).min(1).max(OUTCOMES_PER_CALL_MAX) })
+export const OUTCOME_BATCH = z
+  .object({ outcomes: z.array(ONE_OUTCOME).min(1).max(OUTCOMES_PER_CALL_MAX) })
   .meta({ id: 'OutcomeBatch' });
 
-export const OUTCOME_BODY = z.xor([OUTCOME_REPORT, OUTCOME_BATCH]);
+export const OUTCOME_BODY = z.xor([ONE_OUTCOME, OUTCOME_BATCH]);
 
 export const LABEL_CHANGE = z
   .object({

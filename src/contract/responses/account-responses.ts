@@ -1,8 +1,14 @@
 import * as z from 'zod';
+import { KEY_SCOPES } from '../../kernel/key-scopes.ts';
 import { count, pageOf, unixSeconds } from './response-parts.ts';
 
 const keyKind = z.enum(['secret', 'public']);
 const keyPrefix = z.string().meta({ description: 'The first 12 characters of the key' });
+const scopes = z.array(z.enum(KEY_SCOPES)).meta({ description: 'What the key may do' });
+const expiresAt = unixSeconds.nullable().meta({ description: 'The key is unknown from then on; null for ever' });
+const networks = z
+  .array(z.string())
+  .meta({ description: 'The key may be used from these only; empty for every address' });
 const rateLimit = z.int().min(0).meta({ description: 'Decide calls in a minute' });
 
 export const ME = z
@@ -12,6 +18,7 @@ export const ME = z
     created_at: unixSeconds,
     key_prefix: keyPrefix,
     key_kind: keyKind,
+    scopes,
     rate_limit: rateLimit,
     management_rate_limit: z.int().min(0).meta({ description: 'Other calls in a minute' }),
     policy: z.object({
@@ -31,6 +38,7 @@ export const ME = z
         created_at: 1_795_262_400,
         key_prefix: 'sk_live_4f2a',
         key_kind: 'secret',
+        scopes: ['decide', 'read', 'write', 'admin'],
         rate_limit: 6_000,
         management_rate_limit: 6_000,
         policy: { version: '7b0c4d1e', mode: 'enforce', challenger: null },
@@ -52,8 +60,12 @@ const KEY_USAGE = z.object({
 export const API_KEY = z
   .object({
     prefix: keyPrefix,
+    name: z.string().meta({ description: 'Empty for a key without a name' }),
     kind: keyKind,
+    scopes,
+    networks,
     created_at: unixSeconds,
+    expires_at: expiresAt,
     revoked_at: unixSeconds.nullable(),
     rate_limit: rateLimit,
     origins: z.array(z.string()).meta({ description: 'Origins whose scripts may use the key' }),
@@ -65,8 +77,12 @@ export const API_KEY = z
     examples: [
       {
         prefix: 'sk_live_4f2a',
+        name: 'shop',
         kind: 'secret',
+        scopes: ['decide'],
+        networks: [],
         created_at: 1_795_262_400,
+        expires_at: null,
         revoked_at: null,
         rate_limit: 6_000,
         origins: [],
@@ -75,5 +91,17 @@ export const API_KEY = z
       },
     ],
   });
+
+export const NEW_API_KEY = z
+  .object({
+    prefix: keyPrefix,
+    name: z.string(),
+    scopes,
+    networks,
+    expires_at: expiresAt,
+    secret_key: z.string().optional().meta({ description: 'Absent when a public key was replaced' }),
+    public_key: z.string().optional().meta({ description: 'With the scope decide only' }),
+  })
+  .meta({ id: 'NewApiKey' });
 
 export const API_KEY_PAGE = pageOf(API_KEY).meta({ id: 'ApiKeyPage' });

@@ -18,14 +18,15 @@ export const FACT_LIST = z.object({
 const CONDITION_WARNINGS = z
   .array(
     z.object({
-      pointer: z.literal('/when'),
-      code: z.enum(['amount_without_currency', 'list_unusable']),
-      message: z.string(),
+      pointer: z.string(),
+      code: z.enum(['amount_without_currency', 'list_unusable', 'unknown_field']),
+      message: z.string().optional().meta({ description: 'Absent with unknown_field' }),
+      did_you_mean: z.string().optional(),
     }),
   )
   .meta({
     description:
-      'What is probably not meant. list_unusable: the condition is unknown, because a named list is missing or has values of another kind',
+      'What is probably not meant, and members of the request that were ignored. list_unusable: the condition is unknown, because a named list is missing or has values of another kind',
   });
 
 export const CHECKED_RULE = z.object({
@@ -107,6 +108,10 @@ export const OWN_RULE_LIST = z.object({
     description:
       'Attributes that requests with a secret key had since the start of this node, and that nothing reads because the policy does ' +
       'not declare them; at most 64',
+  }),
+  ignored_members: z.array(z.object({ name: z.string(), did_you_mean: z.string().optional() })).meta({
+    description:
+      'Members of decide requests with a secret key, since the start of this node, that nothing reads; at most 64',
   }),
   unreadable: z.int().meta({ description: 'Stored rules that this version cannot read; they do not run' }),
   examined: z.object({

@@ -1,5 +1,5 @@
 import { repeatedSize } from '../../kernel/pattern-size.ts';
-import { closest } from '../policy/policy-names.ts';
+import { closest } from '../../kernel/closest-name.ts';
 import {
   CONDITION_COST_MAX,
   CONDITION_ITEMS_MAX,

@@ -7,7 +7,8 @@ import type { OwnRule } from './own-rule.ts';
 import { ownRuleFaults } from './own-rule-faults.ts';
 import { bandFaults } from './policy-bands.ts';
 import type { PolicyDocument, PolicyNote, PolicyPart, PolicyScope } from './policy-document.ts';
-import { closest, quoted, unknownName } from './policy-names.ts';
+import { closest } from '../../kernel/closest-name.ts';
+import { quoted, unknownName } from './policy-names.ts';
 import { asnOf, BANDS_SCHEMA, CODE_MESSAGE, POLICY_SCHEMA } from './policy-schema.ts';
 import type { RawPart, RawPolicy, RawScope } from './policy-schema.ts';
 
@@ -100,9 +101,10 @@ function documentOf(raw: RawPolicy, contentHash: string): PolicyDocument {
 }
 
 function scopeOf(raw: RawScope): PolicyScope {
-  const { shifts, event_types: types, attributes, log_requests: logged, rules_trip_factor: factor } = raw;
+  const { shifts, event_types: types, attributes, log_requests: logged, rules_trip_factor: factor, gate } = raw;
   return {
     ...partOf(raw),
+    gate: gate && { paths: gate.paths, exempt: gate.exempt, challengeUrl: gate.challenge_url },
     attributes:
       attributes === undefined
         ? undefined

@@ -1,5 +1,6 @@
 import { bandsFor } from '../fuse.ts';
 import type { AttributeDeclarations } from './attributes.ts';
+import type { GatePart } from './gate-settings.ts';
 import type { OwnRule } from './own-rule.ts';
 import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
 
@@ -29,6 +30,7 @@ export interface PolicyScope extends PolicyPart {
   readonly attributes?: AttributeDeclarations | undefined;
   readonly logRequestsDays?: number | undefined;
   readonly rulesTripFactor?: number | undefined;
+  readonly gate?: GatePart | undefined;
 }
 
 /** Settings that are allowed for an event type too. The fields are those of `Policy`. */

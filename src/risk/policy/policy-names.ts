@@ -1,3 +1,4 @@
+import { closest } from '../../kernel/closest-name.ts';
 import { RULES } from '../rules/rule-table.ts';
 import type { Rule } from '../rules/rule.ts';
 
@@ -49,34 +50,6 @@ export function unknownName(kind: 'rule' | 'weight' | 'threshold', name: string)
   const names = [...(kind === 'weight' ? WEIGHTS : THRESHOLDS).keys()].filter((one) => one.split('.')[0] === code);
   const known = names.length === 0 ? `${code} has none` : `${code} has ${names.join(', ')}`;
   return `there is no ${kind} ${quoted(name)}; ${known}`;
-}
-
-/** Returns the name that was most likely meant; null if none is similar. */
-export function closest(name: string, known: readonly string[]): string | null {
-  let best: string | null = null;
-  // Choice: two typos, in names that are long enough for that.
-  let distanceMin = Math.min(3, Math.ceil(name.length / 3));
-  for (const one of known) {
-    const distance = editDistance(name, one);
-    if (distance >= distanceMin) continue;
-    best = one;
-    distanceMin = distance;
-  }
-  return best;
-}
-
-/** Levenshtein distance. Source: the usual two rows. */
-function editDistance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    above = row;
-  }
-  return above[b.length] ?? 0;
 }
 
 /** Returns text of a file, shortened and safe to print. */

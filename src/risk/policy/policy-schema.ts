@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import {
+  GATE_PATHS_MAX,
   POLICY_COUNTRIES_MAX,
   POLICY_CUSTOMERS_MAX,
   POLICY_ENTITY_KEYS_MAX,
@@ -271,6 +272,38 @@ const rulesTripFactor = z
       'How many times its predicted share an enforced rule of your own may touch before it is only observed.',
     default: DEFAULT_POLICY.rulesTripFactor,
   });
+const gatePath = z
+  .string()
+  .max(200)
+  .regex(
+    /^(?:[A-Z]{1,16} )?\/[\x21-\x7e]*$/,
+    'must be a path such as /login, after a method such as POST if it is for that one alone',
+  );
+const gate = fields({
+  paths: byName(gatePath, eventType, GATE_PATHS_MAX).optional().meta({
+    description:
+      'Event types of requests by path, as "POST /login" or "/login"; * at the end stands for every path that begins so.',
+  }),
+  exempt: list(
+    z
+      .string()
+      .max(200)
+      .regex(/^\/[\x21-\x7e]*$/, 'must be a path such as /hooks/*'),
+    GATE_PATHS_MAX,
+  )
+    .optional()
+    .meta({ description: 'Paths that the gate never holds, besides the default ones.' }),
+  challenge_url: z
+    .string()
+    .max(1_024)
+    .regex(/^(?:https?:\/\/[\x21-\x7e]+|\/[\x21-\x7e]*)$/, 'must be an absolute URL or a path')
+    .optional()
+    .meta({
+      description: 'Where the gate sends a visitor to be challenged. Without it such visitors are let through.',
+    }),
+})
+  .optional()
+  .meta({ description: 'What GET /v1/gate does.' });
 const challengerScope = { ...part, shifts, event_types: byEventType(partSchema) };
 const scope = {
   ...part,
@@ -278,6 +311,7 @@ const scope = {
   log_requests: logRequests,
   rules_trip_factor: rulesTripFactor,
   attributes,
+  gate,
   shifts,
   event_types: byEventType(decidingPartSchema),
 };

@@ -1,5 +1,5 @@
 import type { Origin } from '../../ports/change-feed.ts';
-import { changeCustomer, createCustomer, createKeys, revokeAgain, revokeKey } from './apply/accounts.ts';
+import { changeCustomer, createCustomer, createKeys, grantKeys, revokeAgain, revokeKey } from './apply/accounts.ts';
 import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
@@ -15,6 +15,7 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'customer.created': createCustomer,
   'customer.changed': changeCustomer,
   'key.created': createKeys,
+  'key.granted': grantKeys,
   'key.revoked': revokeKey,
   'keys.revoked_again': revokeAgain,
   'list.put': putEntry,

@@ -86,6 +86,7 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'customer.created': FIRST,
   'customer.changed': FIRST,
   'key.created': FIRST,
+  'key.granted': FIRST,
   'key.revoked': FIRST,
   'keys.revoked_again': FIRST,
   'list.put': LISTED,

@@ -1,4 +1,5 @@
 import type { CustomerId, CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
+import type { KeyRights } from '../../kernel/key-scopes.ts';
 import type { KeyTextKind } from '../../kernel/key-text.ts';
 import type { ChangeFeed, ChangeIn } from '../../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../../risk/judgement.ts';
@@ -47,6 +48,20 @@ export type StateChanges = {
       readonly keys: readonly NewApiKey[];
     };
     readonly outcome: readonly ApiKey[];
+  };
+  /**
+   * Keys with a name and rights. A kind of its own: a node of an earlier version would apply `key.created` without the rights, and a change
+   * of a kind that a live node does not know is refused. `validKeysMax`: null for the operator.
+   */
+  'key.granted': {
+    readonly fields: {
+      readonly customer: CustomerNumber;
+      readonly rateLimit: number | null;
+      readonly keys: readonly NewApiKey[];
+      readonly grant: KeyGrant;
+      readonly validKeysMax: number | null;
+    };
+    readonly outcome: readonly ApiKey[] | 'limit_reached';
   };
   'key.revoked': { readonly fields: { readonly hash: string }; readonly outcome: Revocation };
   /** Revocations made earlier that a restored store does not contain. The outcome is the number of keys that were still live. */
@@ -241,6 +256,12 @@ export type ExpiringTable =
   | 'sightings'
   | 'registry'
   | 'namedListItems';
+
+/** What a new pair of keys is called and may do. The scopes of a public key follow from its kind. */
+export interface KeyGrant extends KeyRights {
+  /** Empty without a name. */
+  readonly name: string;
+}
 
 /** A key before its number is issued. */
 export interface NewApiKey {

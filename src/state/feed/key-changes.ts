@@ -3,7 +3,7 @@ import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
 import { newId } from '../../kernel/ids.ts';
 import { KEY_PREFIX_CHARACTERS, KEY_RANDOM_BYTES, type KeyTextKind, makeKeyText } from '../../kernel/key-text.ts';
 import type { Origin } from '../../ports/change-feed.ts';
-import type { ChangeOf, Committer, NewApiKey } from './changes.ts';
+import type { ChangeOf, Committer, KeyGrant, NewApiKey } from './changes.ts';
 import type { StoreWrite } from '../tables/durable.ts';
 import { type ApiKey, hashOfKey } from '../tables/key-table.ts';
 
@@ -26,6 +26,52 @@ export function newKeyPair(customer: CustomerNumber, { rateLimit = null, origins
   const open = newKeyText('public');
   const keys = [newKey('secret', secret, []), newKey('public', open, origins)];
   return { secret, public: open, change: { kind: 'key.created', customer, rateLimit, keys } };
+}
+
+/** A new secret key, with a public one if it may decide, and the change that stores them. */
+export interface GrantedKeys {
+  readonly secret: string;
+  /** Null without the scope `decide`. */
+  readonly public: string | null;
+  readonly change: ChangeOf<'key.granted'>;
+}
+
+export interface GrantOptions extends KeyOptions {
+  /** Keys of the customer that may be valid; null for the operator. */
+  readonly validKeysMax?: number | null;
+  /** Prefixes of the customer's keys, which no new one may have. */
+  readonly taken?: ReadonlySet<string>;
+}
+
+/** Makes the texts of keys with rights. */
+export function newGrantedKeys(
+  customer: CustomerNumber,
+  grant: KeyGrant,
+  { rateLimit = null, origins = [], validKeysMax = null, taken = NONE_TAKEN }: GrantOptions = {},
+): GrantedKeys {
+  const secret = newKeyText('secret', taken);
+  const open = grant.scopes.includes('decide') ? newKeyText('public', taken) : null;
+  const keys = [newKey('secret', secret, []), ...(open === null ? [] : [newKey('public', open, origins)])];
+  return { secret, public: open, change: { kind: 'key.granted', customer, rateLimit, keys, grant, validKeysMax } };
+}
+
+const NONE_TAKEN: ReadonlySet<string> = new Set();
+
+/** Makes a key that replaces one, with the same rights and allowance. The key that it replaces is to be revoked. */
+export function newReplacement(
+  { customer, kind, rateLimit, origins, ...key }: ApiKey,
+  taken: ReadonlySet<string>,
+): GrantedKeys {
+  const { name, scopes, expiresAtSeconds, networks } = key;
+  const text = newKeyText(kind, taken);
+  const grant = { name, scopes, expiresAtSeconds, networks };
+  const keys = [newKey(kind, text, origins)];
+  // The allowance of the kind may change; that of this key may not.
+  return {
+    secret: text,
+    public: null,
+    change: { kind: 'key.granted', customer, rateLimit, keys, grant, validKeysMax: null },
+  };
 }
 
 export interface KeyPair {
@@ -59,9 +105,9 @@ function newKey(kind: KeyTextKind, text: string, origins: readonly string[]): Ne
   return { kind, hash: hashOfKey(text), prefix: text.slice(0, KEY_PREFIX_CHARACTERS), origins };
 }
 
-function newKeyText(kind: KeyTextKind): string {
+function newKeyText(kind: KeyTextKind, taken: ReadonlySet<string> = NONE_TAKEN): string {
   for (;;) {
     const text = makeKeyText(kind, randomBytes(KEY_RANDOM_BYTES));
-    if (text !== null) return text;
+    if (text !== null && !taken.has(text.slice(0, KEY_PREFIX_CHARACTERS))) return text;
   }
 }

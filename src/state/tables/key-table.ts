@@ -1,13 +1,20 @@
 import { hash } from 'node:crypto';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import {
+  areUsualRights,
+  DEFAULT_KEY_SCOPES,
+  type KeyRights,
+  PUBLIC_KEY_SCOPES,
+  sortedScopes,
+} from '../../kernel/key-scopes.ts';
 import type { KeyTextKind } from '../../kernel/key-text.ts';
 import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../../kernel/limits.ts';
 import type { Counters } from './counters.ts';
 import { field, packedNumber, MAYBE_NUMBER, packedFields, packedText } from './packed-fields.ts';
 import { hexForm, type TypedTable, typedTable } from './typed-table.ts';
 
-export interface ApiKey {
+export interface ApiKey extends KeyRights {
   /** SHA-256 of the key's text, 64 lower-case hex digits. The text itself is not stored. */
   readonly hash: string;
   readonly customer: CustomerNumber;
@@ -22,25 +29,54 @@ export interface ApiKey {
   readonly number: number;
   /** Origins whose scripts may use the key, as browsers send them, or `*`; empty for a secret key. */
   readonly origins: readonly string[];
+  /** Given when it was made; empty for a key without a name. */
+  readonly name: string;
 }
 
-/** `rateLimit` is null for the default of the kind. */
-type KeyValue = Omit<ApiKey, 'hash' | 'rateLimit'> & { readonly rateLimit: number | null };
-type NewKey = Omit<KeyValue, 'revokedAtSeconds'> & Pick<ApiKey, 'hash'>;
+/**
+ * How a key is stored. `restricted`: a secret key without all usual rights. An earlier version, which knows no rights, takes it for a
+ * public key: after a return to that version it can neither read nor write anything.
+ */
+type StoredKind = KeyTextKind | 'restricted';
+
+/** `rateLimit` is null for the default of the kind, `scopes` for those of a key that was made without any. */
+interface KeyValue extends Omit<ApiKey, 'hash' | 'kind' | 'rateLimit' | 'scopes'> {
+  readonly kind: StoredKind;
+  readonly rateLimit: number | null;
+  readonly scopes: ApiKey['scopes'] | null;
+}
+
+type NewKey = Omit<ApiKey, 'revokedAtSeconds' | 'rateLimit'> & { readonly rateLimit: number | null };
+
+/** A list of texts that is left out at the end of a row when it is empty. */
+const TEXTS = field(
+  (stored): readonly string[] => (Array.isArray(stored) ? stored.map(String) : []),
+  (texts) => (texts.length > 0 ? texts : undefined),
+);
 
 const VALUE = packedFields<KeyValue>({
   customer: packedNumber(),
-  kind: field((stored) => (stored === 'secret' ? 'secret' : 'public')),
+  kind: field((stored) => (stored === 'secret' || stored === 'restricted' ? stored : 'public')),
   prefix: packedText(),
   rateLimit: MAYBE_NUMBER,
   createdAtSeconds: packedNumber(),
   revokedAtSeconds: MAYBE_NUMBER,
   number: packedNumber(),
   // Rows of keys without origins end before this field, as all rows of earlier versions do.
-  origins: field(
-    (stored) => (Array.isArray(stored) ? stored.map(String) : []),
-    (origins) => (origins.length > 0 ? origins : undefined),
+  origins: TEXTS,
+  name: field(
+    (stored) => (typeof stored === 'string' ? stored : ''),
+    (name) => (name === '' ? undefined : name),
   ),
+  scopes: field(
+    (stored) => (Array.isArray(stored) ? sortedScopes(stored as ApiKey['scopes']) : null),
+    (scopes) => scopes ?? undefined,
+  ),
+  expiresAtSeconds: field(
+    (stored) => (typeof stored === 'number' ? stored : null),
+    (at) => at ?? undefined,
+  ),
+  networks: TEXTS,
 });
 
 /**
@@ -74,9 +110,21 @@ export class ApiKeys {
 
   /** For `apply`, inside its transaction. */
   insert({ hash: keyHash, ...given }: NewKey): ApiKey {
-    const value = { ...given, revokedAtSeconds: null };
+    const isRestricted = given.kind === 'secret' && !areUsualRights(given);
+    const kind = isRestricted ? 'restricted' : given.kind;
+    const value = { ...given, kind, scopes: isRestricted ? given.scopes : null, revokedAtSeconds: null } as const;
     this.#table.put(keyHash, value);
     return present(keyHash, value);
+  }
+
+  /** For `apply`, inside its transaction. Returns the number of keys of the customer that are valid at that time. */
+  countValid(customer: CustomerNumber, atSeconds: number): number {
+    let valid = 0;
+    for (const [, key] of this.#table.range({})) {
+      const isOver = key.revokedAtSeconds !== null || (key.expiresAtSeconds ?? Infinity) <= atSeconds;
+      if (key.customer === customer && !isOver) valid++;
+    }
+    return valid;
   }
 
   /** For `apply`, inside its transaction. Returns the key as revoked now; null if it is unknown or already revoked. */
@@ -94,6 +142,8 @@ export function hashOfKey(text: string): string {
 }
 
 function present(keyHash: string, value: KeyValue): ApiKey {
-  const usual = value.kind === 'secret' ? RATE_SECRET_KEY : RATE_PUBLIC_KEY;
-  return { hash: keyHash, ...value, rateLimit: value.rateLimit ?? usual };
+  const kind = value.kind === 'public' ? 'public' : 'secret';
+  const usual = kind === 'secret' ? RATE_SECRET_KEY : RATE_PUBLIC_KEY;
+  const scopes = value.scopes ?? (kind === 'secret' ? DEFAULT_KEY_SCOPES : PUBLIC_KEY_SCOPES);
+  return { hash: keyHash, ...value, kind, scopes, rateLimit: value.rateLimit ?? usual };
 }

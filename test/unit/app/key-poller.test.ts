@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { keyPoller } from '../../../src/app/maintenance.ts';
 import type { StoredKey } from '../../../src/auth/key-cache.ts';
-import { createKeyPair } from '../../../src/state/feed/key-changes.ts';
+import { createKeyPair, newGrantedKeys } from '../../../src/state/feed/key-changes.ts';
 import { customer, tempStore, value } from '../state/support.ts';
 
 const NOW_MS = 1_780_000_000_000;
@@ -34,4 +34,21 @@ describe('the keys that the server knows', () => {
     await value(store.changes.commit({ kind: 'key.created', customer: customer(2), rateLimit: null, keys }, ORIGIN));
     expect(store.apiKeys.find(hash)).toMatchObject({ customer: customer(1), revokedAtSeconds: NOW_MS / 1000 });
   });
+});
+
+test('A key is loaded until it expires, and the next one that expires ends a wait', async () => {
+  const store = tempStore();
+  let loaded: readonly StoredKey[] = [];
+  let nowMs = NOW_MS;
+  const poll = keyPoller(store, { load: (keys) => (loaded = keys) }, () => nowMs);
+  const grant = { name: '', scopes: ['read'], expiresAtSeconds: NOW_MS / 1000 + 60, networks: [] } as const;
+  await value(store.changes.commit(newGrantedKeys(customer(1), grant).change, ORIGIN));
+  poll();
+  expect(loaded).toMatchObject([{ kind: 'secret', scopes: ['read'] }]);
+  nowMs += 59_999;
+  poll();
+  expect(loaded).toHaveLength(1);
+  nowMs += 1;
+  poll();
+  expect(loaded).toEqual([]);
 });

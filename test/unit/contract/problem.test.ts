@@ -55,6 +55,7 @@ function sent(): { exchange: Exchange; calls: { status: number; fields: string; 
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '127.0.0.1',
+    peerAddress: () => '127.0.0.1',
     pauseUntil: () => {},
     readBody: () => {},
     send: (status, fields, body, close = false) => void calls.push({ status, fields, body: String(body), close }),

@@ -58,6 +58,11 @@ class FakeExchange implements Exchange {
     return this.#address;
   }
 
+  peerAddress(): string {
+    this.addressAsked++;
+    return this.#address;
+  }
+
   pauseUntil(): void {}
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {

@@ -37,6 +37,7 @@ function ask(path: string, method = 'GET'): Seen {
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '',
+    peerAddress: () => '',
     pauseUntil: () => {},
     readBody: () => {},
     send: (status, fields) => void (seen = { status, fields, path: '', params: {} }),

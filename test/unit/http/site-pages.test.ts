@@ -41,6 +41,7 @@ function ask(
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '',
+    peerAddress: () => '',
     pauseUntil: () => {},
     readBody: () => {},
     addFields: (lines) => void (more += lines),

@@ -21,6 +21,7 @@ function ask(file: StaticFile, headers: Readonly<Record<string, string>> = {}, m
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '',
+    peerAddress: () => '',
     pauseUntil: () => {},
     readBody: () => {},
     addFields: () => {},

@@ -52,6 +52,10 @@ describe('API keys in the store', () => {
       revokedAtSeconds: null,
       number: 1,
       origins: [],
+      name: '',
+      scopes: ['decide', 'read', 'write', 'admin'],
+      expiresAtSeconds: null,
+      networks: [],
     });
     expect(pair.public.key.rateLimit).toBe(60_000);
     expect(other.public.key).toMatchObject({ rateLimit: 7, number: 4 });

@@ -1,4 +1,6 @@
 import type { CustomerNumber } from '../../../kernel/brand.ts';
+import { DEFAULT_KEY_SCOPES, PUBLIC_KEY_SCOPES } from '../../../kernel/key-scopes.ts';
+import type { KeyGrant, NewApiKey } from '../changes.ts';
 import type { ApiKey } from '../../tables/key-table.ts';
 import type { Applying, Apply } from './applying.ts';
 import { record } from './audit-record.ts';
@@ -35,7 +37,23 @@ export const changeCustomer: Apply<'customer.changed'> = (at, { customer: number
   return customer;
 };
 
-export const createKeys: Apply<'key.created'> = (at, { customer, rateLimit, keys }) => {
+const USUAL_GRANT: KeyGrant = { name: '', scopes: DEFAULT_KEY_SCOPES, expiresAtSeconds: null, networks: [] };
+
+export const createKeys: Apply<'key.created'> = (at, { customer, rateLimit, keys }) =>
+  insertKeys(at, { customer, rateLimit }, keys, USUAL_GRANT);
+
+export const grantKeys: Apply<'key.granted'> = (at, { customer, rateLimit, keys, grant, validKeysMax }) => {
+  const { tables, nowSeconds } = at;
+  const isFull = validKeysMax !== null && tables.apiKeys.countValid(customer, nowSeconds) + keys.length > validKeysMax;
+  return isFull ? 'limit_reached' : insertKeys(at, { customer, rateLimit }, keys, grant);
+};
+
+function insertKeys(
+  at: Applying,
+  { customer, rateLimit }: { readonly customer: CustomerNumber; readonly rateLimit: number | null },
+  keys: readonly NewApiKey[],
+  grant: KeyGrant,
+): readonly ApiKey[] {
   const { tables, nowSeconds } = at;
   const made: ApiKey[] = [];
   for (const key of keys) {
@@ -46,13 +64,25 @@ export const createKeys: Apply<'key.created'> = (at, { customer, rateLimit, keys
       continue;
     }
     const number = tables.counters.rise('keyNumbers');
-    made.push(tables.apiKeys.insert({ ...key, customer, rateLimit, createdAtSeconds: nowSeconds, number }));
-    const after = { kind: key.kind, rate_limit: rateLimit, origins: key.origins };
+    // Browsers present a public key, from every address.
+    const rights = key.kind === 'secret' ? grant : { ...grant, scopes: PUBLIC_KEY_SCOPES, networks: NO_NETWORKS };
+    made.push(tables.apiKeys.insert({ ...key, ...rights, customer, rateLimit, createdAtSeconds: nowSeconds, number }));
+    const after = { kind: key.kind, rate_limit: rateLimit, origins: key.origins, ...factsOf(grant, rights) };
     record(at, customer, { kind: 'key.created', target: key.prefix, after });
   }
   tables.counters.rise('keysVersion');
   return made;
-};
+}
+
+const NO_NETWORKS: readonly string[] = [];
+
+/** The facts of a key that was made without a name and rights are as before. */
+function factsOf(
+  grant: KeyGrant,
+  { name, scopes, expiresAtSeconds, networks }: KeyGrant,
+): Readonly<Record<string, unknown>> {
+  return grant === USUAL_GRANT ? {} : { name, scopes, expires_at: expiresAtSeconds, networks };
+}
 
 export const revokeKey: Apply<'key.revoked'> = (at, { hash }) => {
   if (revoke(at, hash, at.nowSeconds)) {

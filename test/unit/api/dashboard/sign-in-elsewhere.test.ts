@@ -35,6 +35,7 @@ function signInWith(
     new Promise((resolve) => {
       const exchange: Partial<Exchange> = {
         remoteAddress: () => address,
+        peerAddress: () => address,
         readBody: (_most, done) => done(Buffer.from(JSON.stringify({ code }))),
         send: (status, _fields, body) =>
           resolve({ status, code: (JSON.parse(String(body)) as { readonly code: string }).code }),

@@ -13,7 +13,7 @@ async function remoteReaderOf(output: object | undefined): Promise<string | null
   const remote = {
     read: (_customer: CustomerNumber, reader: { readonly name: string }) => {
       ({ name } = reader);
-      return Promise.resolve({ kind: 'read', value: null } as const);
+      return Promise.resolve({ kind: 'read', value: null, ignored: [] } as const);
     },
   };
   await readBodyAnywhere(READER, new Uint8Array(Buffer.from(JSON.stringify(request))), 0, 1 as CustomerNumber, remote);

@@ -335,6 +335,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
       const exchange: Exchange = {
         aborted: false,
         remoteAddress: () => '192.0.2.1',
+        peerAddress: () => '192.0.2.1',
         pauseUntil: () => {},
         readBody: (_max, done) => done(Buffer.from(text)),
         send(status, fields, sent) {

@@ -121,6 +121,7 @@ function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
   const exchange: Exchange = {
     aborted: false,
     remoteAddress: () => '192.0.2.1',
+    peerAddress: () => '192.0.2.1',
     pauseUntil: () => {},
     readBody: (_max, done) => done(Buffer.from(body)),
     send(status, fields, text) {
@@ -144,6 +145,7 @@ function exchangeOf() {
     aborted: false,
     sent,
     remoteAddress: () => '192.0.2.1',
+    peerAddress: () => '192.0.2.1',
     pauseUntil: () => {},
     readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.alloc(0)),
     send: (status: number, fields: string, body: string | Uint8Array) => void sent.push([status, fields, String(body)]),
@@ -211,6 +213,7 @@ describe('refusals before the body is read', () => {
     const exchange: Exchange = {
       aborted: false,
       remoteAddress: () => from,
+      peerAddress: () => from,
       pauseUntil: () => seen.push('paused'),
       readBody(_max, _done, _pace, gone = () => {}) {
         seen.push('read');
@@ -596,7 +599,7 @@ test('A large or slow body is parsed by the worker, and a small one is not', asy
   const bodies: RemoteBodies = {
     read(_customer, reader, body) {
       remote.push([reader.name, body.length]);
-      return Promise.resolve({ kind: 'read', value: 'by the worker' });
+      return Promise.resolve({ kind: 'read', value: 'by the worker', ignored: [] });
     },
   };
   const { endpoint } = setUp(createLog('silent'), {}, bodies);
@@ -661,6 +664,7 @@ describe('an admission that answers later', () => {
       const exchange: Exchange = {
         aborted: false,
         remoteAddress: () => '192.0.2.1',
+        peerAddress: () => '192.0.2.1',
         pauseUntil: () => {},
         readBody: () => seen.push('read'),
         send: (status, _fields, _body, close) => seen.push([status, close]),

@@ -7,6 +7,7 @@ import { DEFAULT_ATTRIBUTES } from '../../../../src/risk/policy/attributes.ts';
 
 const ONE = 1 as CustomerNumber;
 const TWO = 2 as CustomerNumber;
+const NOTHING = { mismatches: new Map(), undeclared: [], ignored: [], ignoredCounts: new Map() };
 
 function sent(values: Readonly<Record<string, AttributeValue>>): ReadonlyMap<string, AttributeValue> {
   return new Map(Object.entries(values));
@@ -27,7 +28,7 @@ test('Attributes of another type are counted by their name, and undeclared names
     [ONE, 'toString'],
     [TWO, 'colour'],
   ]);
-  counts.add(taken ?? { mismatches: new Map(), undeclared: [] });
+  counts.add(taken ?? NOTHING);
   expect([...counts.mismatches]).toEqual([['amount', 3]]);
   expect([counts.undeclaredOf(ONE), counts.undeclaredOf(TWO)]).toEqual([['amunt', 'toString'], ['colour']]);
   notes.note(ONE, sent({ amunt: 6 }), DEFAULT_ATTRIBUTES);
@@ -41,8 +42,27 @@ test('At most 64 names of a customer are kept, and 64 names in the metric', () =
   notes.note(ONE, sent(Object.fromEntries(names.map((name) => [name, 1]))), {});
   const declared = Object.fromEntries(names.map((name) => [name, { type: 'text' as const, isPublic: false }]));
   notes.note(TWO, sent(Object.fromEntries(names.map((name) => [name, 1]))), declared);
-  counts.add(notes.take() ?? { mismatches: new Map(), undeclared: [] });
+  counts.add(notes.take() ?? NOTHING);
   expect(counts.undeclaredOf(ONE)).toHaveLength(64);
   expect(counts.mismatches.size).toBe(65);
   expect([...counts.mismatches.values()].reduce((sum, count) => sum + count, 0)).toBe(200);
+});
+
+test('Members that nothing reads are counted by their name, and names that are none together', () => {
+  let firsts = 0;
+  const notes = new AttributeNotes(() => firsts++);
+  const counts = new AttributeCounts();
+  notes.noteIgnored(ONE, ['locale', 'an e-mail@address']);
+  notes.noteIgnored(ONE, ['locale']);
+  notes.noteIgnored(
+    TWO,
+    Array.from({ length: 200 }, (_none, n) => `name_${n}`),
+  );
+  expect(firsts).toBe(1);
+  counts.add(notes.take() ?? NOTHING);
+  expect([counts.ignoredOf(ONE), counts.ignoredOf(TWO).length]).toEqual([['locale'], 64]);
+  expect([counts.ignored.get('locale'), counts.ignored.size]).toEqual([2, 64]);
+  expect([...counts.ignored.values()].reduce((sum, count) => sum + count, 0)).toBe(203);
+  notes.noteIgnored(ONE, ['locale']);
+  expect(notes.take()).toMatchObject({ ignored: [], ignoredCounts: new Map([['locale', 1]]) });
 });

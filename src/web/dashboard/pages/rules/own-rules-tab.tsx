@@ -123,12 +123,8 @@ export function OwnRulesTab({ logDays }: { readonly logDays: number | undefined 
             />
           )}
         </StateView>
-        {(data?.undeclared_attributes ?? []).map(({ name, did_you_mean: meant }) => (
-          <p key={name} class="policy-note">
-            <Icon name="warning" size={14} /> You send <code>{visibleText(name)}</code>, and nothing reads it.
-            {meant === undefined ? '' : ` Did you mean ${meant}?`}
-          </p>
-        ))}
+        <UnreadNames of="" names={data?.ignored_members ?? []} />
+        <UnreadNames of="attributes." names={data?.undeclared_attributes ?? []} />
         <p class="policy-note muted small">
           Fired: decisions that the rule had an effect on. Observed: it fired and changed nothing. People: the first
           identity of a decision, or its session.
@@ -155,5 +151,25 @@ export function OwnRulesTab({ logDays }: { readonly logDays: number | undefined 
         />
       )}
     </div>
+  );
+}
+
+/** Names in decide requests that nothing reads. */
+function UnreadNames({
+  of,
+  names,
+}: {
+  readonly of: string;
+  readonly names: OwnRuleListBody['ignored_members'];
+}): JSX.Element {
+  return (
+    <>
+      {names.map(({ name, did_you_mean: meant }) => (
+        <p key={name} class="policy-note">
+          <Icon name="warning" size={14} /> You send <code>{visibleText(`${of}${name}`)}</code>, and nothing reads it.
+          {meant === undefined ? '' : ` Did you mean ${of}${meant}?`}
+        </p>
+      ))}
+    </>
   );
 }

@@ -57,7 +57,7 @@ async function askServer(when: string, types: string, signal: AbortSignal): Prom
     if (response.status === 422)
       return { kind: 'faults', errors: (await readJson<ProblemBody>(response)).errors ?? [] };
     const { cost, warnings, sample = null } = await readJson<CheckedRuleBody>(response);
-    return { kind: 'ok', cost, warnings: warnings.map(({ message }) => message), sample };
+    return { kind: 'ok', cost, warnings: warnings.flatMap(({ message }) => message ?? []), sample };
   } catch {
     return { kind: 'unknown' };
   }
