@@ -12,6 +12,7 @@ import { ok } from '../command-outcome.ts';
 import type { Health } from '../health-request.ts';
 import { withStore } from '../with-store.ts';
 import { failed, fine, type DoctorFinding, warned } from './finding.ts';
+import { counted } from '../counted.ts';
 
 /** What lies on the disk: data directory, keys, policy, location databases. */
 
@@ -152,11 +153,19 @@ function masterKeyFinding(dataDir: string, masterKey: string | null): DoctorFind
 function apiKeyFindings({ customers, apiKeys }: Store): readonly DoctorFinding[] {
   const all = customers.all();
   const suspended = new Set(all.flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])));
-  const valid = apiKeys.loadAll().filter((key) => key.revokedAtSeconds === null && !suspended.has(key.customer));
+  const nowSeconds = Date.now() / 1_000;
+  const valid = apiKeys
+    .loadAll()
+    .filter(
+      (key) =>
+        key.revokedAtSeconds === null &&
+        (key.expiresAtSeconds ?? Infinity) > nowSeconds &&
+        !suspended.has(key.customer),
+    );
   if (valid.length === 0) return [warned('keys', 'no key is valid', 'gatehouse keys create --customer <id>')];
   const demo = all.find(({ name }) => name === 'demo');
   const ofDemo = valid.filter(({ customer }) => customer === demo?.number).length;
-  const detail = `${valid.length} valid keys of ${all.length} customers`;
+  const detail = `${counted(valid.length, 'valid key')} of ${counted(all.length, 'customer')}`;
   if (ofDemo > 0 && ofDemo < valid.length) {
     return [
       warned('keys', `${detail}; those of the first start are still valid`, 'revoke them: gatehouse keys revoke'),

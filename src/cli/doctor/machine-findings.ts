@@ -82,6 +82,7 @@ export function transportFinding(settings: Settings, health: Health): DoctorFind
   const slow = 'node:http serves about two thirds of the load';
   if (health.kind === 'report') {
     const { transport } = health.report;
+    if (transport === '') return fine('transport', 'not known yet: the server is starting');
     const isWanted = transport === 'uws' || settings.transport === 'node';
     if (isWanted) return fine('transport', `the server runs on ${transport}`);
     return warned(

@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import type { FailureReason } from '../../work/extraction-job.ts';
 import { countsOf } from '../../work/extraction-state.ts';
 import { NOTE_MESSAGES, notesJson } from '../../extract/base/job-wire.ts';
@@ -68,10 +69,6 @@ function countsText({ end, durationMs }: ExtractReport): string {
     ...(errors > 0 ? [counted(errors, 'error')] : []),
   ];
   return counts.join(', ');
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 function firstLine(text: string): string {
