@@ -30,7 +30,7 @@ export type ApiBody = Readonly<Record<string, unknown>>;
 export type ApiReply = { readonly kind: 'ok'; readonly body: ApiBody } | CommandError;
 
 /** Calls the API as one customer. */
-export interface Api {
+export interface ApiCaller {
   get(path: string): Promise<ApiReply>;
   post(path: string, body: ApiBody): Promise<ApiReply>;
 }
@@ -45,7 +45,7 @@ interface Credentials {
  * With `--key` the API at `--url`; otherwise the server that runs on the data directory, through a session of its dashboard, which the
  * owner of that directory may open without a key. A session that ended, after 12 h or with a restart, is opened again.
  */
-export async function openApi(cli: Cli, options: ApiOptions): Promise<{ kind: 'api'; api: Api } | CommandError> {
+export async function openApi(cli: Cli, options: ApiOptions): Promise<{ kind: 'api'; api: ApiCaller } | CommandError> {
   const open = (): Promise<Credentials | CommandError> =>
     options.key === undefined ? bySession(cli, options.customer ?? null) : Promise.resolve(byKey(options.key, options));
   let credentials = await open();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, ApiReply, ApiBody } from './api-access.ts';
+import type { ApiCaller, ApiReply, ApiBody } from './api-access.ts';
 import type { CommandError } from './command-outcome.ts';
 
 /** Choice: decisions are shown within a second, and a command uses 60 of the 1,200 management calls of a window. */
@@ -25,7 +25,7 @@ export interface LoggedRow {
 }
 
 export interface FollowOptions {
-  readonly api: Api;
+  readonly api: ApiCaller;
   /** Filters of `GET /v1/decisions`. */
   readonly filter: Readonly<Record<string, string>>;
   /** Decisions of before that come first, 0 to `PAGE_ROWS`. */
@@ -78,7 +78,7 @@ export async function* followDecisions(options: FollowOptions): AsyncGenerator<L
 type Rows = { readonly kind: 'rows'; readonly rows: readonly LoggedRow[] };
 
 /** Reads all pages, newest first. */
-async function readAfter(api: Api, query: Readonly<Record<string, string>>): Promise<Rows | CommandError> {
+async function readAfter(api: ApiCaller, query: Readonly<Record<string, string>>): Promise<Rows | CommandError> {
   const rows: LoggedRow[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < PAGES_MAX; page++) {
