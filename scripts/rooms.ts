@@ -46,7 +46,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     mayImport: [],
     path: 'hot',
   },
-  client: { holds: 'A client for decide requests, a verifier for webhooks', mayImport: [], path: 'cold' },
+  client: {
+    holds: 'The client of applications with its middleware, the command line’s own, verifiers for webhooks',
+    mayImport: [],
+    path: 'cold',
+  },
   contract: {
     holds:
       'Every endpoint, wire shape and problem; the source of the OpenAPI document and of the tables in docs/api.md',

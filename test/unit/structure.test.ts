@@ -116,7 +116,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'disposable-email-domains-js': ['src/risk/signals/email.ts'],
   domhandler: ['src/extract/read/'],
   domutils: ['src/extract/read/'],
-  esbuild: ['scripts/bundle.ts', 'scripts/bundle-web.ts'],
+  esbuild: ['scripts/bundle.ts', 'scripts/bundle-web.ts', 'scripts/bundle-client.ts'],
   feedsmith: ['src/extract/read/feed-parse.ts'],
   htmlparser2: ['src/extract/read/html.ts', 'src/extract/read/sitemap.ts'],
   'ipaddr.js': ['src/egress/'],
@@ -141,7 +141,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'tough-cookie': ['src/extract/fetch/'],
   'uWebSockets.js': ['src/http/'],
   uplot: ['src/web/dashboard/'],
-  undici: ['src/client/', 'src/egress/', 'bench/webhooks/bare-sender.ts'],
+  undici: ['src/client/client.ts', 'src/egress/', 'bench/webhooks/bare-sender.ts'],
   'world-atlas': ['src/web/dashboard/', 'scripts/bundle-web.ts'],
   yaml: ['src/replay/policy-test-file.ts'],
   zod: [
@@ -538,8 +538,8 @@ const GOES_WITH_THREADS: readonly string[] = [
   'src/webhooks/prefetch.ts Prefetch',
 ];
 
-/** Tables of data, which may have as many lines as they have rows. */
-const DATA = 'src/risk/data/';
+/** Tables of data, which may have as many lines as they have rows, and a module that is written from the contract. */
+const DATA = ['src/risk/data/', 'src/client/api-types.ts'];
 
 /** A unit over its bound, by its name in `GOES_WITH_THREADS`. */
 interface Oversize {
@@ -554,7 +554,7 @@ function oversize(files: readonly SourceFile[]): { readonly units: Oversize[]; r
   for (const { path, text } of files) {
     const shape = shapeOf(path, text);
     for (const { kind, name, size, max } of shape.units) {
-      if (kind === 'file' && path.startsWith(DATA)) continue;
+      if (kind === 'file' && isWithin(path, DATA)) continue;
       if (size > max)
         units.push({ unit: name === '' ? path : `${path} ${name}`, bound: `${kind} of ${size}, at most ${max}` });
     }

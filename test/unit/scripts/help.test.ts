@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 /** The programs of `scripts` and `bench` that people call, the former by file, the latter by name. All others are their child processes. */
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const NO_PROGRAM = new Set(['usage.js', 'facts-table.js', 'rooms.js', 'delivery-schemas.js']);
+const NO_PROGRAM = new Set(['usage.js', 'facts-table.js', 'rooms.js', 'delivery-schemas.js', 'client-types.js']);
 const BENCHES = ['check', 'check/prove', 'cluster', 'decide', 'extract', 'isolation', 'micro', 'open-loop', 'webhooks'];
 
 const scripts = readdirSync(join(ROOT, 'dist/scripts')).filter((name) => name.endsWith('.js') && !NO_PROGRAM.has(name));
