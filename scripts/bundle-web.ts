@@ -125,7 +125,7 @@ async function bundleCollector(): Promise<void> {
   const files: readonly WebFile[] = [
     { name: 'collector.js', bytes: classic },
     { name: 'collector.mjs', bytes: esm },
-    // For pages that bundle the module themselves: `import … from 'gatehouse/browser'`.
+    // For pages that bundle the module themselves: `import … from '@gatehouse/collector'`.
     { name: 'collector.d.mts', bytes: await readFile('src/web/collector/module-types.d.mts') },
   ];
   await writeFolder(COLLECTOR, files, {

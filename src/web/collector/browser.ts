@@ -1,6 +1,6 @@
 import { createGatehouse } from './gatehouse-api.ts';
 
-/** The module form, to be bundled with the page's own code: `import { start, token } from 'gatehouse/browser'`. */
+/** The module form, to be bundled with the page's own code: `import { start, token } from '@gatehouse/collector'`. */
 declare const COLLECTOR_VERSION: string;
 
 const gatehouse = createGatehouse(null);

@@ -1,10 +1,10 @@
 import { readTag } from './collector-options.ts';
-import { createGatehouse, type Gatehouse } from './gatehouse-api.ts';
+import { createGatehouse, type CollectorApi } from './gatehouse-api.ts';
 
 /** The classic script: `<script src="https://…/v1/collector.js" data-key="pk_live_…" async></script>` */
 declare const COLLECTOR_VERSION: string;
 
-const present = (window as { gatehouse?: Partial<Gatehouse> }).gatehouse;
+const present = (window as { gatehouse?: Partial<CollectorApi> }).gatehouse;
 // A page's element with the id `gatehouse` is not a collector.
 if (typeof present?.token !== 'function') {
   const tag = document.currentScript;

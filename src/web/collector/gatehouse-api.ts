@@ -5,7 +5,7 @@ import { readProperty } from './page-proof.ts';
 import { postSigned } from './request-signature.ts';
 
 /** The interface for pages. In the classic form it is the global `gatehouse`. */
-export interface Gatehouse {
+export interface CollectorApi {
   /** Starts reading signals. Returns false, and changes nothing, if a collector already runs on this page. */
   readonly start: (options?: StartOptions) => boolean;
   /** Returns a new token, at most 450 ms after `start`; `''` before `start` and after `stop`. Never rejects. */
@@ -40,7 +40,7 @@ const DECIDE_TIMEOUT_MS = 5_000;
 const RUNS = Symbol.for('gatehouse.collector');
 
 /** `servedFrom` is the origin of the script; null in the module form, where the page's own origin is meant. */
-export function createGatehouse(servedFrom: string | null): Gatehouse {
+export function createGatehouse(servedFrom: string | null): CollectorApi {
   let run: CollectorRun | null = null;
   return {
     start(options = {}) {

@@ -1,4 +1,4 @@
-/** Types of `gatehouse/browser`, copied beside the module. A test holds them to the source. Documentation: docs/collector.md. */
+/** Types of `@gatehouse/collector`, copied beside the module. A test holds them to the source. Documentation: docs/collector.md. */
 export interface StartOptions {
   readonly publicKey?: string;
   readonly server?: string;
