@@ -26,6 +26,7 @@ const ITEM_HELD_MS = 0.007;
 export const NAMED_ITEMS_BODY: BodyReader<Validated<NamedItemParts>> = {
   name: 'named_items',
   shape: 'object',
+  schema: NAMED_ITEMS_CHANGE,
   isSlow: (body) => {
     const { add, remove } = body as ParsedObject;
     return lengthOf(add) + lengthOf(remove) > QUICK_ITEMS_MAX;
