@@ -31,6 +31,7 @@ describe('POST /v1/lists answers 201', () => {
       updated_at: created,
       expires_at: null,
       usage: { sessions_24h: 0, identities_24h: 0, flagged_24h: 0 },
+      warnings: [{ pointer: '/something', code: 'unknown_field' }],
     });
   });
 
