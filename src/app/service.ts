@@ -18,6 +18,7 @@ import { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { isDegraded, stateNames } from './asset-states.ts';
 import { forRoles, handlersOf, hasRole, notServed } from './roles.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { docsSites, rootRoute } from './wire-docs.ts';
 import { wireDashboard } from './wire-dashboard.ts';
 import { wireApi } from './wire-api.ts';
 import { type DecideRole, wireDecide } from './wire-decide.ts';
@@ -70,16 +71,19 @@ export function createService(parts: ServiceParts): Service {
     wireDashboard(parts, parts.dashboard, { failures: shared.failures, handlers, endpoint, onRefused });
   const isPublic = dashboard !== null && parts.dashboardListener === null;
   const lacksApi = !hasRole(parts.settings.roles, 'api');
-  const site = isPublic
-    ? { path: DASHBOARD_PATH, handler: dashboard }
-    : lacksApi
-      ? { path: DASHBOARD_PATH, handler: notServed(['api'], { onRefused, fieldsOf: () => '' }) }
-      : null;
-  const routes = bindRoutes(handlers, endpoint.refusalFields, new Cors(keyCache, onRefused));
+  const sites = [
+    ...(isPublic ? [{ path: DASHBOARD_PATH, handler: dashboard }] : []),
+    ...(lacksApi ? [{ path: DASHBOARD_PATH, handler: notServed(['api'], { onRefused, fieldsOf: () => '' }) }] : []),
+    ...docsSites(parts.settings, { onRefused, log }),
+  ];
+  const routes = [
+    ...bindRoutes(handlers, endpoint.refusalFields, new Cors(keyCache, onRefused)),
+    rootRoute(parts.settings, isPublic),
+  ];
   return {
     decide: decideRole?.decide ?? null,
     endpoint,
-    onRequest: createRouter(routes, onRefused, site),
+    onRequest: createRouter(routes, onRefused, sites),
     onDashboardRequest: dashboard === null || isPublic ? null : onlyDashboard(dashboard, onRefused),
     onCrash(error, exchange) {
       log.error({ err: error }, 'a request failed');

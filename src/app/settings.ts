@@ -50,6 +50,8 @@ export interface Settings {
   readonly transport: 'auto' | 'uws' | 'node';
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly dashboard: DashboardSettings;
+  /** Whether `/docs` serves the documentation. */
+  readonly hasDocs: boolean;
   /** Null for a node that works alone. */
   readonly cluster: ClusterSettings | null;
   readonly simulatedTime: boolean;
@@ -185,6 +187,7 @@ const SCHEMA = z.object({
   GATEHOUSE_DASHBOARD_PORT: whole(0, 65_535).optional(),
   GATEHOUSE_DASHBOARD_READ_ONLY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
   GATEHOUSE_PUBLIC_URL: publicUrl.optional(),
+  GATEHOUSE_DOCS: z.enum(['on', 'off'], 'must be on or off').default('on'),
   GATEHOUSE_CLUSTER_URL: clusterUrls.optional(),
   GATEHOUSE_CLUSTER_USER: text.optional(),
   GATEHOUSE_CLUSTER_PASSWORD: text.optional(),
@@ -288,6 +291,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
       isReadOnly: values.GATEHOUSE_DASHBOARD_READ_ONLY === '1',
       publicOrigin: values.GATEHOUSE_PUBLIC_URL ?? null,
     },
+    hasDocs: values.GATEHOUSE_DOCS === 'on',
     cluster:
       values.GATEHOUSE_CLUSTER_URL === undefined
         ? null

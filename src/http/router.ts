@@ -15,16 +15,20 @@ export interface Subtree {
 export function createRouter(
   routes: readonly Route[],
   onRefused: (code: string) => void,
-  subtree: Subtree | null = null,
+  subtrees: readonly Subtree[] = [],
 ): Handler {
   const byPath = new Map(routes.filter(isExact).map((route) => [route.path, route]));
   const patterns = routes.filter((route) => !isExact(route)).map(compile);
   return (head, exchange) => {
     const route = byPath.get(head.path);
     if (route !== undefined) answer(route, head, exchange);
-    // Tried after the exact paths, so that the decide path pays nothing for subtree and patterns.
-    else if (subtree !== null && isWithin(head.path, subtree.path)) subtree.handler(head, exchange);
+    // Tried after the exact paths, so that the decide path pays nothing for subtrees and patterns.
     else {
+      const subtree = subtrees.find(({ path }) => isWithin(head.path, path));
+      if (subtree !== undefined) {
+        subtree.handler(head, exchange);
+        return;
+      }
       const found = match(patterns, head.path);
       if (found === null) refuse(problem('not_found', 'There is nothing at this path.'), head, exchange);
       else answer(found.route, { ...head, params: found.params }, exchange);

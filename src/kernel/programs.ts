@@ -55,6 +55,11 @@ export function webFolder(name: 'dashboard' | 'collector'): URL {
   return new URL(`${dist}/web/${name}/`, import.meta.url);
 }
 
+/** Returns the folder of the documentation that the build renders, with a slash at its end. */
+export function docsFolder(): URL {
+  return new URL(IS_BUNDLED ? '../docs/' : IS_SOURCE ? '../../dist/docs/' : '../../docs/', import.meta.url);
+}
+
 /** Returns the version of this installation; '' if its package.json cannot be read. */
 export function versionOfInstallation(): string {
   const file = new URL(IS_BUNDLED || IS_SOURCE ? '../../package.json' : '../../../package.json', import.meta.url);

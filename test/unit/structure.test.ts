@@ -155,6 +155,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/app/collector-files.ts',
     'src/app/settings.ts',
     'src/app/dashboard-build.ts',
+    'src/app/docs-build.ts',
     'src/score/model-manifest.ts',
     'src/state/repair/marker.ts',
   ],

@@ -138,5 +138,5 @@ function readinessRoute(GET: Handler): Route {
 
 /** Returns the handler of a listener of the dashboard's own: it serves nothing else. */
 export function onlyDashboard(dashboard: Handler, onRefused: (code: string) => void): Handler {
-  return createRouter([], onRefused, { path: DASHBOARD_PATH, handler: dashboard });
+  return createRouter([], onRefused, [{ path: DASHBOARD_PATH, handler: dashboard }]);
 }

@@ -32,7 +32,12 @@ function ask(path: string, method = 'GET'): Seen {
       route('/v1/things/{id}/parts/{part}', ['GET']),
     ],
     () => {},
-    { path: '/site', handler: (head) => void (seen = { status: 200, fields: '', path: '/site', params: head.params }) },
+    [
+      {
+        path: '/site',
+        handler: (head) => void (seen = { status: 200, fields: '', path: '/site', params: head.params }),
+      },
+    ],
   );
   const exchange: Exchange = {
     aborted: false,
