@@ -126,7 +126,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   maxmind: ['src/assets/mmdb.ts'],
   msgpackr: ['src/kernel/pack.ts'],
   'onnx-proto': ['scripts/'],
-  'onnxruntime-node': ['src/score/model-session.ts'],
+  'onnxruntime-node': ['src/score/model-session.ts', 'scripts/prune-binaries.ts'],
   pino: ['src/observe/'],
   piscina: ['src/api/kit/body-pool.ts', 'src/kernel/worker-place.ts', 'src/frames/score-pool.ts'],
   preact: ['src/web/dashboard/'],

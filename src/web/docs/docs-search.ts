@@ -92,10 +92,10 @@ function start(field: HTMLInputElement, list: HTMLElement, status: HTMLElement):
   void update();
 }
 
-const field = document.querySelector<HTMLInputElement>('#search');
-const list = document.querySelector<HTMLElement>('#found');
-const status = document.querySelector<HTMLElement>('#search-status');
-if (field !== null && list !== null && status !== null) {
-  field.form?.removeAttribute('hidden');
-  start(field, list, status);
+const searchField = document.querySelector<HTMLInputElement>('#search');
+const foundList = document.querySelector<HTMLElement>('#found');
+const searchStatus = document.querySelector<HTMLElement>('#search-status');
+if (searchField !== null && foundList !== null && searchStatus !== null) {
+  searchField.form?.removeAttribute('hidden');
+  start(searchField, foundList, searchStatus);
 }

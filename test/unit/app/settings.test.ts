@@ -42,6 +42,7 @@ describe('settings', () => {
       transport: 'auto',
       tls: null,
       dashboard: { isOn: true, port: null, isReadOnly: false, publicOrigin: null },
+      hasDocs: true,
       cluster: null,
       simulatedTime: false,
       warmUp: true,
@@ -121,6 +122,7 @@ describe('settings', () => {
         isReadOnly: true,
         publicOrigin: 'https://gatehouse.example',
       },
+      hasDocs: true,
       simulatedTime: false,
       warmUp: true,
       cluster: {

@@ -242,6 +242,7 @@ const NO_PANEL = [
   'feed_position',
   'keys',
   'replay_ids',
+  'rules_tripped_total',
   'sightings_waiting',
   'tls_certificate_expiry_seconds',
   'velocity_exchange_applied_total',
