@@ -56,9 +56,15 @@ async function freePort(): Promise<number> {
 test.skipIf(HINDRANCE !== '')(
   'The image serves as its user on a read-only tree, is healthy, and stops with its signal',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-image-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    chmodSync(folder, 0o755);
+    // On the disk of this folder, for links. The image's user sees it in a place that it may reach.
+    const folder = mkdtempSync(join(ROOT, '.image-'));
+    const open = mkdtempSync(join(tmpdir(), 'gatehouse-image-'));
+    onTestFinished(() => {
+      for (const path of [folder, open]) rmSync(path, { recursive: true, force: true });
+    });
+    chmodSync(open, 0o755);
+    const place = join(open, 'app');
+    mkdirSync(place);
     const build = join(folder, 'build');
     for (const name of ['node_modules', 'dist']) link(join(ROOT, name), join(build, name));
     for (const name of ['package.json', 'package-lock.json', 'LICENSE', 'scripts']) {
@@ -89,7 +95,7 @@ test.skipIf(HINDRANCE !== '')(
         link(from, join(app, target.endsWith('/') ? source.replace(/^\/app\//, '') : target));
       }
     }
-    const data = join(folder, 'data');
+    const data = join(open, 'data');
     mkdirSync(data, { mode: 0o700 });
     chownSync(data, USER, USER);
 
@@ -102,7 +108,7 @@ test.skipIf(HINDRANCE !== '')(
     const commandOf = (instruction: RegExp): readonly string[] =>
       JSON.parse(instruction.exec(DOCKERFILE)?.[1] ?? '[]') as readonly string[];
     const asUser = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', '--no-new-privs'];
-    const readOnly = `mount --bind ${app} ${app} && mount -o remount,ro,bind ${app} && cd ${app} && ! touch x 2>&- && exec "$@"`;
+    const readOnly = `mount --bind ${app} ${place} && mount -o remount,ro,bind ${place} && cd ${place} && ! touch x 2>&- && exec "$@"`;
     const words = [
       '--mount',
       '--propagation',
