@@ -73,6 +73,7 @@ beforeAll(async () => {
   await owner.call('PUT', '/v1/rules/own_one', rule);
   for (const id of ['listNamedItems', 'changeNamedItems', 'deleteNamedList']) ids[id] = 'partners';
   await owner.call('PUT', '/v1/named-lists/partners', { kind: 'text' });
+  for (const id of ['rotateKey', 'revokeKey']) ids[id] = key.slice(0, 12);
   const backtest = await owner.call('POST', '/v1/policy/backtest', { rules: [{ ...rule, code: 'own_one' }], since: 0 });
   for (const id of ['findBacktest', 'cancelBacktest']) ids[id] = String(backtest.json['id']);
   const delivery = await webhooks.ended(`?request_id=${ids['decisions']}`);

@@ -20,7 +20,13 @@ describe('POST /v1/labels answers 201', () => {
     expect(answer.status).toBe(201);
     const { created_at: created } = answer.json;
     expect(created).toBeGreaterThanOrEqual(before);
-    expect(answer.json).toEqual({ request_id: requestId, label: 'fraud', note: 'chargeback', created_at: created });
+    expect(answer.json).toEqual({
+      request_id: requestId,
+      label: 'fraud',
+      note: 'chargeback',
+      created_at: created,
+      warnings: [{ pointer: '/something', code: 'unknown_field' }],
+    });
   });
 
   test('a label that replaces another one is 201, for a decision of a public key too', async () => {

@@ -26,7 +26,8 @@ describe('POST /v1/outcomes answers 202', () => {
         await post(body),
         await post(body),
       ]) {
-        expect([answer.status, answer.json]).toEqual([202, { accepted: 1, rejected: [] }]);
+        const warnings = [{ pointer: '/something', code: 'unknown_field' }];
+        expect([answer.status, answer.json]).toEqual([202, { accepted: 1, rejected: [], warnings }]);
       }
     },
   );

@@ -240,6 +240,8 @@ const NO_PANEL = [
   'feed_lag_seconds',
   'feed_nodes',
   'feed_position',
+  'gate_total',
+  'ignored_members_total',
   'keys',
   'replay_ids',
   'rules_tripped_total',
