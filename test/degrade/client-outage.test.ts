@@ -108,6 +108,9 @@ test('When the server is killed in the middle everybody is let in', async () => 
   const results = Array.from({ length: 40 }, () => client.decide(request));
   process.kill(pid, 'SIGKILL');
   for (const result of await Promise.all(results)) expect(result.decision).toMatch(/^[A-Z_]+$/);
-  expect(await client.decide(request)).toMatchObject({ failedOpen: true, decision: 'ALLOW', failure: 'unreachable' });
+  const afterwards = await client.decide(request);
+  expect(afterwards).toMatchObject({ failedOpen: true, decision: 'ALLOW' });
+  // A busy machine may not refuse the connection in time.
+  expect(['unreachable', 'timeout']).toContain('failure' in afterwards && afterwards.failure);
   await killed.stop();
 });

@@ -74,7 +74,7 @@ describe('customers and keys', () => {
     expect(existsSync(join(dataDir, 'gatehouse.json'))).toBe(true);
     const id = String(made.value['customer_id']);
     expect((await json(['customers', 'list'])).value['customers']).toEqual([
-      { customer_id: id, name: 'Acme', created_at: expect.any(Number) },
+      { customer_id: id, name: 'Acme', created_at: expect.any(Number), suspended_at: null },
     ]);
 
     const keys = await json(['keys', 'create', '--customer', id, '--rate-limit', '12345']);
