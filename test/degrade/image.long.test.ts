@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -58,7 +57,7 @@ test.skipIf(HINDRANCE !== '')(
   async () => {
     // On the disk of this folder, for links. The image's user sees it in a place that it may reach.
     const folder = mkdtempSync(join(ROOT, '.image-'));
-    const open = mkdtempSync(join(tmpdir(), 'gatehouse-image-'));
+    const open = mkdtempSync('/tmp/gatehouse-image-');
     onTestFinished(() => {
       for (const path of [folder, open]) rmSync(path, { recursive: true, force: true });
     });

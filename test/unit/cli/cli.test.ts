@@ -107,7 +107,11 @@ describe('customers and keys', () => {
     expect(listed).toHaveLength(4);
     expect(listed[0]).toEqual({
       prefix: secret.slice(0, 12),
+      name: '',
       kind: 'secret',
+      scopes: ['decide', 'read', 'write', 'admin'],
+      networks: [],
+      expires_at: null,
       customer_id: id,
       rate_limit: 12_345,
       created_at: expect.any(Number),
