@@ -107,8 +107,9 @@ describe('a shared store in which somebody writes', () => {
     };
     await redis.command('EVAL', `${huge}return redis.call('HSET', KEYS[1], 'node-9', long)`, '1', REPLICAS_KEY);
     await wait();
-    for (const node of [0, 1])
-      expect((await get(nodes.at(node).url, '/metrics')).text).toMatch(/refused_values_total\{kind="reply"\} [1-9]/);
+    const refused = async (node: number): Promise<boolean> =>
+      /refused_values_total\{kind="reply"\} [1-9]/.test((await get(nodes.at(node).url, '/metrics')).text);
+    for (const node of [0, 1]) await expect.poll(() => refused(node), POLL).toBe(true);
     await redis.command('EVAL', `${huge}return redis.call('XADD', KEYS[1], '*', 'v', long)`, '1', CHANGES_KEY);
     await wait();
     await redis.command('DEL', CHANGES_KEY, REPLICAS_KEY);

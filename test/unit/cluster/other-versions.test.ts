@@ -42,9 +42,9 @@ afterAll(() => Promise.all([redis.stop(), server.stop()]));
 beforeEach(() => redis.flush());
 
 /** Returns bytes with the version after this build's. */
-function newer(bytes: Buffer): Buffer {
+function newer(bytes: Buffer, by = 1): Buffer {
   const [version = 0] = bytes;
-  return Buffer.concat([Buffer.from([version + 1]), bytes.subarray(1)]);
+  return Buffer.concat([Buffer.from([version + by]), bytes.subarray(1)]);
 }
 
 describe('the log of extractions', () => {
@@ -159,7 +159,8 @@ describe('events of the velocity store', () => {
     const key = velocityKey(velocityShard(one.customer));
     const head = { life: 7n, sender: 1, serial: 1, writtenMs: Date.now() };
     const items = new EventEncoder().encode([one]);
-    const ofNewer = [withHead(head, newer(items)), newer(withHead({ ...head, serial: 2 }, items))];
+    // Version 2 has amounts.
+    const ofNewer = [withHead(head, newer(items, 2)), newer(withHead({ ...head, serial: 2 }, items))];
     for (const bytes of ofNewer)
       await ask(link, 'XADD', key, '*', 'l', 'abc', 'e', new EncryptedValues(VALUES_KEY).encrypt(key, bytes));
     const [facts] = await node.worker().observe([one]);
