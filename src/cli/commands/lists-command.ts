@@ -1,50 +1,35 @@
-import { readFile } from 'node:fs/promises';
 import { Option } from 'commander';
 import { CONTROL_ENTRIES_MAX } from '../../app/control-protocol.ts';
 import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
-import { LIST_VALUES_PURPOSE, ListKeys, shownListValue } from '../../risk/lists/list-key.ts';
+import { shownListValue } from '../../risk/lists/list-key.ts';
 import { listKindOf, type ListTarget, readListTarget } from '../../risk/lists/list-kind.ts';
-import type { Store } from '../../state/feed/open-store.ts';
-import { deriveKey, openMasterKey } from '../../state/repair/master-key.ts';
-import type { Customer } from '../../state/tables/customer-table.ts';
-import { messageOf } from '../../state/tables/durable.ts';
 import { type GivenListEntry, listChangeOf } from '../../state/tables/list-change.ts';
 import type { ListEntry, ListEntryChange } from '../../state/tables/list-table.ts';
 import { Slices } from '../../state/tables/turns.ts';
-import type { ChangeDoor } from '../change-door.ts';
 import type { Cli } from '../context.ts';
 import { failure, failureOf, ok, usage, type CommandOutcome } from '../command-outcome.ts';
-import { IMPORT_FORMATS, type ImportFormat, readImport } from '../list-import.ts';
+import {
+  addImportOptions,
+  importText,
+  LIST_ROWS_SHOWN_MAX,
+  type ListImportOptions,
+  ofCustomer,
+  type OfCustomer,
+  type OpenedLists,
+  readImportFile,
+  withCustomerLists,
+} from '../customer-lists.ts';
+import { readImport } from '../list-import.ts';
 import { tableText, timeText } from '../text-table.ts';
-import { withStore } from '../with-store.ts';
 
-/** Choice: enough to recognise the kind of fault. */
-const FAULTS_SHOWN_MAX = 10;
-const ROWS_SHOWN_MAX = 1_000;
-/** Choice: a day's file of a large feed has some 10 MB. */
-const IMPORT_BYTES_MAX = 64 * 1_048_576;
-
-interface Named {
-  readonly customer: string;
-}
-interface AddOptions extends Named {
+interface AddOptions extends OfCustomer {
   readonly action: ListAction;
   readonly note?: string;
   readonly eventType?: readonly string[];
 }
-interface ImportOptions extends Named {
+interface ImportOptions extends ListImportOptions {
   readonly kind?: string;
   readonly action: ListAction;
-  readonly format?: ImportFormat;
-  readonly dryRun: boolean;
-}
-
-/** What the commands need of an installation and one of its customers. */
-interface Opened {
-  readonly store: Store;
-  readonly door: ChangeDoor;
-  readonly customer: Customer;
-  readonly keys: ListKeys;
 }
 
 function actionOption(): Option {
@@ -54,60 +39,36 @@ function actionOption(): Option {
 export function addLists(cli: Cli): void {
   const lists = cli.program.command('lists').description('block, allow and watch entries of a customer');
 
-  lists
-    .command('add <kind> <value>')
+  ofCustomer(lists.command('add <kind> <value>'))
     .description('add an entry, or replace the entry of the same value')
-    .requiredOption('--customer <id>', "the customer's id, cus_…")
     .addOption(actionOption())
     .option('--note <text>', 'a note for people')
     .option('--event-type <type...>', 'the entry counts for events of these types only')
     .action((kind: string, value: string, options: AddOptions) =>
-      cli.run(async () => withLists(cli, options, (opened) => addEntry(opened, kind, value, options))),
+      cli.run(async () => withCustomerLists(cli, options, (opened) => addEntry(opened, kind, value, options))),
     );
 
-  lists
-    .command('remove <kind> <value>')
+  ofCustomer(lists.command('remove <kind> <value>'))
     .description('remove an entry')
-    .requiredOption('--customer <id>', "the customer's id, cus_…")
-    .action((kind: string, value: string, options: Named) =>
-      cli.run(async () => withLists(cli, options, (opened) => removeValue(opened, kind, value))),
+    .action((kind: string, value: string, options: OfCustomer) =>
+      cli.run(async () => withCustomerLists(cli, options, (opened) => removeValue(opened, kind, value))),
     );
 
-  lists
-    .command('show')
-    .description(`show the entries, at most ${ROWS_SHOWN_MAX}`)
-    .requiredOption('--customer <id>', "the customer's id, cus_…")
+  ofCustomer(lists.command('show'))
+    .description(`show the entries, at most ${LIST_ROWS_SHOWN_MAX}`)
     .option('--kind <kind>', 'only entries of this kind')
-    .action((options: Named & { readonly kind?: string }) =>
-      cli.run(async () => withLists(cli, options, (opened) => showEntries(opened, options.kind))),
+    .action((options: OfCustomer & { readonly kind?: string }) =>
+      cli.run(async () => withCustomerLists(cli, options, (opened) => showEntries(opened, options.kind))),
     );
 
-  lists
-    .command('import <file>')
-    .description("add entries from a file: CSV with a header, text with one value a line, or CrowdSec's JSON")
-    .requiredOption('--customer <id>', "the customer's id, cus_…")
-    .option('--kind <kind>', 'kind of the values (default: address or network, by their form)')
-    .addOption(actionOption())
-    .addOption(new Option('--format <format>', 'format of the file (default: by its name)').choices(IMPORT_FORMATS))
-    .option('--dry-run', 'say what would change, and write nothing', false)
-    .action((file: string, options: ImportOptions) =>
-      cli.run(async () => withLists(cli, options, (opened) => importEntries(opened, file, options))),
-    );
-}
-
-async function withLists(
-  cli: Cli,
-  { customer: id }: Named,
-  work: (opened: Opened) => Promise<CommandOutcome>,
-): Promise<CommandOutcome> {
-  const { dataDir } = cli.globals();
-  return withStore(dataDir, async (store, door) => {
-    const customer = store.customers.findById(id);
-    if (customer === null) return failure('unknown_customer', `there is no customer ${id}`);
-    const master = openMasterKey(dataDir, cli.io.env['GATEHOUSE_MASTER_KEY']);
-    if (master.kind === 'fault') return failureOf(master);
-    return work({ store, door, customer, keys: new ListKeys(deriveKey(master.key, LIST_VALUES_PURPOSE)) });
-  });
+  addImportOptions(
+    ofCustomer(lists.command('import <file>'))
+      .description("add entries from a file: CSV with a header, text with one value a line, or CrowdSec's JSON")
+      .option('--kind <kind>', 'kind of the values (default: address or network, by their form)')
+      .addOption(actionOption()),
+  ).action((file: string, options: ImportOptions) =>
+    cli.run(async () => withCustomerLists(cli, options, (opened) => importEntries(opened, file, options))),
+  );
 }
 
 function readNamed(kindText: string, value: string): ListTarget | CommandOutcome {
@@ -117,11 +78,16 @@ function readNamed(kindText: string, value: string): ListTarget | CommandOutcome
   return read.kind === 'fault' ? usage('invalid_value', `${kindText} ${value}: ${read.message}`) : read.target;
 }
 
-function changeOf({ keys, customer }: Opened, entry: GivenListEntry): ListEntryChange {
+function changeOf({ keys, customer }: OpenedLists, entry: GivenListEntry): ListEntryChange {
   return listChangeOf(keys, customer.number, entry, false);
 }
 
-async function addEntry(opened: Opened, kind: string, value: string, options: AddOptions): Promise<CommandOutcome> {
+async function addEntry(
+  opened: OpenedLists,
+  kind: string,
+  value: string,
+  options: AddOptions,
+): Promise<CommandOutcome> {
   const target = readNamed(kind, value);
   if (!('value' in target)) return target;
   const { action, note = null } = options;
@@ -138,7 +104,7 @@ async function addEntry(opened: Opened, kind: string, value: string, options: Ad
   );
 }
 
-async function removeValue(opened: Opened, kind: string, value: string): Promise<CommandOutcome> {
+async function removeValue(opened: OpenedLists, kind: string, value: string): Promise<CommandOutcome> {
   const target = readNamed(kind, value);
   if (!('value' in target)) return target;
   const fingerprintHash = opened.keys.keyOf(opened.customer.number, target);
@@ -148,10 +114,10 @@ async function removeValue(opened: Opened, kind: string, value: string): Promise
   return removed.value ? ok({ removed: true }, 'removed') : failure('not_found', 'the list has no such entry');
 }
 
-async function showEntries({ store, customer }: Opened, kindText: string | undefined): Promise<CommandOutcome> {
+async function showEntries({ store, customer }: OpenedLists, kindText: string | undefined): Promise<CommandOutcome> {
   const kind = kindText === undefined ? null : listKindOf(kindText);
   if (kindText !== undefined && kind === null) return usage('unknown_kind', `${kindText} is no kind of entries`);
-  const query = { after: null, limit: ROWS_SHOWN_MAX, action: null, kind };
+  const query = { after: null, limit: LIST_ROWS_SHOWN_MAX, action: null, kind };
   const slices = new Slices(store.turns, customer.number);
   const { entries, next } = await store.lists.page(customer.number, query, Math.floor(Date.now() / 1_000), slices);
   const rows = entries.map((entry) => [
@@ -165,20 +131,15 @@ async function showEntries({ store, customer }: Opened, kindText: string | undef
   return ok({ entries: entries.map(jsonOf), has_more: next !== null }, text);
 }
 
-async function importEntries(opened: Opened, file: string, options: ImportOptions): Promise<CommandOutcome> {
+async function importEntries(opened: OpenedLists, file: string, options: ImportOptions): Promise<CommandOutcome> {
   const kind = options.kind === undefined ? null : listKindOf(options.kind);
   if (options.kind !== undefined && kind === null)
     return usage('unknown_kind', `${options.kind} is no kind of entries`);
-  const format = options.format ?? (/\.csv$/i.test(file) ? 'csv' : /\.json$/i.test(file) ? 'crowdsec' : 'text');
   const nowSeconds = Math.floor(Date.now() / 1_000);
-  let rows;
-  try {
-    const bytes = await readFile(file);
-    if (bytes.length > IMPORT_BYTES_MAX) return failure('file_too_large', `${file} has over ${IMPORT_BYTES_MAX} bytes`);
-    rows = readImport(bytes.toString(), format, { kind, action: options.action, nowSeconds });
-  } catch (error) {
-    return failure('unreadable_file', `${file} cannot be used: ${messageOf(error)}`);
-  }
+  const defaults = { kind, action: options.action, nowSeconds };
+  const read = await readImportFile(file, options.format, (text, format) => readImport(text, format, defaults));
+  if (read.kind === 'error') return read;
+  const rows = read.value;
   const entries = rows.flatMap((row) => (row.kind === 'entry' ? [changeOf(opened, row.entry)] : []));
   const rejected = rows.flatMap((row) => (row.kind === 'fault' ? [{ at: row.at, message: row.message }] : []));
   const { store, customer } = opened;
@@ -199,11 +160,8 @@ async function importEntries(opened: Opened, file: string, options: ImportOption
   }
   const replaced = entries.length - created;
   const done = options.dryRun ? 'would be ' : '';
-  const text = [
-    `${created} ${done}added, ${replaced} ${done}replaced, ${rejected.length} rejected`,
-    ...rejected.slice(0, FAULTS_SHOWN_MAX).map(({ at, message }) => `  ${at}: ${message}`),
-    ...(rejected.length > FAULTS_SHOWN_MAX ? [`  and ${rejected.length - FAULTS_SHOWN_MAX} more`] : []),
-  ].join('\n');
+  const sentence = `${created} ${done}added, ${replaced} ${done}replaced, ${rejected.length} rejected`;
+  const text = importText(sentence, rejected);
   return ok({ dry_run: options.dryRun, added: created, replaced, rejected }, text, rejected.length > 0);
 }
 
