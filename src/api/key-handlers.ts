@@ -9,7 +9,7 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import type { KeyUse, KeyUseReader } from '../ports/key-use.ts';
 import type { Committer, KeyGrant } from '../state/feed/changes.ts';
 import { type GrantedKeys, newGrantedKeys, newReplacement } from '../state/feed/key-changes.ts';
-import type { ApiKey, ApiKeys } from '../state/tables/key-table.ts';
+import { type ApiKey, type ApiKeys, isKeyOver } from '../state/tables/key-table.ts';
 import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -192,8 +192,7 @@ class KeysByCustomer {
   /** Returns the customer's valid key with the prefix of the path; null if there is none, or more than one. */
   valid(customer: CustomerNumber, { params, nowSeconds }: Pick<AnyRequest, 'params' | 'nowSeconds'>): ApiKey | null {
     const [found, ...others] = this.of(customer).filter(
-      ({ prefix, revokedAtSeconds, expiresAtSeconds }) =>
-        prefix === params['prefix'] && revokedAtSeconds === null && (expiresAtSeconds ?? Infinity) > nowSeconds,
+      (key) => key.prefix === params['prefix'] && !isKeyOver(key, nowSeconds),
     );
     return found === undefined || others.length > 0 ? null : found;
   }

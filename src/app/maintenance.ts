@@ -10,6 +10,7 @@ import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
+import { isKeyOver } from '../state/tables/key-table.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
 
@@ -123,13 +124,8 @@ export function keyPoller(
     const version = store.apiKeys.version();
     const nowSeconds = nowMs() / 1000;
     if (version === seen && nowSeconds < expirySeconds) return;
-    const suspended = new Set(
-      store.customers.all().flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])),
-    );
-    const keys = store.apiKeys.loadAll().filter((key) => {
-      const isOver = key.revokedAtSeconds !== null || (key.expiresAtSeconds ?? Infinity) <= nowSeconds;
-      return !isOver && !suspended.has(key.customer);
-    });
+    const suspended = store.customers.suspended();
+    const keys = store.apiKeys.loadAll().filter((key) => !isKeyOver(key, nowSeconds) && !suspended.has(key.customer));
     // The file may have 8 MB, and only a key that was not valid before can be in it.
     const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : readRevoked(store, seen >= 0);
     // Read again at the next poll: until then no key is added.

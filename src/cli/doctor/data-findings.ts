@@ -8,6 +8,7 @@ import type { Store } from '../../state/feed/open-store.ts';
 import { dataDirFault } from '../../state/repair/data-dir.ts';
 import { MASTER_KEY_NAME } from '../../state/repair/master-key.ts';
 import { freeBytes } from '../../state/tables/disk-room.ts';
+import { isKeyOver } from '../../state/tables/key-table.ts';
 import { ok } from '../command-outcome.ts';
 import type { Health } from '../health-request.ts';
 import { withStore } from '../with-store.ts';
@@ -152,16 +153,9 @@ function masterKeyFinding(dataDir: string, masterKey: string | null): DoctorFind
 
 function apiKeyFindings({ customers, apiKeys }: Store): readonly DoctorFinding[] {
   const all = customers.all();
-  const suspended = new Set(all.flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])));
+  const suspended = customers.suspended();
   const nowSeconds = Date.now() / 1_000;
-  const valid = apiKeys
-    .loadAll()
-    .filter(
-      (key) =>
-        key.revokedAtSeconds === null &&
-        (key.expiresAtSeconds ?? Infinity) > nowSeconds &&
-        !suspended.has(key.customer),
-    );
+  const valid = apiKeys.loadAll().filter((key) => !isKeyOver(key, nowSeconds) && !suspended.has(key.customer));
   if (valid.length === 0) return [warned('keys', 'no key is valid', 'gatehouse keys create --customer <id>')];
   const demo = all.find(({ name }) => name === 'demo');
   const ofDemo = valid.filter(({ customer }) => customer === demo?.number).length;

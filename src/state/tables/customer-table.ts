@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
-import { field, packedNumber, packedFields, packedText } from './packed-fields.ts';
+import { MAYBE_NUMBER, omittedField, packedNumber, packedFields, packedText } from './packed-fields.ts';
 import { type KeyForm, type TypedTable, typedTable, u32Form } from './typed-table.ts';
 
 export interface Customer {
@@ -52,6 +52,11 @@ export class Customers {
   all(): Customer[] {
     return [...this.#byNumber.range({})].map(([number, customer]) => ({ number, ...customer }));
   }
+
+  /** Returns the customers whose keys are refused. */
+  suspended(): ReadonlySet<CustomerNumber> {
+    return new Set(this.all().flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])));
+  }
 }
 
 const ID: KeyForm<string> = {
@@ -64,8 +69,5 @@ const VALUE = packedFields<CustomerValue>({
   name: packedText(),
   createdAtSeconds: packedNumber(),
   // Rows of customers that are not suspended end before this field, as all rows of earlier versions do.
-  suspendedAtSeconds: field(
-    (stored) => (typeof stored === 'number' ? stored : null),
-    (seconds) => seconds ?? undefined,
-  ),
+  suspendedAtSeconds: omittedField(MAYBE_NUMBER),
 });

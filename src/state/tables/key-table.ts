@@ -11,7 +11,7 @@ import {
 import type { KeyTextKind } from '../../kernel/key-text.ts';
 import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../../kernel/limits.ts';
 import type { Counters } from './counters.ts';
-import { field, packedNumber, MAYBE_NUMBER, packedFields, packedText } from './packed-fields.ts';
+import { field, packedNumber, MAYBE_NUMBER, omittedField, packedFields, packedText } from './packed-fields.ts';
 import { hexForm, type TypedTable, typedTable } from './typed-table.ts';
 
 export interface ApiKey extends KeyRights {
@@ -72,10 +72,7 @@ const VALUE = packedFields<KeyValue>({
     (stored) => (Array.isArray(stored) ? sortedScopes(stored as ApiKey['scopes']) : null),
     (scopes) => scopes ?? undefined,
   ),
-  expiresAtSeconds: field(
-    (stored) => (typeof stored === 'number' ? stored : null),
-    (at) => at ?? undefined,
-  ),
+  expiresAtSeconds: omittedField(MAYBE_NUMBER),
   networks: TEXTS,
 });
 
@@ -121,8 +118,7 @@ export class ApiKeys {
   countValid(customer: CustomerNumber, atSeconds: number): number {
     let valid = 0;
     for (const [, key] of this.#table.range({})) {
-      const isOver = key.revokedAtSeconds !== null || (key.expiresAtSeconds ?? Infinity) <= atSeconds;
-      if (key.customer === customer && !isOver) valid++;
+      if (key.customer === customer && !isKeyOver(key, atSeconds)) valid++;
     }
     return valid;
   }
@@ -135,6 +131,14 @@ export class ApiKeys {
     this.#table.put(keyHash, value);
     return present(keyHash, value);
   }
+}
+
+/** Returns whether a key was revoked or has expired. */
+export function isKeyOver(
+  { revokedAtSeconds, expiresAtSeconds }: Pick<ApiKey, 'revokedAtSeconds' | 'expiresAtSeconds'>,
+  nowSeconds: number,
+): boolean {
+  return revokedAtSeconds !== null || (expiresAtSeconds !== null && expiresAtSeconds <= nowSeconds);
 }
 
 export function hashOfKey(text: string): string {

@@ -4,7 +4,7 @@ import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
 import { LIST_EXPIRY_SECONDS_MAX } from '../../kernel/limits.ts';
 import { codeOfListKind, listKeyPrefix, readListKey } from '../../risk/lists/list-key.ts';
 import { ENTITY_KIND, type ListKind, listKindOf } from '../../risk/lists/list-kind.ts';
-import { field, packedNumber, MAYBE_TEXT, packedFields } from './packed-fields.ts';
+import { field, packedNumber, MAYBE_TEXT, omittedField, packedFields } from './packed-fields.ts';
 import { LIST_SCAN_ROWS_MAX } from './table-names.ts';
 import { type Codec, type KeyForm, type StoredRow, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
@@ -301,10 +301,7 @@ const REST = packedFields<StoredRest>({
     (stored) => (typeof stored === 'string' ? listKindOf(stored) : null) ?? 'fingerprint',
     (kind) => (kind === 'fingerprint' ? undefined : kind),
   ),
-  value: field(
-    (stored) => (typeof stored === 'string' ? stored : null),
-    (value) => value ?? undefined,
-  ),
+  value: omittedField(MAYBE_TEXT),
   eventTypes: field(
     (stored) => (Array.isArray(stored) ? stored.map(String) : []),
     (types) => (types.length === 0 ? undefined : types),

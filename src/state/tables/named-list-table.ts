@@ -3,7 +3,7 @@ import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { LIST_KEY_BYTES } from '../../risk/lists/list-key.ts';
 import { NAMED_LIST_NAME, type NamedListHead, namedListKindOf } from '../../risk/lists/named-list.ts';
-import { field, packedFields, packedNumber } from './packed-fields.ts';
+import { MAYBE_TEXT, omittedField, packedFields, packedNumber } from './packed-fields.ts';
 import { endOfCustomer } from './request-rows.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -304,10 +304,7 @@ interface StoredItemRest {
 
 const ITEM_REST = packedFields<StoredItemRest>({
   createdAtSeconds: packedNumber(),
-  value: field(
-    (stored) => (typeof stored === 'string' ? stored : null),
-    (value) => value ?? undefined,
-  ),
+  value: omittedField(MAYBE_TEXT),
 });
 
 /** The expiry, u32, which the hot path reads alone; then the other fields, packed. The key is not in it. */

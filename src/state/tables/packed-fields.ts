@@ -52,6 +52,14 @@ export function packedNumber<Value extends number = number>(): RowField<Value> {
 
 export const MAYBE_TEXT = field((stored) => (typeof stored === 'string' ? stored : null));
 export const MAYBE_NUMBER = field((stored) => (typeof stored === 'number' ? stored : null));
+/** A last field that is left out while it is null, as it is in rows of builds that did not have it. */
+export function omittedField<Value>(one: RowField<Value | null>): RowField<Value | null> {
+  return field(
+    (stored) => one.read(stored),
+    (value) => (value === null ? undefined : one.write(value)),
+  );
+}
+
 export const FLAG_FIELD = field((stored) => stored === true);
 
 export const BYTES_FIELD = field((stored): Uint8Array => {
