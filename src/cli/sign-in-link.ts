@@ -1,6 +1,6 @@
 import type { Store } from '../state/feed/open-store.ts';
 import type { Customer } from '../state/tables/customer-table.ts';
-import type { ApiKey } from '../state/tables/key-table.ts';
+import { type ApiKey, isKeyOver } from '../state/tables/key-table.ts';
 import { failure, type CommandError } from './command-outcome.ts';
 import { ServerConnection } from './server-connection.ts';
 
@@ -23,14 +23,20 @@ export async function makeSignInLink(store: Store, customerId: string | null): P
   }
   const customer = customerId === null ? only : all.find(({ id }) => id === customerId);
   if (customer === undefined) return failure('unknown_customer', `there is no customer ${customerId ?? 'yet'}`);
-  const key = store.apiKeys.loadAll().findLast(({ customer: owner, kind, revokedAtSeconds }) => {
-    return owner === customer.number && kind === 'secret' && revokedAtSeconds === null;
-  });
-  if (key === undefined) return failure('no_key', `${customer.name} has no secret key that is valid`);
+  const nowSeconds = Date.now() / 1_000;
+  const key = store.apiKeys
+    .loadAll()
+    .findLast((one) => one.customer === customer.number && canSignIn(one) && !isKeyOver(one, nowSeconds));
+  if (key === undefined) return failure('no_key', `${customer.name} has no valid secret key with the scope read`);
   const server = await ServerConnection.open(store.dataDir);
   const reply = (await server?.askForLink({ link: { keyHash: key.hash } })) ?? null;
   if (reply === null) return failure('no_server', 'no server runs on this data directory; start it first');
   if (reply.kind === 'fault') return failure(reply.code, reply.detail);
   const { url, expiresAtMs } = reply.value;
   return { kind: 'link', url, expiresAt: Math.floor(expiresAtMs / 1000), customer, key };
+}
+
+/** As the server has it: a page of the dashboard shows nothing without the scope `read`. */
+function canSignIn({ kind, scopes }: ApiKey): boolean {
+  return kind === 'secret' && scopes.includes('read');
 }

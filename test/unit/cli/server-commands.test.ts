@@ -123,6 +123,16 @@ describe('health', () => {
   });
 });
 
+test('A newer key that may not read, or that has expired, is not the access of the operator', async () => {
+  const { customers } = (await json(['customers', 'list']))[1] as { customers: { customer_id: string }[] };
+  const words = ['keys', 'create', '--customer', String(customers[0]?.customer_id)];
+  expect((await cli([...words, '--gate'])).code).toBe(0);
+  const soon = String(Math.floor(Date.now() / 1_000) + 2);
+  expect((await cli([...words, '--scopes', 'read', '--expires', soon])).code).toBe(0);
+  await expect.poll(() => Date.now() / 1_000 > Number(soon), { timeout: 5_000 }).toBe(true);
+  expect((await cli(['explain', await decideOnce({ user_agent: HEADLESS })])).code).toBe(0);
+});
+
 describe('explain', () => {
   test('A decision is shown with its steps, its rules in words and what each changes, with a key and without one', async () => {
     const id = await decideOnce({ user_agent: HEADLESS });
