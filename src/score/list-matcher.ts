@@ -3,6 +3,7 @@ import { parseV4, parseV6 } from '../kernel/ip-text.ts';
 import type { ListAction } from '../risk/decision.ts';
 import type { EmailFacts, Entity, GeoFacts, IpFacts } from '../risk/facts.ts';
 import { codeOfListKind, entityText, type ListKeys } from '../risk/lists/list-key.ts';
+import { DOMAIN_LABELS_MAX } from '../risk/lists/list-kind.ts';
 import { ENTITY_KIND } from '../contract/vocabulary.ts';
 
 import type { ListFacts } from '../risk/lists/list-facts.ts';
@@ -43,9 +44,6 @@ const [IP, NETWORK, ASN, COUNTRY, EMAIL, EMAIL_DOMAIN, USER_AGENT, ENTITY] = [
   codeOfListKind('user_agent'),
   codeOfListKind('entity.x'),
 ] as const;
-
-/** Choice: a name of more labels than this has its last ones looked up. */
-const LABELS_MAX = 8;
 
 /**
  * Finds the entries of the customer's lists that name something of a request. One for each worker.
@@ -104,7 +102,7 @@ export class ListMatcher {
 
   /** The domain, then the domains that it is below: the most specific entry counts. */
   #matchDomain(subject: ListSubject, domain: string, matches: ListMatch[]): void {
-    let name = domain.split('.').slice(-LABELS_MAX).join('.');
+    let name = domain.split('.').slice(-DOMAIN_LABELS_MAX).join('.');
     for (;;) {
       const action = this.#find(subject, this.#keys.ofText(subject.customer, 'email_domain', name));
       if (action !== null && action !== 'watch') {

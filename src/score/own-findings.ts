@@ -12,6 +12,8 @@ import type { WorkerPolicies } from './policies.ts';
 interface Judged {
   readonly meta: RequestMeta;
   readonly facts: Facts;
+  /** The policy under which `facts` has its attributes. */
+  readonly active: Pick<CompiledPolicy, 'policy'>;
   /** As sent. */
   readonly attributes: ReadonlyMap<string, AttributeValue>;
   /** The model's; null without one. */
@@ -20,7 +22,7 @@ interface Judged {
 
 /** Evaluates the rules of the customer's own, after those of the service and the model, whose findings they read. */
 export function ownFindings(
-  { facts, meta, attributes, probability }: Judged,
+  { facts, active, meta, attributes, probability }: Judged,
   { own, policy }: Pick<CompiledPolicy, 'own' | 'policy'>,
   contributions: readonly Contribution[],
   lists: Pick<NamedListMatcher, 'has'>,
@@ -32,7 +34,8 @@ export function ownFindings(
   return evaluateOwnRules(own, {
     facts,
     publicKey,
-    attributes: countedAttributes(attributes, policy.attributes, publicKey),
+    attributes:
+      policy === active.policy ? facts.attributes : countedAttributes(attributes, policy.attributes, publicKey),
     score: fusedScore(contributions),
     reasons: contributions.map(({ rule }) => rule.code),
     probability,

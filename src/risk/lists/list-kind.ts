@@ -127,6 +127,9 @@ export interface ListNetwork {
   readonly groups: readonly number[];
 }
 
+/** Choice: a domain of more labels than this has its last ones looked up. */
+export const DOMAIN_LABELS_MAX = 8;
+
 /** Reads the form that `readListTarget` returns for a network, or another CIDR; null for other text. */
 export function parseListNetwork(text: string): ListNetwork | null {
   const slash = text.lastIndexOf('/');

@@ -4,7 +4,7 @@ import type { CustomerNumber } from '../../kernel/brand.ts';
 import { parseV4, parseV6 } from '../../kernel/ip-text.ts';
 import { normalIdentity } from '../decision-links.ts';
 import { entityText, type ListKeys } from './list-key.ts';
-import { ENTITY_KIND } from './list-kind.ts';
+import { DOMAIN_LABELS_MAX, ENTITY_KIND } from './list-kind.ts';
 import type { NamedListHead, NamedListKind } from './named-list.ts';
 
 /** The customers' named lists, as a worker reads them. */
@@ -24,8 +24,6 @@ export interface NamedListAsked {
   readonly kinds: readonly NamedListKind[];
 }
 
-/** As for entries of lists: a name of more labels has its last ones looked up. */
-const LABELS_MAX = 8;
 const ASCII_LOWER = /^[!-@[-~]*$/;
 
 /** Tests values of conditions for membership in named lists. One for each worker. */
@@ -96,6 +94,6 @@ export class NamedListMatcher {
 /** Returns the last labels of a domain; null if it has fewer. */
 function lastLabels(text: string, labels: number): string | null {
   const domain = ASCII_LOWER.test(text) ? text : domainToASCII(text.toLowerCase());
-  const parts = domain.split('.').slice(-LABELS_MAX);
-  return parts.length < labels || labels > LABELS_MAX ? null : parts.slice(-labels).join('.');
+  const parts = domain.split('.').slice(-DOMAIN_LABELS_MAX);
+  return parts.length < labels || labels > DOMAIN_LABELS_MAX ? null : parts.slice(-labels).join('.');
 }
