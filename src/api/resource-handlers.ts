@@ -53,7 +53,6 @@ export interface ManagementParts {
   readonly hasAsnData: () => boolean;
   readonly stats: Pick<HistoryStats<Slices>, 'read'>;
   readonly newestRequests: RuleSampleParts['newestRequests'];
-  readonly inListOf: RuleSampleParts['inListOf'];
   readonly unreadNames: OwnRuleParts['unreadNames'];
   readonly trippedInFile: OwnRuleParts['trippedInFile'];
   readonly addressWarning: StatsParts['addressWarning'];

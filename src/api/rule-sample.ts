@@ -3,7 +3,6 @@ import type { DecisionReader } from '../history/decision-reader.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { RULE_SAMPLE_DECISIONS } from '../kernel/history-limits.ts';
 import { compileCondition } from '../risk/conditions/compile-condition.ts';
-import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import { keeperOf, keptInput, keptNames } from '../risk/conditions/kept-facts.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
@@ -14,8 +13,6 @@ export interface RuleSampleParts {
   readonly decisions: Pick<DecisionReader, 'scan'>;
   /** Returns the bodies of the newest requests that this node has logged, by their ids. */
   readonly newestRequests: (customer: CustomerNumber) => ReadonlyMap<string, Buffer>;
-  /** Returns the test of membership in the customer's named lists, as they are now. */
-  readonly inListOf: (customer: CustomerNumber, nowSeconds: number) => DecisionInput['inList'];
 }
 
 /** Choice: enough to look at. */
@@ -26,8 +23,8 @@ const EXAMPLES_MAX = 5;
  * searches run.
  */
 export async function sampleCondition(
-  { decisions, newestRequests, inListOf }: RuleSampleParts,
-  { caller, nowMs, nowSeconds, coverage }: AnyRequest,
+  { decisions, newestRequests }: RuleSampleParts,
+  { caller, nowMs, coverage }: AnyRequest,
   when: string,
   eventTypes: readonly string[] | null,
   declarations: AttributeDeclarations,
@@ -37,7 +34,6 @@ export async function sampleCondition(
   const { condition } = compiled;
   const names = condition.facts.map(({ name }) => name);
   const bodies = names.some((name) => keeperOf(name) === 'request') ? newestRequests(caller.customer) : NO_BODIES;
-  const inList = inListOf(caller.customer, nowSeconds);
   const counted = { decisions: 0, matches: 0, undecided: 0 };
   const devices = new Set<string>();
   const matches: DecisionRecord[] = [];
@@ -59,7 +55,7 @@ export async function sampleCondition(
     oldestMs = Math.min(oldestMs ?? record.occurredAtMs, record.occurredAtMs);
     if (eventTypes?.includes(record.eventType) === false) return false;
     const fields = body === undefined ? null : fieldsOf(body);
-    const holds = condition.evaluate(keptInput(record, fields, attributesOf(record, fields, declarations), inList));
+    const holds = condition.evaluate(keptInput(record, fields, attributesOf(record, fields, declarations)));
     if (holds === undefined) counted.undecided++;
     if (holds !== true) return false;
     counted.matches++;

@@ -7,7 +7,6 @@ import type { OwnPolicies } from '../api/own-policies.ts';
 import { managementHandlers } from '../api/resource-handlers.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
-import { NamedListMatcher, type NamedListSource } from '../risk/lists/named-list-matcher.ts';
 import { newestRequests } from '../history/request-log/newest-requests.ts';
 import type { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { LINKS_PURPOSE, REQUESTS_PURPOSE } from './installation.ts';
@@ -35,12 +34,6 @@ export function wireApi(
   const { egressAllow } = settings;
   const changes = parts.cluster?.nodes.spread.over(store.changes) ?? store.changes;
   const cursors = new Cursors(keyFor('cursor'));
-  const listKeys = new ListKeys(keyFor(LIST_VALUES_PURPOSE));
-  const source: NamedListSource = {
-    findNamedList: (customer, name) => store.namedLists.find(customer, name),
-    hasNamedItem: (...item) => store.namedLists.hasItem(...item),
-  };
-  const namedLists = new NamedListMatcher(source, listKeys);
   return {
     ...managementHandlers({
       endpoint,
@@ -49,15 +42,13 @@ export function wireApi(
       changes,
       decisions: history,
       stats: parts.historyStats,
-      inListOf: (customer, nowSeconds) => (name, value, kinds) =>
-        namedLists.has({ customer, nowSeconds, name, kinds }, value),
       newestRequests: (customer) => newestRequests({ dataDir: settings.dataDir, customer, keyFor }),
       unreadNames: policyFile.attributes,
       trippedInFile: (customer) => trips.ofFile(customer),
       addressWarning: (customer) => parts.addresses.warningOf(customer, parts.clock.nowMs()),
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
       linkSecret: keyFor(LINKS_PURPOSE),
-      listKeys,
+      listKeys: new ListKeys(keyFor(LIST_VALUES_PURPOSE)),
       hasAsnData: () => parts.deciding?.layers.status().geoip_asn.state !== 'absent',
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       fingerprints,

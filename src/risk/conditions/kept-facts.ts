@@ -5,6 +5,7 @@ import { fusedScore } from '../fuse.ts';
 import { RULES } from '../rules/rule-table.ts';
 import { readAgent } from '../signals/agent.ts';
 import { readEmail } from '../signals/email.ts';
+import { mergeGeoParts } from '../signals/geo.ts';
 import { readIp } from '../signals/ip.ts';
 import type { ConditionNames } from './condition.ts';
 import { type AttributeTypes, decisionNames } from './decision-facts.ts';
@@ -41,7 +42,6 @@ export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionIn
   const names = decisionNames(attributes, null);
   return {
     ...names,
-    list: () => () => undefined,
     fact(path) {
       const fact = names.fact(path);
       return fact === null || keeperOf(fact.name) !== null ? fact : { ...fact, read: () => undefined };
@@ -51,12 +51,11 @@ export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionIn
 
 const BUILT_IN = new Map(RULES.map((rule) => [rule.code, rule]));
 
-/** `body`: the fields of the logged request; null without one. `attributes`: those that count. `inList`: by the lists of today. */
+/** `body`: the fields of the logged request; null without one. `attributes`: those that count. */
 export function keptInput(
   record: DecisionRecord,
   body: Readonly<Record<string, unknown>> | null,
   attributes: ReadonlyMap<string, AttributeValue>,
-  inList: DecisionInput['inList'],
 ): DecisionInput {
   const evidence = record.contributions.flatMap(({ code, weight }) => {
     const rule = BUILT_IN.get(code);
@@ -69,7 +68,7 @@ export function keptInput(
     score: fusedScore(evidence),
     reasons: evidence.map(({ rule }) => rule.code),
     probability: null,
-    inList,
+    inList: () => undefined,
   };
 }
 
@@ -91,26 +90,13 @@ function keptFacts(record: DecisionRecord, body: Readonly<Record<string, unknown
     entities,
     emails: entities.flatMap(({ value }) => readEmail(value) ?? []),
     headers: new Map(),
-    geo: country === null && asn === null ? null : { ...NO_PLACE, country, asn },
+    geo: mergeGeoParts([{ ...(country !== null && { country }), ...(asn !== null && { asn }) }]),
     list: null,
     registry: null,
     history: null,
     nowSeconds: Math.floor(record.occurredAtMs / 1_000),
   };
 }
-
-const NO_PLACE = {
-  latitude: null,
-  longitude: null,
-  accuracyKm: null,
-  organisation: null,
-  tor: false,
-  proxy: false,
-  residentialProxy: false,
-  hosting: false,
-  vpn: false,
-  relay: false,
-};
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
