@@ -309,7 +309,10 @@ function showRule(
     errors: compiled.kind === 'ok' ? [] : showFaults(compiled.faults),
     warnings:
       compiled.kind === 'ok'
-        ? [...showWarnings(when, compiled.condition.facts), ...showListWarnings(when, attributes, lists)]
+        ? [
+            ...showWarnings(when, compiled.condition.facts),
+            ...(compiled.condition.lists.length === 0 ? [] : showListWarnings(when, attributes, lists)),
+          ]
         : [],
     predicted,
     tripped_at: tripped === undefined ? null : Math.floor(tripped.atMs / 1000),
