@@ -32,7 +32,7 @@ export function wireGate(
   const known = new BoundedCache<CustomerNumber, GateSettings>(CUSTOMERS_KEPT);
   let document: PolicyDocument | null = null;
   const settingsOf = (customer: CustomerNumber): GateSettings => {
-    const present = policyArchive.all[0]?.document ?? DEFAULT_DOCUMENT;
+    const present = policyArchive.at(Infinity) ?? DEFAULT_DOCUMENT;
     if (present !== document) known.clear();
     document = present;
     let settings = known.get(customer);

@@ -50,7 +50,12 @@ function matches(pattern: string, path: string): boolean {
 /** The page of the challenge itself must not be held. */
 function pathOf(url: string | null): string | null {
   if (url === null) return null;
-  return readGatePath(url.replace(/^https?:\/\/[^/?#]*/i, ''))?.text ?? null;
+  return readGatePath(withoutOrigin(url))?.text ?? null;
+}
+
+/** Returns path and query of a URL; a path as it is. */
+export function withoutOrigin(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*/i, '');
 }
 
 function decoded(path: string): string {

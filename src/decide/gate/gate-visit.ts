@@ -1,6 +1,6 @@
 import type { Exchange, RequestHead } from '../../http/exchange.ts';
 import type { ColdHeader } from '../../kernel/cold-headers.ts';
-import { type GatePath, readGatePath } from './gate-path.ts';
+import { type GatePath, readGatePath, withoutOrigin } from './gate-path.ts';
 
 /** A visitor's request, as the proxy before the site describes it. */
 export interface GateVisit {
@@ -53,13 +53,9 @@ export function readGateVisit(
  * headers that differ name none.
  */
 function targetOf(given: (name: ColdHeader) => string): string | null {
-  const targets = [given('x-forwarded-uri'), given('x-original-uri'), pathOfUrl(given('x-original-url'))];
+  const targets = [given('x-forwarded-uri'), given('x-original-uri'), withoutOrigin(given('x-original-url'))];
   const [first, ...others] = new Set(targets.filter((target) => target !== ''));
   return first === undefined || others.length > 0 ? null : first;
-}
-
-function pathOfUrl(url: string): string {
-  return url.replace(/^https?:\/\/[^/?#]*/i, '');
 }
 
 /** Returns the body of the decide request about a visit. */
