@@ -1,3 +1,5 @@
+import { hexDigits } from './hex.ts';
+
 /** Signs requests with WebCrypto, as `signRequest` does with Node.js. Source: contract, 3.4. */
 export interface WebSignInput {
   /** Upper case. */
@@ -23,11 +25,16 @@ export class WebSigner {
 
   async sign(input: WebSignInput): Promise<Record<string, string>> {
     const timestamp = String(input.timestampSeconds);
-    const bodyHash = hexOf(await sha256(input.body));
+    const bodyHash = hexDigits(new Uint8Array(await sha256(input.body)));
     const text = [input.method, input.path, timestamp, bodyHash, input.requestId].join('\n');
     this.#hmacKey ??= this.#importKey();
     const mac = await crypto.subtle.sign('HMAC', await this.#hmacKey, encoder.encode(text));
-    return { 'X-SVC-Key': this.#key, 'X-SVC-Ts': timestamp, 'X-SVC-Rid': input.requestId, 'X-SVC-Sig': hexOf(mac) };
+    return {
+      'X-SVC-Key': this.#key,
+      'X-SVC-Ts': timestamp,
+      'X-SVC-Rid': input.requestId,
+      'X-SVC-Sig': hexDigits(new Uint8Array(mac)),
+    };
   }
 
   async #importKey(): Promise<HmacKey> {
@@ -38,8 +45,4 @@ export class WebSigner {
 
 function sha256(text: string): Promise<ArrayBuffer> {
   return crypto.subtle.digest('SHA-256', encoder.encode(text));
-}
-
-function hexOf(bytes: ArrayBuffer): string {
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,3 +1,5 @@
+import { hexDigits } from './hex.ts';
+
 /**
  * The steps of verifying a delivery, without the computation of signatures, which Node.js does at once and WebCrypto later. Never throws
  * because of a sender's input, and fails closed.
@@ -105,8 +107,7 @@ function* checkBody(input: VerifyInput, secrets: readonly string[]): WebhookStep
   const data = joined(bytesOf(input.body));
   const expected: string[] = [];
   for (const secret of secrets) {
-    const mac = yield { key: encoder.encode(secret), data };
-    expected.push(Array.from(mac, (byte) => byte.toString(16).padStart(2, '0')).join(''));
+    expected.push(hexDigits(yield { key: encoder.encode(secret), data }));
   }
   if (!isAnyEqual(expected, [signature.toLowerCase()])) return refused('signature_mismatch');
   return checkTime(input, { kind: 'verified', scheme: 'body', id: null, timestampSeconds: Number(timestamp) });

@@ -15,7 +15,8 @@ import { isReadOnly } from '../../session.ts';
 import { useLink } from '../../url-state.ts';
 import { usePages } from '../../use-pages.ts';
 import { visibleText } from '../../visible-text.ts';
-import { changedWords, type GivenValue, PASTED_MAX, readValues, toCalls } from './named-values.ts';
+import { toBodies } from './list-bodies.ts';
+import { changedWords, type GivenValue, PASTED_MAX, readValues, VALUES_PER_CALL } from './named-values.ts';
 
 const PAGE_ROWS = 50;
 const DAY_SECONDS = 86_400;
@@ -263,7 +264,7 @@ async function write(path: string, how: Change, values: readonly string[], ends:
   const counts = { added: 0, removed: 0 };
   const rejected: { readonly value: string; readonly message: string }[] = [];
   const given = values.map((value): GivenValue => (ends === null ? value : { value, expires_at: ends }));
-  for (const call of toCalls(given)) {
+  for (const call of toBodies(given, VALUES_PER_CALL)) {
     const body = await send<NamedItemsChangedBody>('POST', `${path}/items`, { [how]: call });
     counts.added += body.added;
     counts.removed += body.removed;

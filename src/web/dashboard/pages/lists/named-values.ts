@@ -2,9 +2,8 @@ import { countOf } from '../../format.ts';
 
 /** What a person pastes into the fields of a named list. */
 
-/** Source: contract, 7.6; a body has at most 1 MiB. */
-const VALUES_PER_CALL = 10_000;
-const BYTES_PER_CALL = 900_000;
+/** Source: contract, 7.6. */
+export const VALUES_PER_CALL = 10_000;
 /** Choice: ten calls at most; larger files are for the command line. */
 export const PASTED_MAX = 100_000;
 
@@ -15,25 +14,6 @@ export type GivenValue = string | { readonly value: string; readonly expires_at:
 export function readValues(text: string): readonly string[] {
   const lines = text.split(/\r\n|\n|\r/).map((line) => line.trim());
   return [...new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))];
-}
-
-/** Cuts values into calls that the API accepts. */
-export function toCalls(values: readonly GivenValue[]): readonly (readonly GivenValue[])[] {
-  const utf8 = new TextEncoder();
-  const calls: GivenValue[][] = [];
-  let bytes = 0;
-  for (const value of values) {
-    const size = utf8.encode(JSON.stringify(value)).length + 1;
-    const last = calls.at(-1);
-    if (last === undefined || last.length === VALUES_PER_CALL || bytes + size > BYTES_PER_CALL) {
-      calls.push([value]);
-      bytes = size;
-    } else {
-      last.push(value);
-      bytes += size;
-    }
-  }
-  return calls;
 }
 
 /** The sentence about what a write did. */
