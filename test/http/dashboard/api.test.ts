@@ -112,7 +112,8 @@ describe.each(TRANSPORTS)('/dashboard/api over %s', (transport) => {
   test('Limits and errors of a call are those of /v1', async () => {
     const wrong = await person.call('PUT', '/v1/lists', {});
     expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, POST, DELETE']);
-    const long = await person.call('POST', '/v1/lists', 'x'.repeat(1_048_577));
+    // The server closes such a connection unread, so that a client that still writes its body may get no response.
+    const long = await person.call('POST', '/v1/lists', '', { 'content-length': '1048577' });
     expect([long.status, long.json['code']]).toEqual([413, 'body_too_large']);
     const form = await person.call('POST', '/v1/lists', '{}', { 'content-type': 'text/plain' });
     expect(form.status).toBe(415);
