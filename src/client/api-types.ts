@@ -1033,9 +1033,9 @@ export declare namespace Api {
   };
 
   /**
-   * Only in responses to writes. common_fingerprint: it comes from many networks, so many devices share it. broad_entry:
-   * the entry would have concerned over 1 % of the day's sessions. no_asn_data: no database knows the autonomous systems of
-   * addresses
+   * Only in responses to writes. common_fingerprint: many networks have this fingerprint, so many devices share it.
+   * broad_entry: the entry would have concerned over 1 % of the day's sessions. no_asn_data: no database knows the
+   * autonomous systems of addresses
    */
   type ListWarning = "common_fingerprint" | "broad_entry" | "no_asn_data";
 

@@ -36,7 +36,7 @@ export interface GatehouseOptions {
   readonly key: string;
   /** Total time of a decide call with its re-send; default 800. */
   readonly timeoutMs?: number;
-  /** The decision while there is none; default `allow`. */
+  /** What `decide` returns when the service does not answer; default `allow`. */
   readonly onUnavailable?: OnUnavailable;
   /** Called when a decide call fails, and when outcomes are given up: for your log and your metrics. Must not throw. */
   readonly onFailure?: (event: FailureEvent) => void;

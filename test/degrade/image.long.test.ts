@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 /**
  * The steps of deploy/Dockerfile in a clean folder, without Docker: packages and build are links to those of this folder, and what follows
- * them runs as written. The result then runs as the image's user on a read-only tree, in a mount namespace of its own.
+ * them runs as written. The result then runs as the image's user on a read-only tree, in a separate mount namespace.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -64,7 +64,7 @@ export const ACCOUNT_ENDPOINTS = {
     tag: 'account',
     summary: 'Revoke a key',
     description:
-      'Needs the scope `admin`. Every node refuses the key before this response is sent. A public key has a prefix of its own.',
+      'Needs the scope `admin`. Every node refuses the key before this response is sent. Its public key stays valid: delete that by its prefix.',
     guide: '204; the key is refused from then on',
     params: { prefix: PREFIX },
     responses: { 204: noContent('The key is revoked') },

@@ -19,7 +19,7 @@ const LIST_WARNING = z.enum(['common_fingerprint', 'broad_entry', 'no_asn_data']
   id: 'ListWarning',
   readOnly: true,
   description:
-    'Only in responses to writes. common_fingerprint: it comes from many networks, so many devices share it. broad_entry: the entry ' +
+    'Only in responses to writes. common_fingerprint: many networks have this fingerprint, so many devices share it. broad_entry: the entry ' +
     "would have concerned over 1 % of the day's sessions. no_asn_data: no database knows the autonomous systems of addresses",
 });
 

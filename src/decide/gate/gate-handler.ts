@@ -45,7 +45,8 @@ const NO_CONTENT = 'text/plain\r\nCache-Control: no-store';
 
 /**
  * `GET|POST /v1/gate`, for proxies that ask before each request of a visitor. They make an error of every status but 2xx, 401 and 403, so
- * with a valid key nothing else is sent: overload, limits and faults let the visitor through and say so. Source: contract, 4.8.
+ * with a valid key nothing else is sent: overload, limits and faults let the visitor through, and a header names the reason. Source:
+ * contract, 4.8.
  */
 export function gateHandler(parts: VisitorGateParts): Handler {
   const { clock, keyCache, failures, trustedProxies, onRefused } = parts;

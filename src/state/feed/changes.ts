@@ -50,8 +50,8 @@ export type StateChanges = {
     readonly outcome: readonly ApiKey[];
   };
   /**
-   * Keys with a name and rights. A kind of its own: a node of an earlier version would apply `key.created` without the rights, and a change
-   * of a kind that a live node does not know is refused. `validKeysMax`: null for the operator.
+   * Keys with a name and rights. Not a `key.created`, which a node of an earlier version would apply without the rights; a change of a kind
+   * that a live node does not know is refused. `validKeysMax`: null for the operator.
    */
   'key.granted': {
     readonly fields: {
