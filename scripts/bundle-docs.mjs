@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 /**
  * Renders docs/*.md and docs/decisions/*.md into dist/docs, for `GET /docs`: each page as HTML and as Markdown, llms.txt, an index for the
- * search, its script and the style sheet. Beside each file stand its compressed forms; manifest.json lists paths and types, and the server
- * reads it. Part of the build; runs in the project folder, after the compiler.
+ * search, its script and the style sheet. manifest.json lists paths and types, and the server reads it.
+ *
+ * Choice: no compressed copies, which would be a quarter of the package of the server. Part of the build; runs in the project folder, after the compiler.
  */
 const TARGET = 'dist/docs';
 const SOURCE = 'docs';
@@ -268,20 +268,9 @@ const written = [
 mkdirSync(TARGET, { recursive: true });
 const kept = new Set(['manifest.json']);
 for (const { file, bytes } of written) {
-  const identity = Buffer.from(bytes);
-  // Markdown is read by few.
-  const forms = /\.(?:png|md)$/.test(file)
-    ? [[file, identity]]
-    : [
-        [file, identity],
-        [`${file}.br`, brotliCompressSync(identity, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })],
-        [`${file}.gz`, gzipSync(identity, { level: constants.Z_BEST_COMPRESSION })],
-      ];
-  for (const [name, content] of forms) {
-    mkdirSync(dirname(join(TARGET, name)), { recursive: true });
-    writeFileSync(join(TARGET, name), content);
-    kept.add(name);
-  }
+  mkdirSync(dirname(join(TARGET, file)), { recursive: true });
+  writeFileSync(join(TARGET, file), bytes);
+  kept.add(file);
 }
 const listed = written.map(({ path, file, isImmutable = false }) => {
   return { path, file, type: TYPES[file.slice(file.lastIndexOf('.') + 1)], isImmutable };

@@ -25,12 +25,7 @@ export function docsBuild(folder: URL, log: Log): () => ReadonlyMap<string, Hand
       const { files } = MANIFEST.parse(JSON.parse(read('manifest.json').toString('utf8')));
       return new Map(
         files.map(({ path, file, type, isImmutable }) => {
-          const isPacked = !/\.(?:png|md)$/.test(file);
-          const load = (): StaticContent => ({
-            identity: read(file),
-            br: isPacked ? read(`${file}.br`) : null,
-            gzip: isPacked ? read(`${file}.gz`) : null,
-          });
+          const load = (): StaticContent => ({ identity: read(file), br: null, gzip: null });
           return [path, staticFile({ contentType: type, isImmutable, load })];
         }),
       );

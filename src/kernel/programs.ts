@@ -25,9 +25,9 @@ export const PROGRAMS = {
 
 /** Returns the URL of a program: in the bundle beside this file, for unit tests in the bundle, otherwise the compiled file. */
 export function programUrl(name: keyof typeof PROGRAMS): URL {
-  if (IS_BUNDLED) return new URL(`./${name}.cjs`, import.meta.url);
+  if (IS_BUNDLED) return new URL(`./${name}.js`, import.meta.url);
   // Bundled programs start in two thirds of the processor time of compiled ones.
-  if (IS_SOURCE) return new URL(`../../dist/app/${name}.cjs`, import.meta.url);
+  if (IS_SOURCE) return new URL(`../../dist/app/${name}.js`, import.meta.url);
   return new URL(`../../${PROGRAMS[name]}.js`, import.meta.url);
 }
 

@@ -40,5 +40,5 @@ export function installWithout(without: (name: string) => boolean): TestInstalla
 
 /** Adds code at the end of a program of an installation. */
 export function appendToProgram({ folder }: Pick<TestInstallation, 'folder'>, name: string, code: string): void {
-  appendFileSync(join(folder, 'dist/app', `${name}.cjs`), code);
+  appendFileSync(join(folder, 'dist/app', `${name}.js`), code);
 }
