@@ -25,7 +25,12 @@ if (marked === null) {
 }
 
 /** In the order of the list; all others follow by their titles. */
-const FIRST = ['operating', 'api', 'signing', 'webhooks', 'collector', 'rules', 'own-rules', 'dashboard', 'security'];
+const FIRST = [
+  ...['operating', 'client', 'challenge', 'gate', 'api', 'signing', 'webhooks', 'collector'],
+  ...['rules', 'own-rules', 'replay', 'models', 'dashboard', 'connectors', 'security'],
+];
+/** For the people who change the source: at the end. */
+const LAST = ['contract', 'architecture', 'adding', 'releasing'];
 
 const escapeHtml = (text) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -105,7 +110,9 @@ function render(name) {
   // What stands between two headings is the text of the first.
   const parts = html.split(/<h[1-6] id="[^"]*">[^]*?<\/h[1-6]>/).slice(1);
   for (const [at, section] of sections.entries()) {
-    section.text = unescapeHtml((parts[at] ?? '').replaceAll(/<[^>]*>/g, ' '))
+    section.text = unescapeHtml(
+      (parts[at] ?? '').replaceAll(/<\/?(?:code|em|strong|a)\b[^>]*>/g, '').replaceAll(/<[^>]*>/g, ' '),
+    )
       .replaceAll(/\s+/g, ' ')
       .trim();
   }
@@ -123,7 +130,7 @@ function unescapeHtml(text) {
 }
 
 const pages = names.map(render);
-const rank = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+const rank = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length + 1 + LAST.indexOf(name));
 const byOrder = (a, b) => rank(a) - rank(b) || a.title.localeCompare(b.title, 'en');
 const guides = pages.filter(({ name }) => !name.includes('/')).toSorted(byOrder);
 const records = pages.filter(({ name }) => name.includes('/')).toSorted(byOrder);
