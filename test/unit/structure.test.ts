@@ -58,12 +58,13 @@ const INNER_ROOMS: Readonly<Record<string, Readonly<Record<string, readonly stri
   cluster: {
     store: [],
     nodes: ['store'],
-    feed: ['store', 'nodes'],
+    log: ['store'],
+    feed: ['store', 'nodes', 'log'],
     admission: ['store'],
     velocity: ['store'],
     deliveries: ['store'],
     reads: ['nodes', 'deliveries'],
-    jobs: ['store', 'feed'],
+    jobs: ['store', 'log'],
   },
   extract: {
     base: [],

@@ -4,6 +4,7 @@ import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition } from '../../state/feed/feed-position.ts';
 import type { Link } from '../store/link.ts';
+import { NewestEntries } from '../log/newest-entries.ts';
 import { ChangeChain, type ChainPosition, type StreamEntry, type VerifiedChange } from './change-chain.ts';
 import type { Arrived, ChangeApplier } from './change-applier.ts';
 import { unpackChange } from './change-codec.ts';
@@ -71,9 +72,6 @@ export interface ReaderParts {
 
 const CHECK_MS = 1_000;
 const RETRY_MS = 100;
-/** Choice: the newest changes that a node can put back after the store has lost them. */
-const TAIL_ENTRIES_MAX = 1_000;
-const TAIL_BYTES_MAX = 4_194_304;
 /** Choice: three reports of each node. */
 const FOUND_WAIT_MS = 1_500;
 /** Choice: entries of which it is known that they were counted. */
@@ -92,8 +90,7 @@ export class FeedReader {
   readonly #chain: ChangeChain<StoredEntry>;
   /** Complete changes that wait for their application. */
   #complete: (readonly VerifiedChange<StoredEntry>[])[] = [];
-  #tail: StreamEntry[] = [];
-  #tailBytes = 0;
+  readonly #tail = new NewestEntries<StreamEntry>(({ data }) => data);
   #newest = 0;
   #isLost = false;
   /** Number of a change in the stream that does not follow; 0 without one. */
@@ -208,7 +205,7 @@ export class FeedReader {
         const one = arrived.shift();
         if (one === undefined) break;
         this.#applied = { term: this.#applied.term, number: one.number, last: one.token };
-        this.#keep(this.#complete.shift() ?? []);
+        this.#tail.add((this.#complete.shift() ?? []).map(({ plain: _plain, ...entry }) => entry));
         this.#parts.onApplied(one, outcome, applied.durable);
       }
     }
@@ -236,20 +233,6 @@ export class FeedReader {
     return arrived;
   }
 
-  #keep(entries: readonly VerifiedChange<StoredEntry>[]): void {
-    for (const { plain: _plain, ...entry } of entries) {
-      this.#tail.push(entry);
-      this.#tailBytes += entry.data.length;
-    }
-    while (this.#tail.length > TAIL_ENTRIES_MAX || this.#tailBytes > TAIL_BYTES_MAX) {
-      const number = this.#tail[0]?.number;
-      // Only whole changes can be put back.
-      while (this.#tail[0]?.number === number && this.#tail.length > 0) {
-        this.#tailBytes -= this.#tail.shift()?.data.length ?? 0;
-      }
-    }
-  }
-
   /** Compares the store with this node. Returns whether the next read may begin. */
   async #check(): Promise<boolean> {
     const { key, format, isAlive, onState } = this.#parts;
@@ -261,7 +244,7 @@ export class FeedReader {
       return false;
     }
     const own = { ...this.#applied, ...this.tip };
-    const tail = [...this.#tail, ...this.#complete.flat()];
+    const tail = [...this.#tail.all, ...this.#complete.flat()];
     const state = judgeStream(stored.value, { key, cluster: this.#cluster, format, own, tail, isAlive });
     switch (state.kind) {
       case 'sound':
@@ -328,12 +311,12 @@ export class FeedReader {
   /** In a new term, so that a copy of the stream as it was before is known to be one. */
   async #foundAgain({ mark }: StoredStream, provedTerm: number): Promise<void> {
     const { link, key, check, format } = this.#parts;
-    const [oldest] = this.#tail;
+    const [oldest] = this.#tail.all;
     const term = Math.max(this.#applied.term, provedTerm) + 1;
     const number = oldest === undefined ? this.#applied.number : oldest.number - 1;
     const last = oldest === undefined ? this.#applied.last : oldest.previous;
     const head = { cluster: this.#cluster, check, format, term, number, last };
-    const made = await found(link, mark, { ...head, proof: headProof(key, head) }, this.#tail);
+    const made = await found(link, mark, { ...head, proof: headProof(key, head) }, this.#tail.all);
     if (made.kind !== 'ok' || !made.value) return;
     this.#chain.reset(this.#applied);
     await this.#follow(term);
@@ -353,8 +336,7 @@ export class FeedReader {
       this.#applied = { term, number, last };
       this.#chain.reset(replaced);
       this.#complete = [];
-      this.#tail = [];
-      this.#tailBytes = 0;
+      this.#tail.clear();
       this.#strayNumber = 0;
       this.#damagedMs = null;
     }

@@ -1,13 +1,20 @@
-import type { Argument, Command, Link, Reply, Sent } from '../store/link.ts';
+import type { Argument, Link, Reply } from '../store/link.ts';
+import {
+  callStore,
+  replyList,
+  replyText,
+  scriptCommand,
+  STORE_DEADLINE_MS,
+  type StoreResult,
+  streamRows,
+} from '../store/store-calls.ts';
 import type { ChainPosition, StreamEntry } from './change-chain.ts';
 import { CHANGES_KEY, HEAD_KEY } from './feed-keys.ts';
 import { EXTEND, FOUND, READ_STREAM, TRIM } from './feed-scripts.ts';
-import { proofOf } from './signed-record.ts';
+import { proofOf } from '../log/signed-record.ts';
 
 /** The stream of changes in the cluster's store, and its head. */
 
-/** Choice: a commit may wait longer than a decision; a store that is slower than this is away. */
-export const FEED_DEADLINE_MS = 500;
 /** Choice: a reader checks at least twice a second whether the stream is still the one that it reads. */
 const BLOCK_MS = 500;
 /** Choice: a read has at most some 2 MB. */
@@ -49,17 +56,9 @@ export interface StoredStream {
   readonly own: StoredEntry | null;
 }
 
-export interface Away {
-  readonly kind: 'away';
-  readonly what: 'refused' | 'unknown' | 'down';
-  readonly detail: string;
-}
-
-export type StoreResult<T> = { readonly kind: 'ok'; readonly value: T } | Away;
-
 /** Reads the state of the stream. `number`: the change of which the first part is returned too. */
 export function readStream(link: Link, number: number): Promise<StoreResult<StoredStream>> {
-  return callStore(link, script(READ_STREAM, [String(number)]), storedStreamOf);
+  return callStore(link, scriptCommand(READ_STREAM, KEYS, [String(number)]), storedStreamOf);
 }
 
 /** Returns the proof of a head. */
@@ -75,7 +74,11 @@ export function found(
   entries: readonly StreamEntry[] = [],
 ): Promise<StoreResult<boolean>> {
   const head = [mark, cluster, check, format, String(term), String(number), last, proof];
-  return callStore(link, script(FOUND, [...head, ...argumentsOf(entries)]), (reply) => Number(reply) === 1);
+  return callStore(
+    link,
+    scriptCommand(FOUND, KEYS, [...head, ...argumentsOf(entries)]),
+    (reply) => Number(reply) === 1,
+  );
 }
 
 export interface Extended {
@@ -91,10 +94,14 @@ export function extend(
   { number, last }: Pick<ChainPosition, 'number' | 'last'>,
   entries: readonly StreamEntry[],
 ): Promise<StoreResult<Extended>> {
-  return callStore(link, script(EXTEND, [cluster, String(number), last, ...argumentsOf(entries)]), (reply) => {
-    const [status, after] = replyList(reply);
-    return { status: replyText(status) as Extended['status'], after: replyList(after).map(entryOf) };
-  });
+  return callStore(
+    link,
+    scriptCommand(EXTEND, KEYS, [cluster, String(number), last, ...argumentsOf(entries)]),
+    (reply) => {
+      const [status, after] = replyList(reply);
+      return { status: replyText(status) as Extended['status'], after: replyList(after).map(entryOf) };
+    },
+  );
 }
 
 function argumentsOf(entries: readonly StreamEntry[]): readonly Argument[] {
@@ -105,7 +112,7 @@ function argumentsOf(entries: readonly StreamEntry[]): readonly Argument[] {
 }
 
 export function trimFeed(link: Link, cluster: string, before: number): Promise<StoreResult<number>> {
-  return callStore(link, script(TRIM, [cluster, String(before)]), Number);
+  return callStore(link, scriptCommand(TRIM, KEYS, [cluster, String(before)]), Number);
 }
 
 /** Position after which a read begins: a part, or a whole change with `part` null. */
@@ -118,7 +125,7 @@ export interface After {
 export function waitAfter(waiting: Link, after: After): Promise<StoreResult<readonly StoredEntry[]>> {
   const head = ['XREAD', 'COUNT', String(ENTRIES_PER_READ), 'BLOCK', String(BLOCK_MS), 'STREAMS', CHANGES_KEY];
   const command = { key: CHANGES_KEY, args: [...head, idOf(after)] };
-  return callStore(waiting, command, entriesOfRead, BLOCK_MS + 2 * FEED_DEADLINE_MS);
+  return callStore(waiting, command, (reply) => streamRows(reply).map(entryOf), BLOCK_MS + 2 * STORE_DEADLINE_MS);
 }
 
 /** The same without waiting. */
@@ -137,49 +144,7 @@ export function firstFrom(link: Link, number: number): Promise<StoreResult<Store
   return callStore(link, { key: CHANGES_KEY, args }, (reply) => replyList(reply).map(entryOf)[0] ?? null);
 }
 
-export async function callStore<T>(
-  link: Link,
-  command: Command,
-  read: (reply: Reply) => T,
-  deadlineMs = FEED_DEADLINE_MS,
-): Promise<StoreResult<T>> {
-  const [sent] = await link.send([command], deadlineMs);
-  return readSent(sent, read);
-}
-
-/** The command for the clock of the primary that has `key`, which the nodes share. `timeOf` reads its reply. */
-export function timeCommand(key: string): Command {
-  return { key, args: ['EVAL', "return redis.call('TIME')", '1', key] };
-}
-
-/** Reads that clock alone. */
-export function readStoreTime(link: Link, key: string): Promise<StoreResult<number>> {
-  return callStore(link, timeCommand(key), timeOf);
-}
-
-/** Unix ms. */
-export function timeOf(reply: Reply): number {
-  const [seconds, microseconds] = replyList(reply);
-  return Number(replyText(seconds)) * 1000 + Number(replyText(microseconds)) / 1000;
-}
-
-function readSent<T>(sent: Sent | undefined, read: (reply: Reply) => T): StoreResult<T> {
-  if (sent === undefined) return { kind: 'away', what: 'down', detail: 'nothing was sent' };
-  if (sent.kind === 'fault') return { kind: 'away', what: sent.what, detail: sent.detail };
-  return { kind: 'ok', value: read(sent.reply) };
-}
-
-function script(text: string, args: readonly Argument[]): Command {
-  return { key: HEAD_KEY, args: ['EVAL', text, '2', HEAD_KEY, CHANGES_KEY, ...args] };
-}
-
-export function replyList(reply: Reply | undefined): readonly Reply[] {
-  return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
-}
-
-export function replyText(reply: Reply | undefined): string {
-  return Buffer.isBuffer(reply) ? reply.toString() : String(reply ?? '');
-}
+const KEYS = [HEAD_KEY, CHANGES_KEY];
 
 function storedStreamOf(reply: Reply): StoredStream {
   const [mark, headType, head, kind, lastId, top, own] = replyList(reply);
@@ -206,12 +171,6 @@ function headOf([id, check, format, term, number, last, proof]: readonly Reply[]
     last: replyText(last),
     proof: replyText(proof),
   };
-}
-
-/** Null is the reply when the time is over. */
-function entriesOfRead(reply: Reply): readonly StoredEntry[] {
-  const [stream] = replyList(reply);
-  return replyList(replyList(stream)[1]).map(entryOf);
 }
 
 function entryOf(reply: Reply): StoredEntry {

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fault, type StoreFault } from '../../state/tables/durable.ts';
 import type { Link } from '../store/link.ts';
 import { ChangeChain, type ChainPosition, sealEntry, type StreamEntry } from './change-chain.ts';
-import { type Away, extend, type StoredEntry } from './feed-store.ts';
+import type { Away } from '../store/store-calls.ts';
+import { extend, type StoredEntry } from './feed-store.ts';
 
 export interface WriterParts {
   readonly link: Link;

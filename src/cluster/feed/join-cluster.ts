@@ -5,7 +5,8 @@ import { holdsCustomers } from '../../state/tables/change-tables.ts';
 import { durably, fault, type StoreFault } from '../../state/tables/durable.ts';
 import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position.ts';
 import type { Link } from '../store/link.ts';
-import { type StoreResult, found, type Head, headProof, type StoredStream, readStream } from './feed-store.ts';
+import type { StoreResult } from '../store/store-calls.ts';
+import { found, type Head, headProof, type StoredStream, readStream } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 import { isProved } from './stream-state.ts';
 

@@ -12,7 +12,8 @@ import { LEAVE_SCRIPT } from '../nodes/membership-beat.ts';
 import type { NodeIdentity } from '../nodes/node-id.ts';
 import { NODES_KEY } from '../store/store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
-import { type StoreResult, callStore, readStream } from './feed-store.ts';
+import { callStore, scriptCommand, type StoreResult } from '../store/store-calls.ts';
+import { readStream } from './feed-store.ts';
 import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
 
 /** Commands about the cluster of a data directory. The server of the directory must not run, except for `status`. */
@@ -129,7 +130,7 @@ const INCOMPLETE =
 
 /** Makes the other nodes take over the work of a node that is gone for good, and removes its reports. */
 export async function forgetNode(link: Link, { id, home }: NodeIdentity): Promise<void> {
-  await callStore(link, { key: NODES_KEY, args: ['EVAL', LEAVE_SCRIPT, '1', NODES_KEY, id, home] }, Number);
+  await callStore(link, scriptCommand(LEAVE_SCRIPT, [NODES_KEY], [id, home]), Number);
   await callStore(link, { key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }, Number);
 }
 

@@ -17,10 +17,10 @@ import type { StoredEntry } from './feed-store.ts';
 import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
-import { REPORT_MS, type ReplicaFacts, Replicas, type WantedSnapshot } from './replicas.ts';
+import { REPORT_MS, type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
 import type { ChainPosition } from './change-chain.ts';
 import type { FeedOptions } from './feed-options.ts';
-import { FeedSnapshots } from './feed-snapshots.ts';
+import { FeedSnapshots } from './data-snapshot.ts';
 import { endTurn, acquireTurn } from './restart-turn.ts';
 import { KEEP_BYTES_MAX, KEEP_MS, trimChanges } from './trim-changes.ts';
 
@@ -181,7 +181,7 @@ export class RedisFeed implements StateFeed {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#writer?.close();
-    this.#snapshots?.close();
+    await this.#snapshots?.copies.close();
     await this.#reader?.close();
     await this.#replicas?.stop();
     // Settling removes from the map, which its iterator allows.
@@ -317,9 +317,9 @@ export class RedisFeed implements StateFeed {
       tables: tablesOf(options),
       startedAtMs: this.#startedAtMs,
     });
-    const onReported = (wanted: readonly WantedSnapshot[]): void => {
+    const onReported = (wanted: Wanted): void => {
       const { storeNowMs } = replicas;
-      if (this.#state.kind === 'current') void this.#snapshots?.serve(wanted, storeNowMs);
+      if (this.#state.kind === 'current') void this.#snapshots?.copies.serve(wanted, storeNowMs);
       void this.#trim();
     };
     const replicas: Replicas = new Replicas({

@@ -2,8 +2,9 @@ import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Command, Link, Reply, Sent } from '../store/link.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
-import { readStoreTime, FEED_DEADLINE_MS, replyList, replyText, timeCommand, timeOf } from './feed-store.ts';
-import { readSigned, recordPlace, signRecord, textOfSigned } from './signed-record.ts';
+import { readSigned, recordPlace, recordsOf, signRecord, textOfSigned } from '../log/signed-record.ts';
+import { readWantedCopies } from '../log/table-copies.ts';
+import { readStoreTime, STORE_DEADLINE_MS, timeCommand, timeOf } from '../store/store-calls.ts';
 
 /** Report of a node about its copy of the data. */
 export interface ReplicaFacts {
@@ -33,16 +34,8 @@ export interface Replica extends ReplicaFacts {
   readonly atMs: number;
 }
 
-/** A request for a snapshot. */
-export interface WantedSnapshot {
-  readonly id: string;
-  /** On the store's clock, Unix ms. */
-  readonly atMs: number;
-  /** Version of the tables that the node reads. */
-  readonly tables: number;
-  /** The snapshot must not be earlier than this. */
-  readonly atLeast: Pick<ChainPosition, 'term' | 'number'>;
-}
+/** Requests for snapshots, by node. */
+export type Wanted = ReturnType<typeof readWantedCopies>;
 
 /** Choice: a node that has not reported for so long is dead, as for the membership. */
 export const LIVE_MS = 5_000;
@@ -58,7 +51,7 @@ export interface ReplicasParts {
   readonly formats: ChangeFormats;
   readonly facts: () => ReplicaFacts;
   /** Called after each report that the store took. */
-  readonly onReported: (wanted: readonly WantedSnapshot[]) => void;
+  readonly onReported: (wanted: Wanted) => void;
   readonly reportMs?: number;
 }
 
@@ -95,7 +88,7 @@ export class Replicas {
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#reporting;
     const { link, id } = this.#parts;
-    await link.send([{ key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }], FEED_DEADLINE_MS);
+    await link.send([{ key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }], STORE_DEADLINE_MS);
   }
 
   /** Reports this node's present state, and reads the reports of the others. Returns whether the store stored it. */
@@ -113,7 +106,7 @@ export class Replicas {
     const { link, key } = this.#parts;
     const [all, time] = await link.send(
       [{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }, timeCommand(REPLICAS_KEY)],
-      FEED_DEADLINE_MS,
+      STORE_DEADLINE_MS,
     );
     if (all?.kind !== 'reply' || time?.kind !== 'reply') return false;
     this.#aheadMs = timeOf(time.reply) - Date.now();
@@ -177,7 +170,7 @@ export class Replicas {
       timeCommand(REPLICAS_KEY),
     ];
     const sentAtMs = Date.now();
-    const [stored, all, wanted, time] = await link.send(commands, FEED_DEADLINE_MS);
+    const [stored, all, wanted, time] = await link.send(commands, STORE_DEADLINE_MS);
     await freeTypes(link, { [REPLICAS_KEY]: stored, [WANTED_KEY]: wanted });
     if (stored?.kind !== 'reply' || all?.kind !== 'reply' || wanted?.kind !== 'reply' || time?.kind !== 'reply') {
       return false;
@@ -187,7 +180,7 @@ export class Replicas {
     this.#all = replicasOf(all.reply, (at, value) => readSigned(key, recordPlace(REPLICAS_KEY, at), value));
     // The first report of a node has its own clock, which may be far off.
     if (Math.abs(before - this.#aheadMs) > REPORT_MS && !isRepeated) return this.#report(true);
-    this.#parts.onReported(wantedOf(key, wanted.reply));
+    this.#parts.onReported(readWantedCopies(key, WANTED_KEY, wanted.reply));
     return true;
   }
 
@@ -206,7 +199,7 @@ const SENDING_STATES: readonly string[] = ['current', 'catching-up'];
 
 /** Reads the reports of all nodes as they are shown, dead ones included, in the order of their ids. Nobody has proved them. */
 export async function readReplicas(link: Link): Promise<readonly Replica[] | null> {
-  const [sent] = await link.send([{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }], FEED_DEADLINE_MS);
+  const [sent] = await link.send([{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }], STORE_DEADLINE_MS);
   return sent?.kind === 'reply' ? replicasOf(sent.reply, (_id, value) => shownText(value)) : null;
 }
 
@@ -219,7 +212,7 @@ export async function readStoreClock(link: Link): Promise<number | null> {
 async function freeTypes(link: Link, sent: Readonly<Record<string, Sent | undefined>>): Promise<void> {
   for (const [key, one] of Object.entries(sent)) {
     if (one?.kind === 'fault' && one.detail.includes('WRONGTYPE'))
-      await link.send([{ key, args: ['DEL', key] }], FEED_DEADLINE_MS);
+      await link.send([{ key, args: ['DEL', key] }], STORE_DEADLINE_MS);
   }
 }
 
@@ -228,35 +221,8 @@ function shownText(value: string): string {
   return value.startsWith('{') ? value : textOfSigned(value);
 }
 
-type ReadText = (id: string, value: string) => string | null;
-
-function replicasOf(reply: Reply, read: ReadText): readonly Replica[] {
+function replicasOf(reply: Reply, read: Parameters<typeof recordsOf>[1]): readonly Replica[] {
   return recordsOf(reply, read)
     .flatMap(([id, record]) => ('cluster' in record && 'number' in record ? [{ ...(record as Replica), id }] : []))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-function wantedOf(key: Buffer, reply: Reply): readonly WantedSnapshot[] {
-  const records = recordsOf(reply, (id, value) => readSigned(key, recordPlace(WANTED_KEY, id), value));
-  return records.flatMap(([, record]) => ('id' in record && 'atMs' in record ? [record as WantedSnapshot] : []));
-}
-
-function recordsOf(reply: Reply, read: ReadText): readonly (readonly [id: string, record: object])[] {
-  const all = replyList(reply);
-  const records: (readonly [string, object])[] = [];
-  for (let at = 0; at + 1 < all.length; at += 2) {
-    const id = replyText(all[at]);
-    const record = parse(read(id, replyText(all[at + 1])));
-    if (record !== null) records.push([id, record]);
-  }
-  return records;
-}
-
-function parse(text: string | null): object | null {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
 }

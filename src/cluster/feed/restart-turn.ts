@@ -1,8 +1,8 @@
 import type { Link } from '../store/link.ts';
 import { RESTART_KEY } from './feed-keys.ts';
 import { ACQUIRE_TURN } from './feed-scripts.ts';
-import { callStore, replyText } from './feed-store.ts';
-import { readSigned, signRecord } from './signed-record.ts';
+import { readSigned, signRecord } from '../log/signed-record.ts';
+import { callStore, replyText, scriptCommand } from '../store/store-calls.ts';
 
 /** Choice: longer than a start that takes a snapshot usually needs. A node that does not come back keeps the others waiting for so long. */
 const TURN_MS = 60_000;
@@ -25,8 +25,8 @@ export async function acquireTurn({ link, key, node }: TurnParts, nowMs: number)
   const holder = readTurn(key, value);
   if (holder !== null && holder.node !== node && nowMs - holder.atMs < TURN_MS) return false;
   const record = signRecord(key, RESTART_KEY, JSON.stringify({ node, atMs: Math.round(nowMs) }));
-  const command = ['EVAL', ACQUIRE_TURN, '1', RESTART_KEY, value, record, String(TURN_MS)];
-  const acquired = await callStore(link, { key: RESTART_KEY, args: command }, Number);
+  const command = scriptCommand(ACQUIRE_TURN, [RESTART_KEY], [value, record, String(TURN_MS)]);
+  const acquired = await callStore(link, command, Number);
   return acquired.kind === 'ok' && acquired.value === 1;
 }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decrypt, encrypt } from '../../kernel/encryption.ts';
 import type { Link, Reply } from '../store/link.ts';
+import { callStore, replyList, scriptCommand, streamRows } from '../store/store-calls.ts';
 import { extractionKey } from '../store/store-keys.ts';
 
 export interface JobLogParts {
@@ -47,6 +48,7 @@ export type LogRead =
 
 const LOG = extractionKey('', 'log');
 const META = extractionKey('', 'meta');
+const KEYS = [LOG, META];
 const NEWEST = ['XREVRANGE', LOG, '+', '-', 'COUNT', '1'];
 /** Choice: a node that was away for less than this much of results catches up. */
 const BYTES_MAX = 256 * 2 ** 20;
@@ -181,11 +183,9 @@ export class JobLog {
       const [number, job] = [last + 1, jobsBefore === null ? 0 : jobs + 1];
       const sealed = encrypt(key, bytes, contextOf(number, job));
       const numbers = [bytesMax, number, job, known, jobsBefore ?? 0, position].map(String);
-      const args = ['EVAL', APPEND, '2', LOG, META, sealed, ...numbers];
-      const [sent] = await link.send([{ key: LOG, args }], APPEND_MS);
-      if (sent?.kind !== 'reply')
-        return { kind: 'fault', isKnown: sent?.what !== 'unknown', detail: sent?.detail ?? '' };
-      const [what, first, second] = Array.isArray(sent.reply) ? (sent.reply as readonly Reply[]) : [];
+      const sent = await callStore(link, scriptCommand(APPEND, KEYS, [sealed, ...numbers]), replyList, APPEND_MS);
+      if (sent.kind === 'away') return { kind: 'fault', isKnown: sent.what !== 'unknown', detail: sent.detail };
+      const [what, first, second] = sent.value;
       if (what === 1) {
         [this.#last, this.#jobs] = [number, Math.max(job, this.#jobs)];
         return { kind: 'ok', number };
@@ -203,55 +203,46 @@ export class JobLog {
 
   /** Returns the number of the newest entry, 0 without one; null if the store does not answer, or if no node has written what it has. */
   async last(): Promise<number | null> {
-    const [sent] = await this.#parts.link.send([{ key: LOG, args: NEWEST }], APPEND_MS);
-    if (sent?.kind !== 'reply') return null;
-    const found = rowOf(sent.reply);
-    return found === null ? 0 : ((await this.#genuine(found))?.number ?? null);
+    const newest = await callStore(this.#parts.link, { key: LOG, args: NEWEST }, rowOf, APPEND_MS);
+    if (newest.kind === 'away') return null;
+    return newest.value === null ? 0 : ((await this.#genuine(newest.value))?.number ?? null);
   }
 
   /** Returns what the log has there; null if the store does not answer. */
   async headAt(position: number): Promise<LogHead | null> {
     const id = `${position}-0`;
-    const [newest, own] = await this.#parts.link.send(
-      [
-        { key: LOG, args: NEWEST },
-        { key: LOG, args: ['XRANGE', LOG, id, id] },
-      ],
-      APPEND_MS,
-    );
-    if (newest?.kind !== 'reply' || own?.kind !== 'reply') return null;
-    const found = rowOf(newest.reply);
-    const genuine = await this.#genuine(found);
+    const read = (args: readonly string[]) => callStore(this.#parts.link, { key: LOG, args }, rowOf, APPEND_MS);
+    const [newest, own] = await Promise.all([read(NEWEST), read(['XRANGE', LOG, id, id])]);
+    if (newest.kind === 'away' || own.kind === 'away') return null;
+    const genuine = await this.#genuine(newest.value);
     // Removed, and read again at the next check.
-    if (found !== null && genuine === null) return null;
-    return { last: genuine?.number ?? 0, newest: genuine, own: await this.#genuine(rowOf(own.reply)) };
+    if (newest.value !== null && genuine === null) return null;
+    return { last: genuine?.number ?? 0, newest: genuine, own: await this.#genuine(own.value) };
   }
 
   /** Puts these entries, which end at this node's position, back after the end of the log. Returns the number missing; null for a fault. */
   async restore(entries: readonly SealedEntry[]): Promise<number | null> {
     const { link, bytesMax = BYTES_MAX } = this.#parts;
     const rows = entries.flatMap(({ number, job, sealed }) => [String(number), String(job), sealed]);
-    const args = ['EVAL', RESTORE, '2', LOG, META, String(bytesMax), ...rows];
-    const [sent] = await link.send([{ key: LOG, args }], APPEND_MS);
-    return sent?.kind === 'reply' ? Number(sent.reply) : null;
+    const sent = await callStore(link, scriptCommand(RESTORE, KEYS, [String(bytesMax), ...rows]), Number, APPEND_MS);
+    return sent.kind === 'ok' ? sent.value : null;
   }
 
   /** Returns the entries after a position. Waits for one for up to a second. */
   async read(position: number): Promise<LogRead> {
     const block = ['BLOCK', String(READ_BLOCK_MS), 'COUNT', String(READ_COUNT)];
     const args = ['XREAD', ...block, 'STREAMS', LOG, `${position}-0`];
-    const [sent] = await this.#parts.reader.send([{ key: LOG, args }], READ_BLOCK_MS + APPEND_MS);
-    if (sent?.kind !== 'reply') return { kind: 'fault' };
+    const sent = await callStore(this.#parts.reader, { key: LOG, args }, streamRows, READ_BLOCK_MS + APPEND_MS);
+    if (sent.kind === 'away') return { kind: 'fault' };
     const entries: LogEntry[] = [];
-    const rows = rowsOf(sent.reply);
-    for (const row of rows) {
+    for (const row of sent.value) {
       const entry = await this.#genuine(row);
       if (entry === null) continue;
       if (entry.number !== position + entries.length + 1)
         return entries.length > 0 ? { kind: 'entries', entries } : { kind: 'gap', next: entry.number };
       entries.push(entry);
     }
-    if (rows.length > 0 && entries.length === 0) await sleep(FOREIGN_MS);
+    if (sent.value.length > 0 && entries.length === 0) await sleep(FOREIGN_MS);
     return { kind: 'entries', entries };
   }
 
@@ -262,10 +253,10 @@ export class JobLog {
     const bytes = found && decrypt(this.#parts.key, found.sealed, contextOf(found.number, found.job));
     if (found !== null && bytes !== null) return { ...found, bytes };
     this.#refused++;
-    const [id, fields] = Array.isArray(row) ? (row as readonly Reply[]) : [];
-    const parts = Array.isArray(fields) ? (fields as readonly Reply[]).map(bytesOf) : [];
-    const args = ['EVAL', REMOVE, '1', LOG, String(id), hash('sha1', Buffer.concat(parts), 'hex')];
-    await this.#parts.link.send([{ key: LOG, args }], APPEND_MS);
+    const [id, fields] = replyList(row);
+    const parts = replyList(fields).map((part) => (Buffer.isBuffer(part) ? part : Buffer.from(String(part))));
+    const args = [String(id), hash('sha1', Buffer.concat(parts), 'hex')];
+    await callStore(this.#parts.link, scriptCommand(REMOVE, [LOG], args), Number, APPEND_MS);
     return null;
   }
 }
@@ -274,27 +265,15 @@ function contextOf(number: number, job: number): string {
   return `${LOG}/${number}/${job}`;
 }
 
-function bytesOf(part: Reply): Buffer {
-  return Buffer.isBuffer(part) ? part : Buffer.from(String(part));
-}
-
 /** Returns the only row of a reply; null if there is none. */
 function rowOf(reply: Reply): Reply {
-  const [row] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
-  return row ?? null;
+  return replyList(reply)[0] ?? null;
 }
 
 /** Returns the parts of a row of the stream; null for anything else, also for a copy between two numbers (`5-1`). */
 function sealedOf(row: Reply): SealedEntry | null {
-  const [id, fields] = Array.isArray(row) ? (row as readonly Reply[]) : [];
-  const [, job, , sealed] = Array.isArray(fields) ? (fields as readonly Reply[]) : [];
+  const [id, fields] = replyList(row);
+  const [, job, , sealed] = replyList(fields);
   const number = Number.parseInt(String(id), 10);
   return Buffer.isBuffer(sealed) && String(id) === `${number}-0` ? { number, job: Number(String(job)), sealed } : null;
-}
-
-/** Returns the entries of the only stream of the reply to `XREAD`. */
-function rowsOf(reply: Reply): readonly Reply[] {
-  const [stream] = Array.isArray(reply) ? (reply as readonly Reply[]) : [];
-  const [, rows] = Array.isArray(stream) ? (stream as readonly Reply[]) : [];
-  return Array.isArray(rows) ? (rows as readonly Reply[]) : [];
 }

@@ -10,6 +10,7 @@ import {
   type LogHead,
   type SealedEntry,
 } from './job-log.ts';
+import { NewestEntries } from '../log/newest-entries.ts';
 import { decodeOp, encodeOp, type JobOp, type OpOrigin } from './job-ops.ts';
 
 /** Outcome of an entry in the tables of this node. */
@@ -52,9 +53,6 @@ const COMMIT_MS = 15_000;
 const POLL_MS = 5;
 /** Choice: longer than a read waits for entries, so that a store that answers is never taken for silent. */
 const AWAY_MS = 3_000;
-/** Choice: the newest entries that a node can put back after the store has lost them. */
-const TAIL_ENTRIES_MAX = 1_000;
-const TAIL_BYTES_MAX = 4 * 2 ** 20;
 const CHECK_MS = 1_000;
 /** Choice: after an outage a node that has more entries than others puts them back before others write new ones. */
 const SETTLE_MS = 500;
@@ -68,9 +66,8 @@ export class LogFollower {
   readonly #parts: FollowerParts;
   readonly #run = randomUUID();
   readonly #waiting = new Map<number, (applied: AppliedEntry) => void>();
-  /** The newest entries that were applied here in this run. */
-  #tail: SealedEntry[] = [];
-  #tailBytes = 0;
+  /** Those that were applied here in this run. */
+  readonly #newest = new NewestEntries<SealedEntry>(({ sealed }) => sealed);
   #checkedMs = Number.NEGATIVE_INFINITY;
   #hasChecked = false;
   #lastReadMs = 0;
@@ -226,7 +223,7 @@ export class LogFollower {
   async #check(): Promise<boolean> {
     const head = await this.#parts.log.headAt(this.#position);
     if (head === null) return false;
-    const own = this.#tail.at(-1);
+    const own = this.#newest.all.at(-1);
     if (head.last < this.#position) {
       if (!(await this.#continueLog(head))) return false;
     } else if (head.own !== null && own?.number === this.#position && !own.sealed.equals(head.own.sealed)) {
@@ -243,8 +240,8 @@ export class LogFollower {
   async #continueLog({ last, newest }: LogHead): Promise<boolean> {
     const isSame = newest === null || this.#hasApplied(newest);
     if (!isSame && (await this.#replace(last + 1))) return true;
-    const canPutBack = isSame && this.#tail.at(-1)?.number === this.#position;
-    const back = canPutBack ? await this.#parts.log.restore(this.#tail) : await this.#continue();
+    const canPutBack = isSame && this.#newest.all.at(-1)?.number === this.#position;
+    const back = canPutBack ? await this.#parts.log.restore(this.#newest.all) : await this.#continue();
     if (back === null) return false;
     this.#putBack += back;
     this.#parts.onPutBack(back);
@@ -262,8 +259,8 @@ export class LogFollower {
   }
 
   #hasApplied({ number, sealed }: SealedEntry): boolean {
-    const known = this.#tail.find((entry) => entry.number === number);
-    return known === undefined ? this.#tail[0]?.number === number + 1 : known.sealed.equals(sealed);
+    const known = this.#newest.all.find((entry) => entry.number === number);
+    return known === undefined ? this.#newest.all[0]?.number === number + 1 : known.sealed.equals(sealed);
   }
 
   /** Replaces this node's jobs by another node's, which must contain everything before `to`. Keeps its own if no node has that. */
@@ -273,19 +270,9 @@ export class LogFollower {
     this.#isReplacing = false;
     if (this.#isClosed && position === null) return false;
     this.#isIncomplete = position === null && this.#position < to - 1;
-    if (position !== null) {
-      this.#tail = [];
-      this.#tailBytes = 0;
-    }
+    if (position !== null) this.#newest.clear();
     await this.#reached(position ?? Math.max(this.#position, to - 1));
     return position !== null;
-  }
-
-  #keep(number: number, job: number, sealed: Buffer): void {
-    this.#tail.push({ number, job, sealed });
-    this.#tailBytes += sealed.length;
-    while (this.#tail.length > 1 && (this.#tail.length > TAIL_ENTRIES_MAX || this.#tailBytes > TAIL_BYTES_MAX))
-      this.#tailBytes -= this.#tail.shift()?.sealed.length ?? 0;
   }
 
   async #apply(entry: LogEntry): Promise<void> {
@@ -299,7 +286,7 @@ export class LogFollower {
       const applied = await this.#parts.apply(op, origin, entry.job, waiting !== undefined);
       if (applied.kind === 'ok') {
         this.#position = entry.number;
-        this.#keep(entry.number, entry.job, entry.sealed);
+        this.#newest.add([entry]);
         waiting?.(applied);
         this.#waiting.delete(waiting === undefined ? -1 : origin.serial);
         return;
@@ -310,10 +297,10 @@ export class LogFollower {
     }
   }
 
-  #leaveOut({ number, job, sealed }: LogEntry): void {
-    this.#position = number;
+  #leaveOut(entry: LogEntry): void {
+    this.#position = entry.number;
     this.#leftOut++;
-    this.#keep(number, job, sealed);
+    this.#newest.add([entry]);
   }
 
   /** No entry may be left out: the jobs of this node would differ from those of all others. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { DELIVERY_CODEC, packDelivery } from '../../../src/cluster/deliveries/delivery-codec.ts';
 import { EncryptedValues } from '../../../src/cluster/store/encrypted-values.ts';
 import { chunksKey } from '../../../src/cluster/feed/feed-keys.ts';
-import { sendSnapshot } from '../../../src/cluster/feed/data-snapshot.ts';
+import { FeedSnapshots } from '../../../src/cluster/feed/data-snapshot.ts';
 import { writePage } from '../../../src/cluster/reads/history-wire.ts';
 import { JobLog } from '../../../src/cluster/jobs/job-log.ts';
 import { JOB_LOG_FORMAT } from '../../../src/cluster/jobs/job-ops.ts';
@@ -178,11 +178,19 @@ describe('a snapshot of the tables', () => {
     const { store } = await openFeedNode(redis.url);
     const { state: root, positions } = store;
     if (positions === null) throw new Error('the store is open for writing');
-    const parts = { link, key: FEED_KEY, root, positions, turns: new Turns(), tables: 2 };
+    const snapshots = new FeedSnapshots({
+      link,
+      key: FEED_KEY,
+      node: 'a',
+      root,
+      positions,
+      turns: new Turns(),
+      tables: 2,
+    });
     const wanted = { id: 'request', atMs: Date.now(), atLeast: { term: 0, number: 0 } };
-    expect(await sendSnapshot(parts, 'a', { ...wanted, tables: 1 })).toBe(false);
+    expect(await snapshots.copies.send({ ...wanted, tables: 1 })).toBe(false);
     expect(await ask(link, 'LLEN', chunksKey(wanted.id))).toBe(0);
-    expect(await sendSnapshot(parts, 'a', { ...wanted, tables: 2 })).toBe(true);
+    expect(await snapshots.copies.send({ ...wanted, tables: 2 })).toBe(true);
     await link.close();
   });
 });

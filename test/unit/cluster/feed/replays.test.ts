@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sendSnapshot, receiveSnapshot } from '../../../../src/cluster/feed/data-snapshot.ts';
+import { FeedSnapshots } from '../../../../src/cluster/feed/data-snapshot.ts';
 import { CHANGES_KEY, chunksKey, HEAD_KEY, RESTART_KEY, WANTED_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
-import { recordPlace, textOfSigned } from '../../../../src/cluster/feed/signed-record.ts';
+import { recordPlace, textOfSigned } from '../../../../src/cluster/log/signed-record.ts';
 import { ENVIRONMENT_FORMATS } from '../../../../src/kernel/formats.ts';
 import type { Change, ChangeOf } from '../../../../src/state/feed/changes.ts';
 import { Turns } from '../../../../src/state/tables/turns.ts';
@@ -174,13 +174,14 @@ describe.runIf(HAS_REDIS)('snapshots that somebody writes again', () => {
     const position = positions?.read() ?? null;
     if (positions === null || position === null) throw new Error('the node is in a cluster');
     const parts = { link: node.link, key: CLUSTER_KEY, root, positions, turns: new Turns(), tables: TABLES };
+    const [sender, receiver] = ['a', 'b'].map((id) => new FeedSnapshots({ ...parts, node: id }));
     const atLeast = { term: 0, number: 0 };
-    expect(await sendSnapshot(parts, 'a', { id: 'old', atMs: Date.now(), tables: TABLES, atLeast })).toBe(true);
+    expect(await sender?.copies.send({ id: 'old', atMs: Date.now(), tables: TABLES, atLeast })).toBe(true);
     await evaluate(KEEP, [chunksKey('old')], 'kept-chunks');
     await commit(node, { kind: 'key.revoked', hash: keyHash });
     const [rows, before] = [rowsOf(node.store), positions.read()];
     await node.feed.close();
-    const taking = receiveSnapshot(parts, 'b', position.cluster, atLeast);
+    const taking = receiver?.receive(position.cluster, atLeast);
     // Under the id of the new request, as often as it looks.
     const writing = { isDone: false };
     const replaying = (async () => {
@@ -210,7 +211,7 @@ describe.runIf(HAS_REDIS)('snapshots that somebody writes again', () => {
     if (positions === null) throw new Error('the store is open for writing');
     const parts = { link: node.link, key: CLUSTER_KEY, root, positions, turns: new Turns(), tables: TABLES };
     const later = { ...request, id: 'later', atLeast: { term: 1, number: node.feed.position + 1 } };
-    expect(await sendSnapshot(parts, node.id, later)).toBe(false);
+    expect(await new FeedSnapshots({ ...parts, node: node.id }).copies.send(later)).toBe(false);
     expect(recordPlace(WANTED_KEY, 'x')).not.toBe(recordPlace(WANTED_KEY, 'y'));
   });
 });

@@ -1,4 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Reply } from '../store/link.ts';
+import { replyList, replyText } from '../store/store-calls.ts';
 
 /**
  * Records that a node shows in the store in plain text, so that a command without the master key can read them, together with a proof that
@@ -31,4 +33,28 @@ export function textOfSigned(value: string): string {
 
 export function proofOf(key: Uint8Array, context: string, text: string): string {
   return createHmac('sha256', key).update(`gatehouse record\n${context}\n`).update(text).digest('hex');
+}
+
+/** Reads the JSON objects of a hash of node ids. `read` returns the text of a value; null leaves it out. */
+export function recordsOf(
+  reply: Reply,
+  read: (node: string, value: string) => string | null,
+): readonly (readonly [node: string, object])[] {
+  const all = replyList(reply);
+  const records: (readonly [string, object])[] = [];
+  for (let at = 0; at + 1 < all.length; at += 2) {
+    const node = replyText(all[at]);
+    const record = parse(read(node, replyText(all[at + 1])));
+    if (record !== null) records.push([node, record]);
+  }
+  return records;
+}
+
+function parse(text: string | null): object | null {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
 }
