@@ -1,7 +1,6 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { decodeRow, deliveryRowKey, encodeRow } from '../../state/tables/deliveries/row.ts';
-import type { Delivery, DeliveryId } from '../../work/webhook.ts';
-import type { WorkCodec } from './redis-work-queue.ts';
+import type { Delivery } from '../../work/webhook.ts';
 
 /**
  * Version of a delivery between nodes: a byte, then customer number, u32, then the row as in the delivery log. Raise it when the row
@@ -9,22 +8,6 @@ import type { WorkCodec } from './redis-work-queue.ts';
  */
 export const DELIVERY_FORMAT = 1;
 const HEAD_BYTES = 5;
-
-/** A delivery in the lane of the node that sends it. */
-export interface DeliveryWork {
-  readonly id: DeliveryId;
-  readonly lane: string;
-  readonly row: Delivery;
-}
-
-export const DELIVERY_CODEC: WorkCodec<Delivery, DeliveryWork> = {
-  idOf: ({ id }) => id,
-  encode: packDelivery,
-  decode(id, lane, bytes) {
-    const row = unpackDelivery(id, bytes);
-    return row && { id: row.id, lane, row };
-  },
-};
 
 export function packDelivery(row: Delivery): Buffer {
   const key = keyOf(row.customer, row.id);

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import { decrypt, encrypt } from '../../kernel/encryption.ts';
+import type { Delivery } from '../../work/webhook.ts';
 import type { Argument, Command, Link, Reply, Sent } from '../store/link.ts';
+import { replyList, scriptCommand } from '../store/store-calls.ts';
 import { deliveryKey } from '../store/store-keys.ts';
+import { packDelivery, unpackDelivery } from './delivery-codec.ts';
 import { CLAIM, ENDED, RECLAIM, RELEASE, REPLACE, SETTLE, WITHDRAW } from './work-queue-scripts.ts';
-
-export interface QueuedWork {
-  readonly id: string;
-  /** Its order is that of the first `replace` of each piece of work. */
-  readonly lane: string;
-}
 
 export interface ClaimOrder {
   /** Name of the consumer, unique among all that run. */
@@ -18,10 +15,12 @@ export interface ClaimOrder {
   readonly nowMs: number;
 }
 
-/** Others may claim the work once the lease has ended, or the claim was released. */
-export interface Claim<Work> {
-  readonly work: Work;
-  /** Distinguishes this claim from earlier and later ones of the same work. */
+/** Others may claim the delivery once the lease has ended, or the claim was released. */
+export interface Claim {
+  /** Its order is that of the first `replace` of each delivery. */
+  readonly lane: string;
+  readonly row: Delivery;
+  /** Distinguishes this claim from earlier and later ones of the same delivery. */
   readonly token: string;
   /** End of the lease, Unix ms. */
   readonly untilMs: number;
@@ -31,23 +30,15 @@ export interface Claim<Work> {
 export type SettleOutcome = 'stored' | 'lost';
 export type QueueAnswer<T> = { readonly kind: 'ok'; readonly value: T } | WorkFault;
 
-/** How one kind of work is written. Values are encrypted by the queue. */
-export interface WorkCodec<New, Work extends QueuedWork> {
-  idOf(work: New): string;
-  encode(work: New): Buffer;
-  /** Returns null for a value that this build does not read. */
-  decode(id: string, lane: string, bytes: Buffer): Work | null;
-}
-
-export interface RedisWorkParts<New, Work extends QueuedWork> {
+export interface RedisWorkParts {
   readonly link: Link;
   /** Derived from the master key; encrypts what the store holds. */
   readonly key: Uint8Array;
-  /** Short name of the kind of work; part of every key. */
+  /** Short name; part of every key. */
   readonly name: string;
-  readonly codec: WorkCodec<New, Work>;
-  readonly leaseMs?: number;
-  readonly deadlineMs?: number;
+  readonly encode?: (row: Delivery) => Buffer;
+  /** Returns null for a value that this build does not read. */
+  readonly decode?: (id: string, bytes: Buffer) => Delivery | null;
   /** Called with the lane and the number of its values that could not be read: of a newer build, or encrypted with another key. */
   readonly onUnreadable?: (lane: string, count: number) => void;
 }
@@ -64,47 +55,47 @@ const LEASE_MS = 60_000;
 const ROWS_MAX = 10_000;
 /** Choice: longer than an absent node needs until it queries which of its work others have ended. */
 const ENDED_KEPT_MS = 86_400_000;
-/** Choice: claims may have large values, and no request waits for them. */
-const DEADLINE_MS = 2_000;
+/** Choice: shorter than any wait between two attempts, so that none begins before the end of the one before it is known to be written. */
+const DEADLINE_MS = 500;
 
 /**
- * A queue of work that all nodes share, in the store. One node keeps a lane as long as it lives; others claim its work afterwards. A lane
- * is in one slot, so that each operation on it is one script. Settling claims of several lanes is one script for each.
+ * The pending deliveries that all nodes share, in the store. One node keeps a lane as long as it lives; others claim its deliveries
+ * afterwards. A lane is in one slot, so that each operation on it is one script. Settling claims of several lanes is one script for each.
  */
-export class RedisWorkQueue<New, Work extends QueuedWork> {
-  readonly leaseMs: number;
-  readonly #parts: RedisWorkParts<New, Work>;
+export class RedisWorkQueue {
+  readonly leaseMs = LEASE_MS;
+  readonly #parts: RedisWorkParts;
 
-  constructor(parts: RedisWorkParts<New, Work>) {
+  constructor(parts: RedisWorkParts) {
     this.#parts = parts;
-    this.leaseMs = parts.leaseMs ?? LEASE_MS;
   }
 
   /** Returns the lanes with unfinished work, claimed or not. */
   async lanes(): Promise<readonly string[]> {
     const [listed] = await this.#send([{ key: this.#listKey, args: ['SMEMBERS', this.#listKey] }]);
-    const lanes = texts(listed);
+    const lanes = rowsOfSent(listed).map(String);
     const sizes = await this.#send(
       lanes.map((lane) => ({ key: this.#key(lane, 'order'), args: ['ZCARD', this.#key(lane, 'order')] })),
     );
-    return lanes.filter((_lane, n) => replyOf(sizes[n]) !== 0);
+    return lanes.filter((_lane, n) => !isZero(sizes[n]));
   }
 
   /** Claims unclaimed work of a lane, oldest first, at most `limit`. */
-  async claim({ consumer, lane, limit, nowMs }: ClaimOrder): Promise<readonly Claim<Work>[]> {
+  async claim({ consumer, lane, limit, nowMs }: ClaimOrder): Promise<readonly Claim[]> {
     const untilMs = nowMs + this.leaseMs;
     const args = [nowMs, untilMs, limit, consumer, ROWS_MAX].map(String);
     const [sent] = await this.#send([this.#script(CLAIM, lane, args)]);
-    const found = listOf(replyOf(sent));
-    const claims: Claim<Work>[] = [];
+    const found = rowsOfSent(sent);
+    const claims: Claim[] = [];
     const unreadable: string[] = [];
     for (let at = 0; at + 2 < found.length; at += 3) {
       const id = String(found[at]);
-      const bytes = this.#opened(lane, id, found[at + 1]);
-      const work = bytes === null ? null : this.#parts.codec.decode(id, lane, bytes);
+      const value = found[at + 1];
+      const bytes = Buffer.isBuffer(value) ? decrypt(this.#parts.key, value, this.#rowContext(lane, id)) : null;
+      const row = bytes && (this.#parts.decode ?? unpackDelivery)(id, bytes);
       const token = String(found[at + 2]);
-      if (work === null) unreadable.push(id, token);
-      else claims.push({ work, token, untilMs });
+      if (row === null) unreadable.push(id, token);
+      else claims.push({ lane, row, token, untilMs });
     }
     if (unreadable.length > 0) {
       // At once, so that a node that reads it gets it.
@@ -115,7 +106,7 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
   }
 
   /** Ends claimed work as done. An expired claim is settled like any other as long as no other consumer has claimed its work. */
-  async settle(claims: readonly Claim<Work>[], nowMs: number): Promise<QueueAnswer<readonly SettleOutcome[]>> {
+  async settle(claims: readonly Claim[], nowMs: number): Promise<QueueAnswer<readonly SettleOutcome[]>> {
     const lanes = groupByLane(claims);
     const times = [String(nowMs), String(nowMs - ENDED_KEPT_MS)];
     const sent = await this.#send(
@@ -125,12 +116,12 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
     if (fault !== null) return fault;
     const stored = new Map<unknown, boolean>();
     for (const [n, own] of [...lanes.values()].entries())
-      for (const [i, one] of own.entries()) stored.set(one, listOf(replyOf(sent[n]))[i] === 1);
+      for (const [i, one] of own.entries()) stored.set(one, rowsOfSent(sent[n])[i] === 1);
     return { kind: 'ok', value: claims.map((one) => (stored.get(one) === true ? 'stored' : 'lost')) };
   }
 
   /** Releases claims without a result: their work can be claimed at once. */
-  async release(claims: readonly Claim<Work>[]): Promise<void> {
+  async release(claims: readonly Claim[]): Promise<void> {
     await this.#send(Array.from(groupByLane(claims), ([lane, own]) => this.#script(RELEASE, lane, pairs(own))));
   }
 
@@ -138,12 +129,9 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
    * Writes the latest values of a lane's work, known or not. Only for the node that owns the lane while it lives. Work that another node
    * has ended stays ended.
    */
-  async replace(lane: string, work: readonly New[]): Promise<QueueAnswer<null>> {
-    const { codec } = this.#parts;
-    const values = work.flatMap((one) => [
-      codec.idOf(one),
-      this.#sealed(lane, codec.idOf(one), 'row', codec.encode(one)),
-    ]);
+  async replace(lane: string, rows: readonly Delivery[]): Promise<QueueAnswer<null>> {
+    const { key, encode = packDelivery } = this.#parts;
+    const values = rows.flatMap((row) => [row.id, encrypt(key, encode(row), this.#rowContext(lane, row.id))]);
     const listed = { key: this.#listKey, args: ['SADD', this.#listKey, lane] };
     return faultOf(await this.#send([listed, this.#script(REPLACE, lane, values)])) ?? { kind: 'ok', value: null };
   }
@@ -164,7 +152,7 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
   /** Returns which of these have been settled as done or dead. */
   async endedOf(lane: string, ids: readonly string[]): Promise<QueueAnswer<ReadonlySet<string>>> {
     const sent = await this.#send([this.#script(ENDED, lane, ids)]);
-    const flags = listOf(replyOf(sent[0]));
+    const flags = rowsOfSent(sent[0]);
     return faultOf(sent) ?? { kind: 'ok', value: new Set(ids.filter((_id, n) => flags[n] === 1)) };
   }
 
@@ -172,18 +160,16 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
   async idsOf(lane: string): Promise<QueueAnswer<readonly string[]>> {
     const key = this.#key(lane, 'order');
     const sent = await this.#send([{ key, args: ['ZRANGE', key, '0', '-1'] }]);
-    return faultOf(sent) ?? { kind: 'ok', value: texts(sent[0]) };
+    return faultOf(sent) ?? { kind: 'ok', value: rowsOfSent(sent[0]).map(String) };
   }
 
   #send(commands: readonly Command[]): Promise<readonly Sent[]> {
-    return commands.length === 0
-      ? Promise.resolve([])
-      : this.#parts.link.send(commands, this.#parts.deadlineMs ?? DEADLINE_MS);
+    return commands.length === 0 ? Promise.resolve([]) : this.#parts.link.send(commands, DEADLINE_MS);
   }
 
   #script(script: string, lane: string, args: readonly Argument[]): Command {
     const keys = KEY_NAMES.map((name) => this.#key(lane, name));
-    return { key: keys[0] ?? '', args: ['EVAL', script, String(keys.length), ...keys, ...args] };
+    return scriptCommand(script, keys, args);
   }
 
   get #listKey(): string {
@@ -196,12 +182,8 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
     return deliveryKey(`-${this.#parts.name}-${hash}`, what);
   }
 
-  #sealed(lane: string, id: string, what: string, plain: Buffer): Buffer {
-    return encrypt(this.#parts.key, plain, `${this.#key(lane, what)}/${id}`);
-  }
-
-  #opened(lane: string, id: string, value: Reply | undefined): Buffer | null {
-    return Buffer.isBuffer(value) ? decrypt(this.#parts.key, value, `${this.#key(lane, 'row')}/${id}`) : null;
+  #rowContext(lane: string, id: string): string {
+    return `${this.#key(lane, 'row')}/${id}`;
   }
 }
 
@@ -209,32 +191,26 @@ export class RedisWorkQueue<New, Work extends QueuedWork> {
 const IDS_MAX = 1_000;
 const KEY_NAMES = ['order', 'rows', 'claims', 'ended', 'counts'] as const;
 
-function groupByLane<Work extends QueuedWork>(
-  claims: readonly Claim<Work>[],
-): ReadonlyMap<string, readonly Claim<Work>[]> {
-  const groups = new Map<string, Claim<Work>[]>();
+function groupByLane(claims: readonly Claim[]): ReadonlyMap<string, readonly Claim[]> {
+  const groups = new Map<string, Claim[]>();
   for (const one of claims) {
-    const group = groups.get(one.work.lane);
-    if (group === undefined) groups.set(one.work.lane, [one]);
+    const group = groups.get(one.lane);
+    if (group === undefined) groups.set(one.lane, [one]);
     else group.push(one);
   }
   return groups;
 }
 
-function pairs(claims: readonly Claim<QueuedWork>[]): readonly string[] {
-  return claims.flatMap(({ work, token }) => [work.id, token]);
+function pairs(claims: readonly Claim[]): readonly string[] {
+  return claims.flatMap(({ row, token }) => [row.id, token]);
 }
 
-function replyOf(sent: Sent | undefined): Reply | undefined {
-  return sent?.kind === 'reply' ? sent.reply : undefined;
+function isZero(sent: Sent | undefined): boolean {
+  return sent?.kind === 'reply' && sent.reply === 0;
 }
 
-function listOf(reply: Reply | undefined): readonly Reply[] {
-  return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
-}
-
-function texts(sent: Sent | undefined): readonly string[] {
-  return listOf(replyOf(sent)).map(String);
+function rowsOfSent(sent: Sent | undefined): readonly Reply[] {
+  return sent?.kind === 'reply' ? replyList(sent.reply) : [];
 }
 
 function faultOf(sent: readonly Sent[]): WorkFault | null {

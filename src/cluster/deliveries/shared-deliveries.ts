@@ -1,8 +1,7 @@
 import type { Delivery, DeliveryId } from '../../work/webhook.ts';
 import type { StoreWrite } from '../../state/tables/durable.ts';
-import { DELIVERY_CODEC, type DeliveryWork } from './delivery-codec.ts';
 import type { Link } from '../store/link.ts';
-import { type Claim, type QueueAnswer, RedisWorkQueue, type SettleOutcome } from './redis-work-queue.ts';
+import { type Claim, RedisWorkQueue, type QueueAnswer, type SettleOutcome } from './redis-work-queue.ts';
 import { takenOver } from './taken-delivery.ts';
 
 /** The deliveries of this node. */
@@ -60,8 +59,6 @@ const NAME = 'deliveries';
  * older one is a copy, or its own node sends it when it is back.
  */
 const AGE_MS_MAX = 7 * 86_400_000;
-/** Choice: shorter than any wait between two attempts, so that none begins before the end of the one before it is known to be written. */
-const DEADLINE_MS = 500;
 
 /**
  * The pending deliveries of all nodes in the store: each node keeps a lane with its own, and those that live claim the work of a node that
@@ -69,7 +66,7 @@ const DEADLINE_MS = 500;
  */
 export class SharedDeliveries {
   readonly #parts: SharedDeliveriesParts;
-  readonly #queue: RedisWorkQueue<Delivery, DeliveryWork>;
+  readonly #queue: RedisWorkQueue;
   #local: LocalDeliveries | null = null;
   /** The store has everything that this node has. */
   #isCurrent = false;
@@ -88,14 +85,7 @@ export class SharedDeliveries {
     this.#parts = parts;
     const { link, key } = parts;
     const onUnreadable = (lane: string, count: number): void => this.#onUnreadable(lane, count);
-    this.#queue = new RedisWorkQueue({
-      link,
-      key,
-      name: NAME,
-      codec: DELIVERY_CODEC,
-      deadlineMs: DEADLINE_MS,
-      onUnreadable,
-    });
+    this.#queue = new RedisWorkQueue({ link, key, name: NAME, onUnreadable });
   }
 
   /** Whether attempts wait until the store answers again. */
@@ -255,11 +245,11 @@ export class SharedDeliveries {
    * Stores the rows here and in the lane of this node, then ends their claims, then hands out what was still claimed. In this order a node
    * that dies in between leaves each row in at least one place, and none sent.
    */
-  async #import(all: readonly Claim<DeliveryWork>[]): Promise<number> {
+  async #import(all: readonly Claim[]): Promise<number> {
     const { node, nowMs } = this.#parts;
     const claims = await this.#unknown(all);
     if (claims.length === 0) return 0;
-    const rows = claims.map(({ work }) => takenOver(work.row, nowMs()));
+    const rows = claims.map(({ row }) => takenOver(row, nowMs()));
     const adopted = await this.#local?.adopt(rows);
     const pending = rows.filter(({ status }) => status === 'pending');
     if (adopted?.kind !== 'ok' || (pending.length > 0 && (await this.#queue.replace(node, pending)).kind === 'fault')) {
@@ -283,11 +273,11 @@ export class SharedDeliveries {
    * Returns the claims of deliveries that this node has never had. What it knows it has taken over before, or made itself. Claims of old
    * ones are kept until they lapse, so that they are not read at once again.
    */
-  async #unknown(claims: readonly Claim<DeliveryWork>[]): Promise<readonly Claim<DeliveryWork>[]> {
+  async #unknown(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const oldestMs = this.#parts.nowMs() - AGE_MS_MAX;
-    const recent = claims.filter(({ work }) => work.row.createdAtMs >= oldestMs);
-    const known = recent.filter(({ work }) => this.#local?.find(work.row) !== null);
-    const ended = known.filter(({ work }) => this.#pendingHere(work.row) === null);
+    const recent = claims.filter(({ row }) => row.createdAtMs >= oldestMs);
+    const known = recent.filter(({ row }) => this.#local?.find(row) !== null);
+    const ended = known.filter(({ row }) => this.#pendingHere(row) === null);
     if (ended.length > 0) await this.#settle(ended);
     await this.#resume(known.filter((claim) => !ended.includes(claim)));
     this.#refused += claims.length - recent.length + ended.length;
@@ -298,15 +288,15 @@ export class SharedDeliveries {
    * Continues deliveries that are stored here but not in this node's lane, because the store failed, and those still in progress here. Only
    * this node's own state of them counts.
    */
-  async #resume(claims: readonly Claim<DeliveryWork>[]): Promise<void> {
+  async #resume(claims: readonly Claim[]): Promise<void> {
     // Read and sent without a wait in between: an attempt that ends now is written after it.
-    const rows = claims.flatMap(({ work }) => this.#pendingHere(work.row) ?? []);
+    const rows = claims.flatMap(({ row }) => this.#pendingHere(row) ?? []);
     if (rows.length > 0 && (await this.#queue.replace(this.#parts.node, rows)).kind === 'fault')
       return this.#queue.release(claims);
     if (claims.length === 0) return;
     const isMine = await this.#ending(claims);
     const mine = claims.filter((_claim, n) => isMine(n));
-    this.#local?.handOut(mine.flatMap(({ work }) => this.#pendingHere(work.row) ?? []));
+    this.#local?.handOut(mine.flatMap(({ row }) => this.#pendingHere(row) ?? []));
   }
 
   #pendingHere(row: Delivery): Delivery | null {
@@ -318,14 +308,14 @@ export class SharedDeliveries {
    * Ends claims. Returns which of them, by their position, are this node's own from then on. If the store does not answer, all are: it may
    * have ended them, and a delivery sent twice is better than one that is never sent.
    */
-  async #ending(claims: readonly Claim<DeliveryWork>[]): Promise<(at: number) => boolean> {
+  async #ending(claims: readonly Claim[]): Promise<(at: number) => boolean> {
     const settled = await this.#settle(claims);
     if (settled.kind === 'ok') return (at) => settled.value[at] === 'stored';
     this.#lapse();
     return () => true;
   }
 
-  #settle(claims: readonly Claim<DeliveryWork>[]): Promise<QueueAnswer<readonly SettleOutcome[]>> {
+  #settle(claims: readonly Claim[]): Promise<QueueAnswer<readonly SettleOutcome[]>> {
     return this.#queue.settle(claims, this.#parts.storeNowMs());
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DELIVERY_CODEC, packDelivery } from '../../../src/cluster/deliveries/delivery-codec.ts';
+import { packDelivery, unpackDelivery } from '../../../src/cluster/deliveries/delivery-codec.ts';
 import { EncryptedValues } from '../../../src/cluster/store/encrypted-values.ts';
 import { chunksKey } from '../../../src/cluster/feed/feed-keys.ts';
 import { FeedSnapshots } from '../../../src/cluster/feed/data-snapshot.ts';
@@ -77,24 +77,21 @@ describe('deliveries of a node that is gone', () => {
     const unreadable: unknown[] = [];
     const onUnreadable = (lane: string, count: number): void => void unreadable.push([lane, count]);
     const parts = { link, key: VALUES_KEY, name: 'test' };
-    const ofNewer = new RedisWorkQueue({
-      ...parts,
-      codec: { ...DELIVERY_CODEC, encode: (row) => newer(packDelivery(row)) },
-    });
-    const ours = new RedisWorkQueue({ ...parts, codec: DELIVERY_CODEC, onUnreadable });
+    const ofNewer = new RedisWorkQueue({ ...parts, encode: (row) => newer(packDelivery(row)) });
+    const ours = new RedisWorkQueue({ ...parts, onUnreadable });
     const [theirs, own] = [delivery(1), delivery(1)];
     await ofNewer.replace('gone', [theirs]);
     await ours.replace('gone', [own]);
     const order = { consumer: 'a', lane: 'gone', limit: 10, nowMs: Date.now() + 60_000 };
     const claims = await ours.claim(order);
-    expect(claims.map(({ work }) => work.id)).toEqual([own.id]);
+    expect(claims.map(({ row }) => row.id)).toEqual([own.id]);
     expect(unreadable).toEqual([['gone', 1]]);
     // It can be claimed at once by a node that reads it.
-    const decode = (id: string, lane: string, bytes: Buffer) =>
-      DELIVERY_CODEC.decode(id, lane, Buffer.concat([Buffer.from([(bytes[0] ?? 0) - 1]), bytes.subarray(1)]));
-    const upgraded = new RedisWorkQueue({ ...parts, codec: { ...DELIVERY_CODEC, decode } });
+    const decode = (id: string, bytes: Buffer) =>
+      unpackDelivery(id, Buffer.concat([Buffer.from([(bytes[0] ?? 0) - 1]), bytes.subarray(1)]));
+    const upgraded = new RedisWorkQueue({ ...parts, decode });
     const [claimed] = await upgraded.claim(order);
-    expect(claimed?.work.row).toEqual(theirs);
+    expect(claimed?.row).toEqual(theirs);
     await link.close();
   });
 });

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { DELIVERY_CODEC, type DeliveryWork } from '../../../../src/cluster/deliveries/delivery-codec.ts';
-import { type Claim, type QueueAnswer, RedisWorkQueue } from '../../../../src/cluster/deliveries/redis-work-queue.ts';
-import type { Delivery } from '../../../../src/work/webhook.ts';
+import { type Claim, RedisWorkQueue, type QueueAnswer } from '../../../../src/cluster/deliveries/redis-work-queue.ts';
 import { linkTo } from '../../../support/links.ts';
 import { type RedisServer, startRedis } from '../../../support/redis.ts';
 import { delivery } from '../../state/deliveries-support.ts';
@@ -16,32 +14,30 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-type Queue = RedisWorkQueue<Delivery, DeliveryWork>;
-
-async function open(name = randomUUID()): Promise<Queue> {
+async function open(name = randomUUID()): Promise<RedisWorkQueue> {
   const link = await linkTo(redis.url);
   onTestFinished(() => link.close());
-  return new RedisWorkQueue({ link, key: KEY, name, codec: DELIVERY_CODEC });
+  return new RedisWorkQueue({ link, key: KEY, name });
 }
 
 let serial = 0;
 
 /** Writes new deliveries to a lane, and returns their ids. */
-async function added(queue: Queue, count: number, lane = 'gone'): Promise<readonly string[]> {
+async function added(queue: RedisWorkQueue, count: number, lane = 'gone'): Promise<readonly string[]> {
   const rows = Array.from({ length: count }, () => delivery(1, {}, START_MS + serial++));
   valueOf(await queue.replace(lane, rows));
   return rows.map(({ id }) => id);
 }
 
 function claimed(
-  queue: Queue,
+  queue: RedisWorkQueue,
   order: { readonly consumer?: string; readonly lane?: string; readonly limit?: number; readonly nowMs?: number } = {},
-): Promise<readonly Claim<DeliveryWork>[]> {
+): Promise<readonly Claim[]> {
   return queue.claim({ consumer: 'one', lane: 'gone', limit: 1_000, nowMs: START_MS, ...order });
 }
 
-function ids(claims: readonly Claim<DeliveryWork>[]): readonly string[] {
-  return claims.map(({ work }) => work.id);
+function ids(claims: readonly Claim[]): readonly string[] {
+  return claims.map(({ row }) => row.id);
 }
 
 function valueOf<T>(answer: QueueAnswer<T>): T {
@@ -74,7 +70,7 @@ describe('the queue of work in the store', () => {
     expect([...(await queue.lanes())].toSorted()).toEqual(['a', 'b']);
     expect(ids(await claimed(queue, { lane: 'b' }))).toEqual([two]);
     const claims = await claimed(queue, { lane: 'a' });
-    expect([ids(claims), claims.map(({ work }) => work.lane)]).toEqual([[one], ['a']]);
+    expect([ids(claims), claims.map(({ lane }) => lane)]).toEqual([[one], ['a']]);
     expect(valueOf(await queue.settle(claims, START_MS))).toEqual(['stored']);
     expect(await queue.lanes()).toEqual(['b']);
     expect(await claimed(queue, { lane: 'c' })).toEqual([]);
