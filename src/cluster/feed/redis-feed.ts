@@ -17,7 +17,8 @@ import type { StoredEntry } from './feed-store.ts';
 import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
-import { REPORT_MS, type ReplicaFacts, Replicas, type Wanted } from './replicas.ts';
+import { REPORT_MS, type ReplicaFacts, Replicas } from './replicas.ts';
+import type { WantedCopies } from '../log/table-copies.ts';
 import type { ChainPosition } from './change-chain.ts';
 import type { FeedOptions } from './feed-options.ts';
 import { FeedSnapshots } from './data-snapshot.ts';
@@ -317,7 +318,7 @@ export class RedisFeed implements StateFeed {
       tables: tablesOf(options),
       startedAtMs: this.#startedAtMs,
     });
-    const onReported = (wanted: Wanted): void => {
+    const onReported = (wanted: WantedCopies): void => {
       const { storeNowMs } = replicas;
       if (this.#state.kind === 'current') void this.#snapshots?.copies.serve(wanted, storeNowMs);
       void this.#trim();

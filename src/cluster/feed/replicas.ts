@@ -3,7 +3,7 @@ import type { Command, Link, Reply, Sent } from '../store/link.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
 import { readSigned, recordPlace, recordsOf, signRecord, textOfSigned } from '../log/signed-record.ts';
-import { readWantedCopies } from '../log/table-copies.ts';
+import { readWantedCopies, type WantedCopies } from '../log/table-copies.ts';
 import { readStoreTime, STORE_DEADLINE_MS, timeCommand, timeOf } from '../store/store-calls.ts';
 
 /** Report of a node about its copy of the data. */
@@ -34,9 +34,6 @@ export interface Replica extends ReplicaFacts {
   readonly atMs: number;
 }
 
-/** Requests for snapshots, by node. */
-export type Wanted = ReturnType<typeof readWantedCopies>;
-
 /** Choice: a node that has not reported for so long is dead, as for the membership. */
 export const LIVE_MS = 5_000;
 export const REPORT_MS = 500;
@@ -51,7 +48,7 @@ export interface ReplicasParts {
   readonly formats: ChangeFormats;
   readonly facts: () => ReplicaFacts;
   /** Called after each report that the store took. */
-  readonly onReported: (wanted: Wanted) => void;
+  readonly onReported: (wanted: WantedCopies) => void;
   readonly reportMs?: number;
 }
 

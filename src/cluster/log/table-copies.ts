@@ -32,6 +32,9 @@ export interface WantedCopy {
   readonly atLeast: unknown;
 }
 
+/** Requests by node. */
+export type WantedCopies = readonly (readonly [node: string, wanted: WantedCopy])[];
+
 export interface TableCopyParts {
   readonly link: Link;
   /** Encrypts the chunks and signs the requests. */
@@ -101,12 +104,12 @@ export class TableCopies {
   }
 
   /** Sends copies to the other nodes that have requested one lately. `nowMs` is on the store's clock. */
-  serve(wanted: readonly (readonly [node: string, WantedCopy])[], nowMs: number): Promise<void> {
+  serve(wanted: WantedCopies, nowMs: number): Promise<void> {
     this.#serving ??= this.#serve(wanted, nowMs).finally(() => (this.#serving = null));
     return this.#serving;
   }
 
-  async #serve(wanted: readonly (readonly [node: string, WantedCopy])[], nowMs: number): Promise<void> {
+  async #serve(wanted: WantedCopies, nowMs: number): Promise<void> {
     for (const [node, one] of wanted) {
       if (this.#isReceiving || this.#isClosed) return;
       if (node !== this.#parts.node && Math.abs(nowMs - one.atMs) < WANTED_MS) await this.send(one);
@@ -249,11 +252,7 @@ export class TableCopies {
 }
 
 /** Reads the requests of all nodes from the reply to `HGETALL`. Those that no node of the cluster has signed are left out. */
-export function readWantedCopies(
-  key: Uint8Array,
-  wanted: string,
-  reply: Reply,
-): readonly (readonly [node: string, WantedCopy])[] {
+export function readWantedCopies(key: Uint8Array, wanted: string, reply: Reply): WantedCopies {
   return recordsOf(reply, (node, value) => readSigned(key, recordPlace(wanted, node), value)).flatMap(
     ([node, record]) => ('id' in record && 'atMs' in record ? [[node, record as WantedCopy] as const] : []),
   );
