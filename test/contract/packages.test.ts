@@ -104,7 +104,7 @@ describe('@gatehouse/client and @gatehouse/collector', () => {
       );
     const imported = names('await import(name)');
     expect(imported.split('\n').slice(0, 3)).toEqual([
-      'Gatehouse GatehouseError GatehouseSettingError GatehouseUnavailable verifyWebhook visitorOf',
+      'Challenges Gatehouse GatehouseError GatehouseSettingError GatehouseUnavailable verifyWebhook visitorOf',
       'verifyWebhook',
       'outcomeOfStatus protect',
     ]);

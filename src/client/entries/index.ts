@@ -11,6 +11,7 @@ export type {
   OnUnavailable,
   UnavailableContext,
 } from '../gatehouse.ts';
+export { Challenges, type BegunChallenge, type ChallengeAnswer, type ChallengesOptions } from '../challenges.ts';
 export { GatehouseError, GatehouseSettingError, GatehouseUnavailable, type CallFailure } from '../failure.ts';
 export type { Api, ApiCalls } from '../api-types.ts';
 export type { ReportedAs } from '../outcome-queue.ts';
