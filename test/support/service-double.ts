@@ -25,6 +25,10 @@ export interface DoubleServer {
 }
 
 const GOOD = JSON.stringify({ request_id: 'req_double', decision: 'ALLOW_WATCH', score: 31.5, reasons: ['a "b"'] });
+const decided = (decision: string): Behaviour => {
+  const body = GOOD.replace('ALLOW_WATCH', decision);
+  return (response) => send(response, 200, body);
+};
 const problem = (code: string, more: object = {}): string =>
   JSON.stringify({ type: 'about:blank', title: 't', detail: 'd', code, ...more });
 
@@ -55,6 +59,9 @@ function drip(response: ServerResponse, start: string, piece: string): void {
 
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   good: (response) => send(response, 200, GOOD),
+  block: decided('BLOCK'),
+  challenge: decided('SOFT_CHALLENGE'),
+  review: decided('REVIEW'),
   chunked: (response) => {
     response.writeHead(200).write(GOOD.slice(0, 20));
     setTimeout(() => response.end(GOOD.slice(20)), 100);
