@@ -126,7 +126,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   observe: { holds: 'Log and metrics', mayImport: ['frames', 'kernel', 'risk'], path: 'either' },
   score: {
-    holds: 'Scoring a batch, inside a score worker',
+    holds: 'Scoring a batch, in a score worker or, if it is small, on the main thread',
     mayImport: ['assets', 'contract', 'frames', 'kernel', 'ports', 'risk', 'state'],
     path: 'hot',
   },
@@ -189,6 +189,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'ports',
       'replay',
       'risk',
+      'score',
       'state',
       'velocity',
       'webhooks',

@@ -4,13 +4,11 @@ import { openLink } from '../src/cluster/store/redis-link.ts';
 import { ClusterVelocity } from '../src/cluster/velocity/cluster-velocity.ts';
 import { VelocityExchange } from '../src/cluster/velocity/velocity-exchange.ts';
 import { isVelocityDegraded } from '../src/cluster/velocity/velocity-state.ts';
-import { AnswerWriter, BatchReader } from '../src/frames/batch-buffer.ts';
-import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/frames/score-messages.ts';
+import type { ScorePost, ScoreWorkerData } from '../src/frames/score-messages.ts';
 import { type Score, serveBatches } from '../src/frames/score-loop.ts';
-import { Engine } from '../src/score/engine.ts';
 import { openWorkerAssets, type WorkerAssets } from '../src/score/asset-slots.ts';
+import { openLane, openSides, WARM_UP_VELOCITY_BYTES } from '../src/score/lane.ts';
 import { openWorkerPolicies } from '../src/score/policies.ts';
-import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/state/feed/open-store.ts';
 import { LocalVelocity } from '../src/velocity/local-velocity.ts';
 import { createVelocityMemory, type ExchangeSeed } from '../src/velocity/memory.ts';
@@ -23,8 +21,6 @@ import { SIMULATION_VELOCITY_BYTES } from '../src/kernel/limits.ts';
  * `src/score`.
  */
 
-/** Choice: room for the subjects of the warm-up, some hundred. */
-const WARM_UP_VELOCITY_BYTES = 1_048_576;
 /** Choice: as many batches as a worker may have in flight. */
 const LANES_OF_CLUSTER = 2;
 
@@ -37,7 +33,7 @@ const { store } = opened;
 const opening = openWorkerAssets(data.layers, threadId);
 const policies = openWorkerPolicies(data.policies);
 const shared = data.exchange === null ? null : openShared(data.exchange);
-const frames = data.frames.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
+const sides = openSides(data.frames);
 
 interface SharedVelocity {
   readonly exchange: VelocityExchange;
@@ -66,40 +62,24 @@ function openVelocity(): LocalVelocity | ClusterVelocity {
   return shared === null ? local : new ClusterVelocity(data.velocity, local, shared.exchange);
 }
 
-let warned = false;
-/** Warns once, on standard error (the log is written to standard output). The affected responses report `degraded`. */
-function warnOnce(error: unknown): void {
-  if (!warned) process.emitWarning(error instanceof Error ? error : String(error), 'MemoryWarning');
-  warned = true;
-}
-
 /** Everything that belongs to one batch at a time. */
-function openLane(layers: WorkerAssets): Score {
-  const worker = createSources(store, layers.geo);
-  const engine = new Engine({
-    sources: worker.sources,
-    model: layers.model,
+function openOwnLane(layers: WorkerAssets): Score {
+  return openLane({
+    sides,
+    store,
+    layers,
     policies,
-    velocity: openVelocity(),
     keys: data.keys,
+    velocity: openVelocity(),
     warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
     simulatedVelocity: new SimulatedVelocity(data.velocity, SIMULATION_VELOCITY_BYTES),
-    isDegraded: () => layers.degraded() || shared?.isDegraded() === true,
-    takeStoreFailure: () => worker.takeStoreFailure(),
-    onMemoryFailed: warnOnce,
+    isVelocityDegraded: () => shared?.isDegraded() === true,
   });
-  return async (task: ScoreTask): Promise<void> => {
-    const frame = frames[task.frame];
-    if (frame === undefined) throw new Error(`there is no batch buffer ${task.frame}`);
-    worker.begin();
-    policies.refresh();
-    await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
-  };
 }
 
 export default async function post(given: ScorePost): Promise<void> {
   const layers = await opening;
-  const lanes = Array.from({ length: shared === null ? 1 : LANES_OF_CLUSTER }, () => openLane(layers));
+  const lanes = Array.from({ length: shared === null ? 1 : LANES_OF_CLUSTER }, () => openOwnLane(layers));
   await serveBatches(given, threadId, lanes);
   await shared?.close();
   policies.close();

@@ -10,6 +10,7 @@ import { type ControlServer, openControlServer } from './control-server.ts';
 import { listenAddressesOf, openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractionService, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
+import { scoreSmallBatches } from './inline-scorer.ts';
 import {
   GRANTS_PURPOSE,
   LINKS_PURPOSE,
@@ -265,27 +266,24 @@ async function openDeciding(
 ): Promise<Deciding | null> {
   if (layers === null || policies === null || velocity === null) return null;
   const { policyFile } = policies;
-  const pool = await openScorePool(
-    settings.workers,
-    {
-      dataDir: settings.dataDir,
-      layers: layers.initial(),
-      policies: policyFile.initial(),
-      velocity: velocity.memory,
-      exchange: velocity.exchange,
-      keys: {
-        links: keyFor(LINKS_PURPOSE),
-        requests: keyFor(REQUESTS_PURPOSE),
-        grants: keyFor(GRANTS_PURPOSE),
-        lists: keyFor(LIST_VALUES_PURPOSE),
-      },
+  const data = {
+    dataDir: settings.dataDir,
+    layers: layers.initial(),
+    policies: policyFile.initial(),
+    velocity: velocity.memory,
+    exchange: velocity.exchange,
+    keys: {
+      links: keyFor(LINKS_PURPOSE),
+      requests: keyFor(REQUESTS_PURPOSE),
+      grants: keyFor(GRANTS_PURPOSE),
+      lists: keyFor(LIST_VALUES_PURPOSE),
     },
-    {
-      onError: (error) => log.error({ err: error }, 'a score worker failed'),
-      onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
-    },
-  );
-  return { layers, policyFile, pool };
+  };
+  const pool = await openScorePool(settings.workers, data, {
+    onError: (error) => log.error({ err: error }, 'a score worker failed'),
+    onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
+  });
+  return { layers, policyFile, pool: data.exchange === null ? await scoreSmallBatches(pool, data) : pool };
 }
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */

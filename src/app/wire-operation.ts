@@ -4,7 +4,7 @@ import { staticFile } from '../http/static-files.ts';
 import { readOpenApi } from '../kernel/programs.ts';
 import { countReadings, type DecisionCounts } from '../observe/decision-counts.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import { level, type Reading } from '../observe/reading.ts';
+import { level, type Reading, total } from '../observe/reading.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { StreamMarks } from '../velocity/stream-marks.ts';
@@ -131,6 +131,11 @@ function metricsOf(
       RULES.map((rule) => rule.code),
     ),
     level('gatehouse_queue_requests', 'Requests waiting for a score worker.', () => role?.decide.queued() ?? 0),
+    total(
+      'gatehouse_inline_batches_total',
+      'Batches that the main thread scored itself.',
+      () => deciding?.pool.inlineBatches?.() ?? 0,
+    ),
     level('gatehouse_keys', 'Accepted API keys.', () => keyCache.size),
     level('gatehouse_replay_ids', 'Request ids held for replay detection.', () => replay.size),
     ...machineReadings(settings, { version, transport: listener.transport.name }),

@@ -53,6 +53,10 @@ const WARM_UP_MS_MAX = 1_500;
 /** Choice: a usual batch of a busy server. */
 const REQUESTS_PER_TURN = 8;
 const IN_FLIGHT = 64;
+/** Choice: further requests, so few at a time that the main thread scores them itself and compiles that code too. */
+const INLINE_REQUESTS = 2_048;
+const INLINE_IN_FLIGHT = 2;
+const ALL_REQUESTS = REQUESTS + INLINE_REQUESTS;
 const KEY_NUMBER = 1;
 /** Used by no customer: numbers begin at 1. */
 const NO_CUSTOMER = 0 as CustomerNumber;
@@ -69,7 +73,7 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
       customer: NO_CUSTOMER,
       number: KEY_NUMBER,
       prefix: KEY.slice(0, 12),
-      rateLimit: REQUESTS,
+      rateLimit: ALL_REQUESTS,
       revokedAtSeconds: null,
       origins: [],
     },
@@ -93,14 +97,18 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   const untilMs = startedAtMs + WARM_UP_MS_MAX;
   let answered: number;
   try {
-    answered =
-      listener === null
-        ? await callHandler(handler, clock, untilMs)
-        : await sendOver(listener.port, (n) => requestText(n, clock), {
-            requests: REQUESTS,
-            sockets: IN_FLIGHT,
-            untilMs,
-          });
+    if (listener === null) answered = await callHandler(handler, clock, untilMs);
+    else {
+      const textAt = (n: number): Buffer => requestText(n, clock);
+      const { port } = listener;
+      answered = await sendOver(port, textAt, { requests: REQUESTS, sockets: IN_FLIGHT, untilMs });
+      if (pool.inlineBatches !== undefined)
+        answered += await sendOver(port, (n) => textAt(REQUESTS + n), {
+          requests: INLINE_REQUESTS,
+          sockets: INLINE_IN_FLIGHT,
+          untilMs,
+        });
+    }
   } finally {
     listener?.close();
   }

@@ -156,6 +156,10 @@ export class BatchReader {
     return this.#bytes.subarray(from, from + this.#word(at, 1));
   }
 
+  bodyBytes(at: number): number {
+    return this.#word(at, 1);
+  }
+
   meta(at: number): RequestMeta {
     return {
       customerNumber: this.#word(at, 2),

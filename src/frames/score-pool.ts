@@ -29,6 +29,10 @@ export interface ScorePool {
   readonly inFlightRequestsMax: number;
   /** Resolves when the answers are in the batch buffer; rejects when the worker failed to score it or died. */
   run(task: ScoreTask): Promise<void>;
+  /** Returns whether no worker has a batch. Absent in pools without workers. */
+  isIdle?(): boolean;
+  /** Returns the number of batches that the main thread scored itself. Absent in a pool that hands over all of them. */
+  inlineBatches?(): number;
   /** Marks the main thread as busy: it polls for answers at the end of this turn of the event loop, and until then no worker wakes it. */
   attend(): void;
   close(): Promise<void>;
@@ -69,6 +73,7 @@ export async function openScorePool(
     inFlightMax,
     inFlightRequestsMax: workers * REQUESTS_IN_FLIGHT_PER_WORKER,
     run: (task) => pool.run(task),
+    isIdle: () => pool.isIdle(),
     attend: () => pool.attend(),
     close: () => pool.close(),
   };
@@ -130,6 +135,10 @@ class BatchPool {
       this.#sender.send(task);
       this.attend();
     });
+  }
+
+  isIdle(): boolean {
+    return this.#out.size === 0;
   }
 
   attend(): void {

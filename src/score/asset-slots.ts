@@ -20,10 +20,14 @@ export interface WorkerAssets {
 }
 
 /**
- * Opens the assets in workerData, and from then on installs the swaps that the main thread sends. Their messages are handled in a turn of
- * this thread's event loop, so always between two batches.
+ * Opens the assets in `set`, which it then clears, and from then on installs the swaps that the main thread sends. Their messages are
+ * handled in a turn of this thread's event loop, so always between two batches. A thread that scores only without a model opens none.
  */
-export async function openWorkerAssets(set: AssetSet, threadId: number): Promise<WorkerAssets> {
+export async function openWorkerAssets(
+  set: AssetSet,
+  threadId: number,
+  openModel: typeof createModelAsset = createModelAsset,
+): Promise<WorkerAssets> {
   const channel = new BroadcastChannel(set.channel);
   let open = true;
   const acknowledge = (slot: AssetSlot): void => {
@@ -34,7 +38,7 @@ export async function openWorkerAssets(set: AssetSet, threadId: number): Promise
   const send = (message: AssetMessage): void => channel.postMessage(message);
 
   const geo = createGeoIp(set.geo, acknowledge);
-  const model = await createModelAsset(set.model, () => acknowledge('model'));
+  const model = await openModel(set.model, () => acknowledge('model'));
 
   channel.addEventListener('message', (event: unknown) => {
     const message = (event as { readonly data: AssetMessage }).data;

@@ -36,6 +36,9 @@ export interface ModelAsset {
   close(): Promise<void>;
 }
 
+/** Older than every content. */
+const ABSENT: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
+
 /** Calls `changed` after each later swap, and whenever the model fails or recovers. */
 export async function createModelAsset(
   initial: ModelContent,
@@ -48,9 +51,17 @@ export async function createModelAsset(
   return layer;
 }
 
+/** For a thread that never runs a model: as if there were none. */
+export const WITHOUT_MODEL: ModelAsset = {
+  current: () => null,
+  swap: () => Promise.resolve(),
+  status: () => ABSENT,
+  close: () => Promise.resolve(),
+};
+
 class Asset implements ModelAsset {
   #serving: Serving | null = null;
-  #status: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
+  #status = ABSENT;
   #queue: Promise<void> = Promise.resolve();
   readonly #retired = new Set<Serving>();
   #changed: () => void = () => {};

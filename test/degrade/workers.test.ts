@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { decide, get, newcomer } from '../support/requests.ts';
-import { appendToProgram, installWithout } from '../support/installation.ts';
+import { appendToClass, installWithout } from '../support/installation.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /**
@@ -34,12 +34,27 @@ Engine.prototype.scoreBatch = async function (requests, answers, from, count) {
 async function startTrapped(env: Record<string, string> = {}): Promise<RunningServer> {
   const installation = installWithout(() => false);
   folder = installation.folder;
-  appendToProgram(installation, 'score', TRAP);
+  appendToClass(installation, 'Engine', TRAP);
   server = await startServer({ main: installation.main, env: { GATEHOUSE_WORKERS: '2', ...env } });
   return server;
 }
 
+/** Returns a body that is too large for the main thread. */
+function forWorker(body: object): string {
+  return JSON.stringify(body) + ' '.repeat(4_096);
+}
+
 describe('a poisoned request', () => {
+  test('A poisoned request that throws on the main thread fails alone', async () => {
+    const { url, secretKey } = await startTrapped({ GATEHOUSE_WORKERS: '1' });
+    const poisoned = await decide(url, secretKey, { ...newcomer(), event_type: 'trap-throw' });
+    expect(poisoned).toMatchObject({ status: 500, json: { code: 'internal_error', detail: 'The decision failed.' } });
+    expect((await decide(url, secretKey)).status).toBe(200);
+    const { text } = await get(url, '/metrics');
+    expect(text).toMatch(/^gatehouse_batch_failures_total [1-9]/m);
+    expect(text).toMatch(/^gatehouse_inline_batches_total [3-9]/m);
+  });
+
   test('A poisoned request fails alone, whatever it does to its worker, and the pool recovers', async () => {
     const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=128' });
     for (const trap of ['trap-throw', 'trap-exit', 'trap-heap', 'trap-exit', 'trap-throw', 'trap-heap']) {
@@ -47,7 +62,7 @@ describe('a poisoned request', () => {
         ...newcomer(),
         event_type: at === 20 ? trap : 'search',
       }));
-      const answers = await Promise.all(bodies.map((body) => decide(url, secretKey, body)));
+      const answers = await Promise.all(bodies.map((body) => decide(url, secretKey, forWorker(body))));
       const statuses = bodies.map((_body, at) => (at === 20 ? 500 : 200));
       expect([trap, ...answers.map(({ status }) => status)]).toEqual([trap, ...statuses]);
       expect(answers[20]?.json).toMatchObject({ code: 'internal_error', detail: 'The decision failed.' });
@@ -60,7 +75,7 @@ describe('a poisoned request', () => {
 
   test('A poisoned request that never ends makes the process exit, for its supervisor to restart it', async () => {
     const { url, secretKey, pid } = await startTrapped({ GATEHOUSE_WORKERS: '1' });
-    await expect(decide(url, secretKey, { ...newcomer(), event_type: 'trap-loop' })).rejects.toThrow();
+    await expect(decide(url, secretKey, forWorker({ ...newcomer(), event_type: 'trap-loop' }))).rejects.toThrow();
     await expect
       .poll(() => {
         try {

@@ -42,3 +42,13 @@ export function installWithout(without: (name: string) => boolean): TestInstalla
 export function appendToProgram({ folder }: Pick<TestInstallation, 'folder'>, name: string, code: string): void {
   appendFileSync(join(folder, 'dist/app', `${name}.js`), code);
 }
+
+/** Adds code at the end of the file of an installation that has this class, for all threads that use it. */
+export function appendToClass({ folder }: Pick<TestInstallation, 'folder'>, name: string, code: string): void {
+  const programs = join(folder, 'dist/app');
+  const has = (file: string): boolean =>
+    file.endsWith('.js') && readFileSync(join(programs, file), 'utf8').includes(`\nvar ${name} = class `);
+  const file = readdirSync(programs).find(has);
+  if (file === undefined) throw new Error(`no program has the class ${name}`);
+  appendFileSync(join(programs, file), code);
+}

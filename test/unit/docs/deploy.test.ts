@@ -242,6 +242,7 @@ const NO_PANEL = [
   'feed_position',
   'gate_total',
   'ignored_members_total',
+  'inline_batches_total',
   'keys',
   'replay_ids',
   'rules_tripped_total',

@@ -1,0 +1,100 @@
+import { threadId } from 'node:worker_threads';
+import type { ScoreTask, ScoreWorkerData } from '../frames/score-messages.ts';
+import type { ScorePool } from '../frames/score-pool.ts';
+import { openWorkerAssets } from '../score/asset-slots.ts';
+import { openLane, openSides, WARM_UP_VELOCITY_BYTES } from '../score/lane.ts';
+import { WITHOUT_MODEL } from '../score/model.ts';
+import { openWorkerPolicies } from '../score/policies.ts';
+import { openStore } from '../state/feed/open-store.ts';
+import { LocalVelocity } from '../velocity/local-velocity.ts';
+import { createVelocityMemory } from '../velocity/memory.ts';
+
+/** Choice: handing over takes a fifth of a decision, so beyond four the second thread gains more than it costs. */
+const INLINE_REQUESTS_MAX = 4;
+/** Choice: ten usual bodies. A larger one takes longer to read, and the main thread would serve no other request meanwhile. */
+const INLINE_BODY_BYTES_MAX = 4_096;
+/** Choice: five turns of a busy worker. While there is work for it, two threads decide more than one. */
+const WORKERS_QUIET_MS = 5;
+
+/**
+ * Lets the main thread score small batches itself while the workers sleep: at low load, waking a worker and the main thread again
+ * costs a fifth of a decision. At most `INLINE_REQUESTS_MAX` bodies of at most `INLINE_BODY_BYTES_MAX` bytes; all others go to `pool`. So
+ * do simulations, and everything while there is a model, because a run of it would stop the main thread.
+ *
+ * The thread opens what a worker opens, read-only, and gets the same changes of lists, rules, policies and databases. A batch is scored
+ * within the call of `run` and the microtasks after it: a later batch counts in the velocity store after it. A batch that throws is
+ * rejected like that of a worker.
+ *
+ * Not for a node of a cluster: its velocity store answers after a round trip, during which a worker scores other batches.
+ * Measured: docs/performance.md, "Small batches".
+ */
+export async function scoreSmallBatches(
+  pool: ScorePool,
+  { dataDir, layers: set, policies: seed, velocity: memory, keys }: Omit<ScoreWorkerData, 'frames' | 'exchange'>,
+): Promise<ScorePool> {
+  const opened = openStore({ dataDir, readOnly: true });
+  if (opened.kind === 'fault') throw new Error(opened.detail);
+  const { store } = opened;
+  // Both are cleared when they were read, so these are copies of what the main thread keeps for workers that start later.
+  const layers = await openWorkerAssets({ ...set, geo: { ...set.geo } }, threadId, () =>
+    Promise.resolve(WITHOUT_MODEL),
+  );
+  const policies = openWorkerPolicies({ ...seed });
+  const sides = openSides(pool.frames);
+  const velocity = new LocalVelocity(memory);
+  const score = openLane({
+    sides,
+    store,
+    layers,
+    policies,
+    keys,
+    velocity,
+    warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, memory.hashKey)),
+    // Simulations go to a worker.
+    simulatedVelocity: velocity,
+  });
+  const { simulationBatches = 0, warmUpBatches = 0 } = pool;
+  const warmUpFrom = pool.frames.length - warmUpBatches;
+  const simulationsFrom = warmUpFrom - simulationBatches;
+  let isScoring = false;
+  let handedOverMs = Number.NEGATIVE_INFINITY;
+  let batches = 0;
+
+  function isInline({ frame, from, count }: ScoreTask): boolean {
+    if (isScoring || count > INLINE_REQUESTS_MAX || set.model.kind !== 'absent' || pool.isIdle?.() !== true)
+      return false;
+    if (frame >= simulationsFrom && frame < warmUpFrom) return false;
+    if (performance.now() - handedOverMs < WORKERS_QUIET_MS) return false;
+    const requests = sides[frame]?.requests;
+    for (let at = from; at < from + count; at++) {
+      if ((requests?.bodyBytes(at) ?? Infinity) > INLINE_BODY_BYTES_MAX) return false;
+    }
+    return true;
+  }
+
+  async function scoreInline(task: ScoreTask): Promise<void> {
+    isScoring = true;
+    batches++;
+    try {
+      await score(task);
+    } finally {
+      isScoring = false;
+    }
+  }
+
+  return {
+    ...pool,
+    inlineBatches: () => batches,
+    run(task) {
+      if (isInline(task)) return scoreInline(task);
+      handedOverMs = performance.now();
+      return pool.run(task);
+    },
+    async close() {
+      await pool.close();
+      policies.close();
+      await layers.close();
+      await store.close();
+    },
+  };
+}
