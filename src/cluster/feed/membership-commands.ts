@@ -14,7 +14,8 @@ import { NODES_KEY } from '../store/store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
 import { callStore, scriptCommand, type StoreResult } from '../store/store-calls.ts';
 import { readStream } from './feed-store.ts';
-import { LIVE_MS, readReplicas, readStoreClock, type Replica } from './replicas.ts';
+import { GONE_MS } from '../nodes/membership.ts';
+import { readReplicas, readStoreClock, type Replica } from './replicas.ts';
 
 /** Commands about the cluster of a data directory. The server of the directory must not run, except for `status`. */
 
@@ -43,7 +44,7 @@ export async function clusterStatus(link: Link): Promise<Status> {
   const newest = head.value?.number ?? 0;
   const nodes = replicas.map((replica) => ({
     ...replica,
-    isLive: nowMs - replica.atMs < LIVE_MS,
+    isLive: nowMs - replica.atMs < GONE_MS,
     behind: Math.max(0, newest - replica.number),
     reportedMsAgo: Math.max(0, Math.round(nowMs - replica.atMs)),
   }));

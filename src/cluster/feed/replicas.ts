@@ -1,10 +1,11 @@
 import type { ChangeFormats } from '../../state/feed/change-formats.ts';
 import type { Command, Link, Reply, Sent } from '../store/link.ts';
+import { GONE_MS } from '../nodes/membership.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
 import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
 import { readSigned, recordPlace, recordsOf, signRecord, textOfSigned } from '../log/signed-record.ts';
 import { readWantedCopies, type WantedCopies } from '../log/table-copies.ts';
-import { readStoreTime, STORE_DEADLINE_MS, timeCommand, timeOf } from '../store/store-calls.ts';
+import { callStore, readStoreTime, STORE_DEADLINE_MS, timeCommand, timeOf } from '../store/store-calls.ts';
 
 /** Report of a node about its copy of the data. */
 export interface ReplicaFacts {
@@ -34,8 +35,6 @@ export interface Replica extends ReplicaFacts {
   readonly atMs: number;
 }
 
-/** Choice: a node that has not reported for so long is dead, as for the membership. */
-export const LIVE_MS = 5_000;
 export const REPORT_MS = 500;
 /** Choice: as much as clocks of nodes may differ for request ids. */
 const AHEAD_MS_MAX = 60_000;
@@ -111,9 +110,9 @@ export class Replicas {
     return true;
   }
 
-  /** All nodes that reported within `LIVE_MS`, this one included, in the order of their ids. */
+  /** All nodes that reported within `GONE_MS`, this one included, in the order of their ids. */
   live(): readonly Replica[] {
-    const sinceMs = this.storeNowMs - LIVE_MS;
+    const sinceMs = this.storeNowMs - GONE_MS;
     return this.#all.filter(({ id, atMs }) => atMs >= sinceMs || id === this.#parts.id);
   }
 
@@ -196,8 +195,9 @@ const SENDING_STATES: readonly string[] = ['current', 'catching-up'];
 
 /** Reads the reports of all nodes as they are shown, dead ones included, in the order of their ids. Nobody has proved them. */
 export async function readReplicas(link: Link): Promise<readonly Replica[] | null> {
-  const [sent] = await link.send([{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }], STORE_DEADLINE_MS);
-  return sent?.kind === 'reply' ? replicasOf(sent.reply, (_id, value) => shownText(value)) : null;
+  const all = { key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] };
+  const shown = await callStore(link, all, (reply) => replicasOf(reply, (_id, value) => shownText(value)));
+  return shown.kind === 'ok' ? shown.value : null;
 }
 
 export async function readStoreClock(link: Link): Promise<number | null> {

@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { SharedPoliteness } from '../../ports/politeness.ts';
 import type { Command, Link } from '../store/link.ts';
+import { callStore, scriptCommand } from '../store/store-calls.ts';
 import { extractionKey } from '../store/store-keys.ts';
 
 export interface RedisPolitenessParts {
@@ -88,13 +89,11 @@ export class RedisPoliteness implements SharedPoliteness {
   async acquire(domain: string, slot: string): Promise<number | null> {
     const { gapMs, concurrency } = this.#parts.limits;
     const args = [this.#named(slot), gapMs, concurrency, this.#slotMs, BUSY_MS].map(String);
-    const keys = this.#keysOf(domain);
-    const command = { key: keys[0] ?? '', args: ['EVAL', ACQUIRE, '2', ...keys, ...args] };
-    const [sent] = await this.#parts.link.send([command], DEADLINE_MS);
-    if (sent?.kind !== 'reply') return null;
-    const waitMs = Number(sent.reply);
-    if (waitMs === 0) this.#hold(domain, slot);
-    return waitMs;
+    const acquire = scriptCommand(ACQUIRE, this.#keysOf(domain), args);
+    const waitMs = await callStore(this.#parts.link, acquire, Number, DEADLINE_MS);
+    if (waitMs.kind === 'away') return null;
+    if (waitMs.value === 0) this.#hold(domain, slot);
+    return waitMs.value;
   }
 
   release(domain: string, slot: string): void {
@@ -108,7 +107,7 @@ export class RedisPoliteness implements SharedPoliteness {
   report(domain: string, { retryAfterMs, crawlDelayMs }: Parameters<SharedPoliteness['report']>[1]): void {
     const [key = ''] = this.#keysOf(domain);
     const args = [retryAfterMs, crawlDelayMs].map((ms) => (ms === undefined ? '' : String(Math.round(ms))));
-    this.#send([{ key, args: ['EVAL', REPORT, '1', key, ...args] }]);
+    this.#send([scriptCommand(REPORT, [key], args)]);
   }
 
   close(): void {
@@ -128,7 +127,7 @@ export class RedisPoliteness implements SharedPoliteness {
       Array.from(this.#held, ([domain, held]) => {
         const slots = this.#keysOf(domain)[1] ?? '';
         const named = Array.from(held, (slot) => this.#named(slot));
-        return { key: slots, args: ['EVAL', RENEW, '1', slots, String(this.#slotMs), ...named] };
+        return scriptCommand(RENEW, [slots], [String(this.#slotMs), ...named]);
       }),
     );
   }

@@ -1,4 +1,5 @@
 import type { Reply } from '../store/link.ts';
+import { replyList, replyText } from '../store/store-calls.ts';
 
 /**
  * One heartbeat, atomically and on the store's clock. A row is `epoch time state home payload`, separated by spaces; only the payload is
@@ -90,14 +91,13 @@ const HEAD_BYTES = 128;
 
 /** Returns null for a reply that the script does not give. Rows that no node writes are left out. */
 export function readBeat(reply: Reply): Beat | null {
-  if (!Array.isArray(reply)) return null;
-  const [status, nowMs, epoch, rows] = reply as readonly Reply[];
-  if (!Array.isArray(rows) || !Number.isSafeInteger(Number(textOf(nowMs)))) return null;
+  const [status, nowMs, epoch, rows] = replyList(reply);
+  if (!Array.isArray(rows) || !Number.isSafeInteger(Number(replyText(nowMs)))) return null;
   return {
-    status: textOf(status),
-    nowMs: Number(textOf(nowMs)),
-    epoch: Number(textOf(epoch)),
-    rows: rowsOf(rows as readonly Reply[]),
+    status: replyText(status),
+    nowMs: Number(replyText(nowMs)),
+    epoch: Number(replyText(epoch)),
+    rows: rowsOf(replyList(rows)),
   };
 }
 
@@ -111,7 +111,7 @@ function rowsOf(flat: readonly Reply[]): readonly BeatRow[] {
     const [all, epoch, lastBeatMs, state] = head;
     const payload = value.subarray(all.length);
     rows.push({
-      id: textOf(flat[at]),
+      id: replyText(flat[at]),
       epoch: Number(epoch),
       lastBeatMs: Number(lastBeatMs),
       state: state as NodeState,
@@ -119,8 +119,4 @@ function rowsOf(flat: readonly Reply[]): readonly BeatRow[] {
     });
   }
   return rows;
-}
-
-function textOf(reply: Reply | undefined): string {
-  return Buffer.isBuffer(reply) ? reply.toString('latin1') : String(reply);
 }

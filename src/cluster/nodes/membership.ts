@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Link } from '../store/link.ts';
+import { callStore, scriptCommand } from '../store/store-calls.ts';
 import { CLUSTER_KEY, NODES_KEY } from '../store/store-keys.ts';
 import { BEAT_SCRIPT, type Beat, type BeatRow, type NodeState, readBeat } from './membership-beat.ts';
 import { decryptSaid, encryptSaid, type NodeFacts, type Said } from './node-payload.ts';
@@ -225,10 +226,10 @@ export class Membership {
     const own = { run: this.run, epoch: this.#epoch, beat: ++this.#beats, state: STATE_OF[mode] };
     const said = { ...own, facts: facts(), atMs: this.storeNowMs, format: CLUSTER_FORMAT };
     const payload = encryptSaid(key, this.id, said);
-    const args = ['EVAL', BEAT_SCRIPT, '2', NODES_KEY, CLUSTER_KEY, mode, this.id, String(this.#epoch), home];
-    const values = [String(this.#goneMs), payload, isForced ? '1' : '0', ...removed];
-    const [sent] = await link.send([{ key: NODES_KEY, args: [...args, ...values] }], BEAT_DEADLINE_MS);
-    return sent?.kind === 'reply' ? readBeat(sent.reply) : null;
+    const args = [mode, this.id, String(this.#epoch), home, String(this.#goneMs), payload, isForced ? '1' : '0'];
+    const beat = scriptCommand(BEAT_SCRIPT, [NODES_KEY, CLUSTER_KEY], [...args, ...removed]);
+    const sent = await callStore(link, beat, readBeat, BEAT_DEADLINE_MS);
+    return sent.kind === 'ok' ? sent.value : null;
   }
 
   /** Returns what another run says that has this node's id now; null if none does. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command, Link, Reply } from '../store/link.ts';
 import type { ClusterNode, Membership } from './membership.ts';
+import { replyList } from '../store/store-calls.ts';
 import { nodeKey } from '../store/store-keys.ts';
 import {
   type AnswerStatus,
@@ -346,6 +347,5 @@ export function inboxOf(id: string, run: string): string {
 
 /** Returns the entries of a reply of BLMPOP; empty if the wait ended without one. */
 function entriesOf(reply: Reply): readonly Buffer[] {
-  const entries: Reply | undefined = Array.isArray(reply) ? (reply as readonly Reply[])[1] : null;
-  return Array.isArray(entries) ? (entries as readonly Reply[]).filter((entry) => Buffer.isBuffer(entry)) : [];
+  return replyList(replyList(reply)[1]).filter((entry) => Buffer.isBuffer(entry));
 }
