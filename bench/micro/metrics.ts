@@ -14,7 +14,7 @@ export const metrics: Stage = {
       perSample: 1_024,
       run(n) {
         counts.decided(n & 3, 0b1000_0100, 0, latencyMs(n));
-        return counts.latencySumSeconds;
+        return counts.latencySeconds.sum;
       },
       isSane: (sum) => sum > 0 && (counts.rules[2] ?? 0) > 0,
     });

@@ -1,5 +1,5 @@
 import type { ClusterAdmission } from '../cluster/admission/cluster-admission.ts';
-import { type MeasuredLink, ROUND_TRIP_BOUNDS } from '../cluster/store/link.ts';
+import type { MeasuredLink } from '../cluster/store/link.ts';
 import type { Membership } from '../cluster/nodes/membership.ts';
 import type { Peers } from '../cluster/nodes/peers.ts';
 import type { Log } from '../observe/log.ts';
@@ -22,10 +22,11 @@ export function linkReadings(link: MeasuredLink): readonly Reading[] {
       'fault',
       () => Object.entries(link.counts.faults),
     ),
-    histogram('gatehouse_cluster_round_trip_seconds', 'Round trips to the shared store, seconds.', () => {
-      const { roundTrips, roundTripSeconds } = link.counts;
-      return { bounds: ROUND_TRIP_BOUNDS, counts: roundTrips, sum: roundTripSeconds };
-    }),
+    histogram(
+      'gatehouse_cluster_round_trip_seconds',
+      'Round trips to the shared store, seconds.',
+      () => link.counts.roundTripSeconds,
+    ),
   ];
 }
 

@@ -1,5 +1,4 @@
 import type { AssetStatus } from '../assets/asset-messages.ts';
-import { LAG_BOUNDS } from '../cluster/feed/lag-meter.ts';
 import { RedisFeed } from '../cluster/feed/redis-feed.ts';
 import { readNodeId } from '../cluster/nodes/node-id.ts';
 import type { MeasuredLink } from '../cluster/store/link.ts';
@@ -136,7 +135,7 @@ export class WiredFeed {
       histogram(
         'gatehouse_feed_lag_seconds',
         'Time from the append of a change to its application on this node, seconds.',
-        () => ({ bounds: LAG_BOUNDS, counts: feed.lag.counts, sum: feed.lag.sumSeconds }),
+        () => feed.lag.seconds,
       ),
     ];
   }

@@ -1,3 +1,4 @@
+import { BucketCounts } from '../kernel/bucket-counts.ts';
 import { BATCH_REQUESTS_MAX } from '../kernel/limits.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import { type Buckets, histogram, type Reading, total, totals } from './reading.ts';
@@ -17,9 +18,7 @@ export class DecisionCounts {
   /** Decisions that observe mode answered as ALLOW, by their original value. */
   readonly observed = new Float64Array(DECISIONS.length);
   readonly rules: Float64Array;
-  /** One more than there are bounds: the last one counts values above all bounds. */
-  readonly latency = new Float64Array(LATENCY_BOUNDS.length + 1);
-  latencySumSeconds = 0;
+  readonly latencySeconds = new BucketCounts(LATENCY_BOUNDS);
   /** By batch size. */
   readonly batches = new Float64Array(BATCH_REQUESTS_MAX + 1);
   readonly refusals = new Map<string, number>();
@@ -37,11 +36,7 @@ export class DecisionCounts {
     for (let bits = rulesLow; bits !== 0; bits &= bits - 1) bump(this.rules, 31 - Math.clz32(bits & -bits));
     for (let bits = rulesHigh; bits !== 0; bits &= bits - 1) bump(this.rules, 63 - Math.clz32(bits & -bits));
     for (let bits = rulesTop; bits !== 0; bits &= bits - 1) bump(this.rules, 95 - Math.clz32(bits & -bits));
-    const seconds = latencyMs / 1000;
-    this.latencySumSeconds += seconds;
-    let at = 0;
-    while (at < LATENCY_BOUNDS.length && seconds > (LATENCY_BOUNDS[at] ?? 0)) at++;
-    bump(this.latency, at);
+    this.latencySeconds.add(latencyMs / 1000);
   }
 
   trustedSource(name: string): void {
@@ -82,11 +77,11 @@ export function countReadings(counts: DecisionCounts, ruleCodes: readonly string
       'Batches that failed or whose score worker died.',
       () => counts.batchFailures,
     ),
-    histogram('gatehouse_decide_seconds', 'Time from the arrival of a request to its response, seconds.', () => ({
-      bounds: LATENCY_BOUNDS,
-      counts: counts.latency,
-      sum: counts.latencySumSeconds,
-    })),
+    histogram(
+      'gatehouse_decide_seconds',
+      'Time from the arrival of a request to its response, seconds.',
+      () => counts.latencySeconds,
+    ),
     histogram('gatehouse_batch_requests', 'Requests per batch.', () => batchBuckets(counts.batches)),
   ];
 }

@@ -1,3 +1,5 @@
+import { BucketCounts } from '../kernel/bucket-counts.ts';
+
 /** Upper bounds of the histogram of deliveries, seconds: the schedule ends at 19 s. */
 const SECONDS_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
@@ -7,9 +9,8 @@ export class DeliveryCounts {
   readonly attempts = new Map<string, number>();
   /** Final status → deliveries. */
   readonly ends = new Map<string, number>();
-  /** One more than there are bounds. */
-  readonly #seconds = new Float64Array(SECONDS_BOUNDS.length + 1);
-  #secondsSum = 0;
+  /** From the decision to the receiver's response. */
+  readonly seconds = new BucketCounts(SECONDS_BOUNDS);
 
   attempted(result: string): void {
     this.attempts.set(result, (this.attempts.get(result) ?? 0) + 1);
@@ -17,17 +18,5 @@ export class DeliveryCounts {
 
   ended(status: string): void {
     this.ends.set(status, (this.ends.get(status) ?? 0) + 1);
-  }
-
-  /** Counts the time from the decision to the receiver's response. */
-  delivered(seconds: number): void {
-    let at = 0;
-    while (at < SECONDS_BOUNDS.length && seconds > (SECONDS_BOUNDS[at] ?? 0)) at++;
-    this.#seconds[at] = (this.#seconds[at] ?? 0) + 1;
-    this.#secondsSum += seconds;
-  }
-
-  histogram(): { bounds: readonly number[]; counts: ArrayLike<number>; sum: number } {
-    return { bounds: SECONDS_BOUNDS, counts: this.#seconds, sum: this.#secondsSum };
   }
 }

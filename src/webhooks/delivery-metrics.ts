@@ -17,8 +17,10 @@ export function deliveryReadings(
       () => counts.attempts,
     ),
     totals('gatehouse_webhook_deliveries_total', 'Finished deliveries by status.', 'status', () => counts.ends),
-    histogram('gatehouse_webhook_delivery_seconds', 'Time from a decision until its delivery succeeded, seconds.', () =>
-      counts.histogram(),
+    histogram(
+      'gatehouse_webhook_delivery_seconds',
+      'Time from a decision until its delivery succeeded, seconds.',
+      () => counts.seconds,
     ),
     level('gatehouse_webhooks', 'Number of webhooks.', () => subscribers.size),
     level('gatehouse_webhooks_unhealthy', 'Unhealthy webhooks.', () => health.unhealthy),

@@ -505,7 +505,7 @@ export class Dispatcher {
     this.counts.ended(outcome.kind);
     // Deliveries of extractions may take hours and do not belong to a decision.
     if (outcome.kind === 'succeeded' && delivery.trigger !== 'extraction')
-      this.counts.delivered(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
+      this.counts.seconds.add(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
     if (outcome.kind !== 'failed') return;
     const { id, customer, requestId: request_id, trigger, attempts } = delivery;
     this.#parts.log.warn(

@@ -1,24 +1,21 @@
+import { BucketCounts } from '../../kernel/bucket-counts.ts';
+
 /** Choice: the last changes whose lag counts. */
 const SAMPLES_MAX = 1_024;
-/** Upper bounds of the histogram, seconds. */
-export const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30] as const;
+const SECONDS_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
 /** Time from the append of a change, on the store's clock, to its application on this node. */
 export class LagMeter {
   readonly #samples = new Float64Array(SAMPLES_MAX);
   #count = 0;
-  readonly counts = new Float64Array(LAG_BOUNDS.length + 1);
-  sumSeconds = 0;
+  readonly seconds = new BucketCounts(SECONDS_BOUNDS);
   /** The worst since it was last taken. */
   #worstMs = 0;
 
   add(lagMs: number): void {
     const bounded = Math.max(0, lagMs);
     this.#samples[this.#count++ % SAMPLES_MAX] = bounded;
-    const at = LAG_BOUNDS.findIndex((bound) => bounded / 1000 <= bound);
-    const bucket = at < 0 ? LAG_BOUNDS.length : at;
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
-    this.sumSeconds += bounded / 1000;
+    this.seconds.add(bounded / 1000);
     this.#worstMs = Math.max(this.#worstMs, bounded);
   }
 

@@ -1,3 +1,5 @@
+import type { BucketCounts } from '../../kernel/bucket-counts.ts';
+
 /**
  * The connection of one thread to the store that all nodes of a cluster share (Valkey or Redis, single or Cluster). The main thread has
  * one, each score worker has one, and each reader that waits for entries has one of its own (`openWaitingLink`).
@@ -83,13 +85,9 @@ export interface LinkCounts {
   readonly opened: number;
   /** Commands that a Cluster redirected to another primary. */
   readonly redirected: number;
-  /** Round trips of `send` without fault, in buckets with the upper bounds `ROUND_TRIP_BOUNDS`, and one above all; their sum. */
-  readonly roundTrips: Float64Array;
-  readonly roundTripSeconds: number;
+  /** Round trips of `send` without fault. */
+  readonly roundTripSeconds: BucketCounts;
 }
-
-/** Upper bounds, seconds. */
-export const ROUND_TRIP_BOUNDS = [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 1] as const;
 
 export interface LinkStatus {
   /** Primaries of the store; 0 as long as a Cluster has not been found. */

@@ -1,3 +1,4 @@
+import { BucketCounts } from '../../kernel/bucket-counts.ts';
 import {
   type ClusterAddress,
   type Command,
@@ -6,7 +7,6 @@ import {
   type LinkStatus,
   type MeasuredLink,
   type Reply,
-  ROUND_TRIP_BOUNDS,
   type SendFault,
   type Sent,
   WAITING_DEADLINE_MS,
@@ -36,12 +36,13 @@ export function openWaitingLink(address: ClusterAddress): MeasuredLink {
   return new RedisLink(openRoutes(address), WAITING_DEADLINE_MS);
 }
 
+const ROUND_TRIP_BOUNDS = [0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 1];
+
 class RedisLink implements MeasuredLink {
   readonly #routes: Routes;
   readonly #deadlineMs: number;
   readonly #faults = { refused: 0, unknown: 0, down: 0 };
-  readonly #roundTrips = new Float64Array(ROUND_TRIP_BOUNDS.length + 1);
-  #roundTripSeconds = 0;
+  readonly #roundTripSeconds = new BucketCounts(ROUND_TRIP_BOUNDS);
   #sends = 0;
   #commands = 0;
   #redirected = 0;
@@ -66,7 +67,6 @@ class RedisLink implements MeasuredLink {
       faults: this.#faults,
       opened,
       redirected: this.#redirected,
-      roundTrips: this.#roundTrips,
       roundTripSeconds: this.#roundTripSeconds,
     };
   }
@@ -146,11 +146,7 @@ class RedisLink implements MeasuredLink {
       isFaultless = false;
     }
     if (!isFaultless) return;
-    const seconds = (performance.now() - startedAtMs) / 1_000;
-    this.#roundTripSeconds += seconds;
-    let at = 0;
-    while (at < ROUND_TRIP_BOUNDS.length && seconds > (ROUND_TRIP_BOUNDS[at] ?? 0)) at++;
-    this.#roundTrips[at] = (this.#roundTrips[at] ?? 0) + 1;
+    this.#roundTripSeconds.add((performance.now() - startedAtMs) / 1_000);
   }
 }
 

@@ -52,7 +52,7 @@ test('A link answers commands in their order, with binary values as they are', a
   ]);
   expect(await opened.send([])).toEqual([]);
   expect(opened.counts).toMatchObject({ sends: 1, commands: 3, faults: { refused: 0, unknown: 0, down: 0 } });
-  expect(opened.counts.roundTrips.reduce((all, count) => all + count, 0)).toBe(1);
+  expect(opened.counts.roundTripSeconds.counts.reduce((all, count) => all + count, 0)).toBe(1);
 });
 
 test('An error of the store is a fault of its command alone', async () => {
