@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FeedSnapshots } from '../../../../src/cluster/feed/data-snapshot.ts';
-import { CHANGES_KEY, chunksKey, HEAD_KEY, RESTART_KEY, WANTED_KEY } from '../../../../src/cluster/feed/feed-keys.ts';
+import {
+  CHANGES_KEY,
+  chunksKey,
+  HEAD_KEY,
+  RESTART_KEY,
+  snapshotSenderKey,
+  WANTED_KEY,
+} from '../../../../src/cluster/feed/feed-keys.ts';
 import { recordPlace, textOfSigned } from '../../../../src/cluster/log/signed-record.ts';
 import { ENVIRONMENT_FORMATS } from '../../../../src/kernel/formats.ts';
 import type { Change, ChangeOf } from '../../../../src/state/feed/changes.ts';
@@ -212,6 +219,8 @@ describe.runIf(HAS_REDIS)('snapshots that somebody writes again', () => {
     const parts = { link: node.link, key: CLUSTER_KEY, root, positions, turns: new Turns(), tables: TABLES };
     const later = { ...request, id: 'later', atLeast: { term: 1, number: node.feed.position + 1 } };
     expect(await new FeedSnapshots({ ...parts, node: node.id }).copies.send(later)).toBe(false);
+    // Another node that has it may send it at once.
+    expect(await redis.command('EXISTS', snapshotSenderKey('later'))).toBe(0);
     expect(recordPlace(WANTED_KEY, 'x')).not.toBe(recordPlace(WANTED_KEY, 'y'));
   });
 });
