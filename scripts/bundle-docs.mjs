@@ -5,10 +5,10 @@ import { build } from 'esbuild';
 
 /**
  * Renders docs/*.md and docs/decisions/*.md into dist/docs, for `GET /docs`: each page as HTML and as Markdown, llms.txt, an index for the
- * search, its script and the style sheet. manifest.json lists paths and types, and the server reads it.
+ * search, its script and the style sheet. manifest.json lists paths and types, and the server reads it. Part of the build; runs in the
+ * project folder, after the compiler.
  *
- * Choice: no compressed copies, which would be a quarter of the package of the server. Part of the build; runs in the project folder, after
- * the compiler.
+ * Choice: no compressed copies, which would be a quarter of the package of the server.
  */
 const TARGET = 'dist/docs';
 const SOURCE = 'docs';
@@ -26,10 +26,10 @@ if (marked === null) {
 }
 
 /** In the order of the list; all others follow by their titles. */
-const FIRST =
-  'operating client languages challenge gate api signing webhooks collector rules own-rules replay models dashboard connectors security'.split(
-    ' ',
-  );
+const FIRST = [
+  ...['operating', 'client', 'challenge', 'gate', 'api', 'signing', 'webhooks', 'collector'],
+  ...['rules', 'own-rules', 'replay', 'models', 'dashboard', 'connectors', 'security'],
+];
 /** For the people who change the source: at the end. */
 const LAST = ['contract', 'architecture', 'adding', 'releasing'];
 

@@ -1,8 +1,9 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
+import { writeSnapshot } from '../src/data/shipped-feeds.ts';
 import { PROGRAMS } from '../src/kernel/programs.ts';
 import { helpIfAsked } from './usage.ts';
 
@@ -92,6 +93,17 @@ const WEB_FILES: Readonly<Record<string, Buffer>> = {
 };
 for (const [name, bytes] of Object.entries(WEB_FILES)) await writeFile(join(APP, name), bytes);
 
+// The shipped feeds, and the database of them that a server uses before its first update.
+const SNAPSHOT = 'src/data/snapshot';
+const FEEDS_FOLDER = 'feeds';
+await mkdir(join(APP, FEEDS_FOLDER), { recursive: true });
+await cp(SNAPSHOT, join(APP, FEEDS_FOLDER), { recursive: true });
+writeSnapshot(join(APP, FEEDS_FOLDER));
+
 // Deletes files of earlier builds only after writing the new ones: a server may be running from this folder.
-const built = new Set([...Object.keys(metafile.outputs).map((path) => basename(path)), ...Object.keys(WEB_FILES)]);
+const built = new Set([
+  FEEDS_FOLDER,
+  ...Object.keys(metafile.outputs).map((path) => basename(path)),
+  ...Object.keys(WEB_FILES),
+]);
 for (const name of await readdir(APP)) if (!built.has(name)) await rm(join(APP, name));

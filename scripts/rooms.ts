@@ -24,6 +24,7 @@ export type RoomName =
   | 'egress'
   | 'velocity'
   | 'assets'
+  | 'data'
   | 'frames'
   | 'state'
   | 'history'
@@ -96,6 +97,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     holds: 'Files that are watched, validated and swapped while the server runs: GeoIP, model, policy',
     mayImport: ['kernel', 'risk'],
     path: 'hot',
+  },
+  data: {
+    holds: 'Data feeds: what others publish about networks, checked and compiled into a database',
+    mayImport: ['assets', 'egress', 'kernel', 'risk'],
+    path: 'cold',
   },
   egress: { holds: 'The guarded client for every outgoing request', mayImport: ['kernel', 'work'], path: 'either' },
   auth: {
@@ -177,6 +183,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'auth',
       'cluster',
       'contract',
+      'data',
       'decide',
       'egress',
       'extract',
@@ -204,6 +211,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'client',
       'cluster',
       'contract',
+      'data',
       'egress',
       'extract',
       'history',
@@ -222,7 +230,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
 /** Folders beside `src` and the rooms and folders that they may import. */
 export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly string[]>> = {
   workers: ['api', 'app', 'cluster', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
-  scripts: ['client', 'contract', 'kernel', 'risk'],
+  scripts: ['client', 'contract', 'data', 'kernel', 'risk'],
   bench: [
     'api',
     'assets',

@@ -48,10 +48,17 @@ export const geo: Stage = {
 /** Loads the databases of installed packages; slots without a package are absent. */
 export async function loadPackages(): Promise<Record<GeoSlot, GeoContent>> {
   const none: GeoContent = { kind: 'absent', generation: 0, detail: '' };
-  const contents: Record<GeoSlot, GeoContent> = { city: none, country: none, asn: none, anonymiser: none };
+  const contents: Record<GeoSlot, GeoContent> = {
+    city: none,
+    country: none,
+    asn: none,
+    anonymiser: none,
+    networks: none,
+  };
   const check = new GeoCheck();
-  for (const { slot, name, files } of GEO_PACKAGES) {
-    const found = await findPackage(name);
+  for (const entry of GEO_PACKAGES) {
+    const { slot, name, files } = entry;
+    const found = await findPackage(entry);
     if (found === null) continue;
     const loaded: SharedFile[] = [];
     for (const file of files) {

@@ -17,6 +17,8 @@ export interface OperationParts {
   readonly transport: () => { readonly name: string; readonly detail: string };
   /** The status of every layer: hot-reloaded files, the store, and the other parts of the service. */
   readonly layers: () => Readonly<Record<string, AssetStatus>>;
+  /** The data feeds by name; null on a node that does not decide. */
+  readonly data: () => object | null;
   /** Returns whether a configured layer cannot run. */
   readonly degraded: () => boolean;
   /** Returns true until the decide path is warmed up. */
@@ -52,6 +54,7 @@ export function operationHandlers(parts: OperationParts): Handlers<'health' | 'r
 function sendReady(parts: OperationParts, exchange: Exchange): void {
   const status = statusOf(parts);
   const { name, detail } = parts.transport();
+  const data = parts.data();
   sendJson(exchange, status === 'ok' || status === 'degraded' ? 200 : 503, {
     status,
     transport: name,
@@ -60,6 +63,7 @@ function sendReady(parts: OperationParts, exchange: Exchange): void {
     node: process.versions.node,
     roles: parts.roles,
     layers: parts.layers(),
+    ...(data !== null && { data }),
   });
 }
 

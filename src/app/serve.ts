@@ -6,6 +6,7 @@ import { BACKUPS_KEPT, DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_M
 import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
+import { DataFeeds } from './data-feeds.ts';
 import { type ControlServer, openControlServer } from './control-server.ts';
 import { listenAddressesOf, openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractionService, type OpenExtractions } from './wire-extractions.ts';
@@ -91,6 +92,7 @@ interface Parts {
   /** Takes changes of the command line. */
   readonly control: ControlServer;
   readonly backups: AutomaticBackups;
+  readonly feeds: DataFeeds;
 }
 
 interface Running {
@@ -131,7 +133,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const senders = openSenders(settings, installation, cluster, recovered, log);
   const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const opened = { settings, log, listener, dashboardListener, installation, cluster, backups };
+  const feeds = new DataFeeds(settings, log);
+  const opened = { settings, log, listener, dashboardListener, installation, cluster, backups, feeds };
   const parts = { ...opened, recovered, senders, deciding };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
   const addresses = listenAddressesOf(listener, dashboardListener);
@@ -306,6 +309,7 @@ function run(parts: Parts): Running {
     decide: service.decide,
     log,
   });
+  if (parts.deciding !== null) parts.feeds.start();
   return {
     summary: {
       url: listener.url,
@@ -320,6 +324,7 @@ function run(parts: Parts): Running {
     async stop() {
       service.stopping();
       stopMaintenance();
+      parts.feeds.close();
       await stop(parts);
     },
   };

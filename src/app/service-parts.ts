@@ -21,6 +21,7 @@ import type { TableMaintenance } from '../velocity/table-thread.ts';
 import type { ClusterDeliveries } from '../cluster/reads/cluster-deliveries.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
+import type { DataFeeds } from './data-feeds.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
@@ -95,5 +96,6 @@ export interface ServiceParts {
   readonly allDeliveries: ClusterDeliveries | null;
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
+  readonly feeds: DataFeeds;
   readonly log: Log;
 }

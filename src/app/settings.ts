@@ -28,6 +28,8 @@ export interface Settings {
   readonly masterKey: string | null;
   /** Networks that webhooks and extractions may reach although they are not public, canonical. */
   readonly egressAllow: readonly string[];
+  /** Hours between updates of the data feeds; 0 for none. */
+  readonly dataUpdateHours: number;
   /** Proxies whose X-Forwarded-For is trusted, canonical. */
   readonly trustedProxies: readonly string[];
   /** Open connections in all, and of one source address. Lowered to what the limit of open files allows. */
@@ -156,6 +158,8 @@ const EXTRACT_JOBS_MAX = 100;
 
 /** Choice: a week; with less than a backup a week the setting is a mistake, and 0 says that none is wanted. */
 const BACKUP_MINUTES_MAX = 10_080;
+/** A week. Choice: less often than this the list of Tor exits says little. */
+const DATA_UPDATE_HOURS_MAX = 168;
 
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
@@ -176,6 +180,7 @@ const SCHEMA = z.object({
   GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
   GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
   GATEHOUSE_BACKUP_MINUTES: whole(0, BACKUP_MINUTES_MAX).default(60),
+  GATEHOUSE_DATA_UPDATE_HOURS: whole(0, DATA_UPDATE_HOURS_MAX).default(0),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
@@ -276,6 +281,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
     extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
     backupMinutes: values.GATEHOUSE_BACKUP_MINUTES,
+    dataUpdateHours: values.GATEHOUSE_DATA_UPDATE_HOURS,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? defaultWorkers(usableProcessors()),

@@ -1,7 +1,9 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { GeoSlot, SharedFile } from './asset-messages.ts';
+import { fileURLToPath } from 'node:url';
+import { feedSnapshotFolder, versionOfInstallation } from '../kernel/programs.ts';
+import { type GeoSlot, SHIPPED, type SharedFile } from './asset-messages.ts';
 
 /** Choice: the largest city databases have some 1 GB, and positions in a file must fit 31 bits. */
 export const GEOIP_BYTES_MAX = 2 ** 31 - 1;
@@ -13,14 +15,16 @@ export interface FileMoved {
   readonly kind: 'moved';
 }
 
-/** A GeoIP database that may be installed as a package. */
+/** A GeoIP database that may be installed as a package, or that is part of this one. */
 export interface GeoPackage {
   readonly slot: GeoSlot;
   readonly name: string;
+  /** Absent for a package, whose folder is searched. */
+  readonly folder?: URL;
   readonly files: readonly string[];
 }
 
-/** Both come with the service as optional packages; licences CC BY 4.0 and CC0. */
+/** The first two come with the service as optional packages; licences CC BY 4.0 and CC0. The third is part of it. */
 export const GEO_PACKAGES: readonly GeoPackage[] = [
   {
     slot: 'city',
@@ -32,6 +36,7 @@ export const GEO_PACKAGES: readonly GeoPackage[] = [
     name: '@ip-location-db/geo-whois-asn-country-mmdb',
     files: ['geo-whois-asn-country.mmdb'],
   },
+  { slot: 'networks', name: SHIPPED, folder: feedSnapshotFolder(), files: ['gatehouse-networks.mmdb'] },
 ];
 
 /** Returns file name → signature, which changes with the file. A missing folder counts as empty. */
@@ -92,7 +97,11 @@ export async function readShared(
 }
 
 /** Returns the folder and version of an installed package, or null. */
-export async function findPackage(name: string): Promise<{ readonly folder: string; readonly version: string } | null> {
+export async function findPackage({
+  name,
+  folder,
+}: Pick<GeoPackage, 'name' | 'folder'>): Promise<{ readonly folder: string; readonly version: string } | null> {
+  if (folder !== undefined) return { folder: fileURLToPath(folder), version: versionOfInstallation() };
   try {
     const require = createRequire(import.meta.url);
     const manifest: unknown = require(`${name}/package.json`);

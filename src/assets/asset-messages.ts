@@ -5,15 +5,22 @@
  * through a broadcast channel. Workers only read, and acknowledge each change, so that `/readyz` reports what really runs.
  */
 
-/** Kinds of databases. `country` is queried if `city` returns no country. */
-export const GEO_SLOTS = ['city', 'country', 'asn', 'anonymiser'] as const;
+/** Kinds of databases. `country` is queried if `city` returns no country; `networks` is compiled from data feeds. */
+export const GEO_SLOTS = ['city', 'country', 'asn', 'anonymiser', 'networks'] as const;
 export type GeoSlot = (typeof GEO_SLOTS)[number];
 
 /**
  * The layers of `/readyz`. Source: contract, 15.4. `geoip_city` combines the slots `city` and `country`, as rules see them;
- * `geoip_country` is the country database alone; `hosting_networks` is the built-in table.
+ * `geoip_country` is the country database alone; `networks` is what the data feeds say; `hosting_networks` is the built-in table.
  */
-export type AssetName = 'geoip_city' | 'geoip_country' | 'geoip_asn' | 'anonymiser' | 'hosting_networks' | 'model';
+export type AssetName =
+  | 'geoip_city'
+  | 'geoip_country'
+  | 'geoip_asn'
+  | 'anonymiser'
+  | 'networks'
+  | 'hosting_networks'
+  | 'model';
 
 /** A slot for an asset; slots are swapped independently. */
 export type AssetSlot = GeoSlot | 'model';
@@ -47,6 +54,9 @@ interface GeoReady {
   readonly files: readonly SharedFile[];
 }
 export type GeoContent = SlotContent<GeoReady>;
+
+/** Begins the version of a database that came with the service. What such a one does not name may be newer than it. */
+export const SHIPPED = 'shipped';
 
 interface ModelReady {
   /** The text of `model.json`, validated. */

@@ -75,7 +75,11 @@ class MainAssets implements Assets {
     sets += 1;
     const channel = `gatehouse-layers-${process.pid}-${threadId}-${sets}`;
     const none = { kind: 'absent', generation: 0, detail: '' } as const;
-    this.#set = { channel, geo: { city: none, country: none, asn: none, anonymiser: none }, model: none };
+    this.#set = {
+      channel,
+      geo: { city: none, country: none, asn: none, anonymiser: none, networks: none },
+      model: none,
+    };
     this.#channel = new BroadcastChannel(channel);
     this.#channel.addEventListener('message', (event: unknown) => {
       this.#receive((event as { readonly data: AssetMessage }).data);
@@ -110,6 +114,7 @@ class MainAssets implements Assets {
       geoip_country: country,
       geoip_asn: this.#slotStatus('asn'),
       anonymiser: this.#slotStatus('anonymiser'),
+      networks: this.#slotStatus('networks'),
       hosting_networks: hostingStatus(
         builtInHostingTable(),
         this.#set.geo.asn.kind === 'ready' || this.#set.geo.anonymiser.kind === 'ready',

@@ -55,6 +55,7 @@ export function checkGeoFile(file: SharedFile): CheckedGeoFile | GeoFileFault {
  * `ipinfo country_asn` contain two words, and the first match here is the more informative one.
  */
 export function slotOfType(type: string): GeoSlot | null {
+  if (/^Gatehouse-Networks$/i.test(type)) return 'networks';
   if (/anonym|proxy|privacy|vpn/i.test(type)) return 'anonymiser';
   if (/city|location|enterprise/i.test(type)) return 'city';
   if (/country/i.test(type)) return 'country';

@@ -147,7 +147,7 @@ export class GeoFolder {
     | { readonly kind: 'absent' }
   > {
     for (const candidate of this.#packages.filter((entry) => entry.slot === slot)) {
-      const found = await findPackage(candidate.name);
+      const found = await findPackage(candidate);
       if (found === null) continue;
       const version = `${candidate.name} ${found.version}`;
       // Packages do not change under a running server, so a published one need not be read again.

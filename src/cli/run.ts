@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   'named-lists': async () => (await import('./commands/named-lists-command.ts')).addNamedLists,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
   models: async () => (await import('./commands/models-command.ts')).addModels,
+  data: async () => (await import('./commands/data-command.ts')).addData,
   evaluate: async () => (await import('./commands/evaluate-command.ts')).addEvaluate,
   policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
   rules: async () => (await import('./commands/rules-command.ts')).addRules,

@@ -21,6 +21,8 @@ export const PROGRAMS = {
   'model-check-child': 'src/score/model-check-child',
   'geo-check-child': 'src/assets/geo-check-child',
   'backtest-child': 'src/replay/backtest-child',
+  'feed-child': 'src/data/feed-child',
+  'feed-update-child': 'src/data/feed-update-child',
 } as const;
 
 /** Returns the URL of a program: in the bundle beside this file, for unit tests in the bundle, otherwise the compiled file. */
@@ -58,6 +60,11 @@ export function webFolder(name: 'dashboard' | 'collector'): URL {
 /** Returns the folder of the documentation that the build renders, with a slash at its end. */
 export function docsFolder(): URL {
   return new URL(IS_BUNDLED ? '../docs/' : IS_SOURCE ? '../../dist/docs/' : '../../docs/', import.meta.url);
+}
+
+/** Returns the folder of the shipped feeds and of the database that the build compiles from them, with a slash at its end. */
+export function feedSnapshotFolder(): URL {
+  return new URL(IS_BUNDLED ? './feeds/' : IS_SOURCE ? '../../dist/app/feeds/' : '../../app/feeds/', import.meta.url);
 }
 
 /** Returns the version of this installation; '' if its package.json cannot be read. */

@@ -17,7 +17,13 @@ const ABSENT: GeoContent = { kind: 'absent', generation: 0, detail: '' };
 /** Reads the databases once. `folder` null: none. `withPackages`: also those that are installed as packages. */
 export async function openReplayGeo(folder: string | null, withPackages: boolean): Promise<ReplayGeo> {
   const notes: string[] = [];
-  const contents: Record<GeoSlot, GeoContent> = { city: ABSENT, country: ABSENT, asn: ABSENT, anonymiser: ABSENT };
+  const contents: Record<GeoSlot, GeoContent> = {
+    city: ABSENT,
+    country: ABSENT,
+    asn: ABSENT,
+    anonymiser: ABSENT,
+    networks: ABSENT,
+  };
   if (folder !== null) {
     const log = {
       info: () => {},

@@ -176,6 +176,8 @@ export interface GeoFacts {
   readonly relay: boolean;
   /** A database of anonymisers is in use, so that `false` in the flags above means that the address is none. */
   readonly anonymisersKnown?: boolean;
+  /** The operator whose published ranges of crawlers have the address, as the feeds name it, for example `google`. */
+  readonly crawler?: string;
 }
 
 /** The shared registry's entry; null for a fingerprint that is not in it. */

@@ -60,6 +60,7 @@ export async function openWorkerAssets(
       geo.status('country').state === 'broken' ||
       geo.status('asn').state === 'broken' ||
       geo.status('anonymiser').state === 'broken' ||
+      geo.status('networks').state === 'broken' ||
       model.status().state === 'broken',
     async close() {
       open = false;

@@ -6,7 +6,7 @@ import type { GeoPart } from '../risk/signals/geo.ts';
 import { builtInHostingTable } from '../risk/signals/hosting-networks.ts';
 import type { HostingOutcome } from '../risk/signals/hosting-networks.ts';
 import { collectShared } from '../assets/collect.ts';
-import type { GeoContent, GeoSlot, AssetStatus } from '../assets/asset-messages.ts';
+import { type AssetStatus, GEO_SLOTS, type GeoContent, type GeoSlot, SHIPPED } from '../assets/asset-messages.ts';
 import { openMmdb } from '../assets/mmdb.ts';
 import type { Mmdb } from '../assets/mmdb.ts';
 
@@ -55,23 +55,29 @@ export function createGeoIp(
     country: new Slot(() => changed('country')),
     asn: new Slot(() => changed('asn')),
     anonymiser: new Slot(() => changed('anonymiser')),
+    networks: new Slot(() => changed('networks')),
   };
   let epoch = 0;
   const known = new BoundedCache<string, { readonly facts: GeoFacts | null }>(CACHED_ADDRESSES);
   const seen = new SecondSight(4 * CACHED_ADDRESSES);
 
+  /** The shipped networks are too old for what they do not name to be none. */
+  const anonymisersKnown = (): boolean =>
+    !slots.anonymiser.isEmpty() ||
+    (!slots.networks.isEmpty() && slots.networks.status().version?.startsWith(SHIPPED) === false);
+
   const find = (ip: string, version: 4 | 6): GeoFacts | null => {
     const city = slots.city.find(ip, version);
     const parts = [city];
     if (city.country === undefined) parts.push(slots.country.find(ip, version));
-    parts.push(slots.asn.find(ip, version), slots.anonymiser.find(ip, version));
+    parts.push(slots.asn.find(ip, version), slots.anonymiser.find(ip, version), slots.networks.find(ip, version));
     // The built-in table is used only without an operator's database: if that has no network for the address, the gap may be intended.
     if (slots.asn.isEmpty() && slots.anonymiser.isEmpty() && city.asn === undefined) {
       const network = table?.find(ip, version) ?? null;
       if (network !== null) parts.push(network);
     }
     const facts = mergeGeoParts(parts);
-    return facts === null || slots.anonymiser.isEmpty() ? facts : { ...facts, anonymisersKnown: true };
+    return facts === null || !anonymisersKnown() ? facts : { ...facts, anonymisersKnown: true };
   };
 
   const geo: GeoIp = {
@@ -93,7 +99,7 @@ export function createGeoIp(
     status: (slot) => slots[slot].status(),
     epoch: () => epoch,
   };
-  for (const slot of ['city', 'country', 'asn', 'anonymiser'] as const) slots[slot].take(initial[slot]);
+  for (const slot of GEO_SLOTS) slots[slot].take(initial[slot]);
   return geo;
 }
 

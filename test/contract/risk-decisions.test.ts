@@ -381,6 +381,7 @@ describe('what an operator sees', () => {
         'geoip_country',
         'hosting_networks',
         'model',
+        'networks',
         'policy',
         'store',
         'webhooks',

@@ -25,6 +25,7 @@ const LAYERS: Readonly<Record<NodeRole, readonly string[]>> = {
     'geoip_country',
     'hosting_networks',
     'model',
+    'networks',
     'policy',
   ],
   api: [],

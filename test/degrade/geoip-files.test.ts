@@ -75,6 +75,7 @@ describe('mutants of GeoIP files', () => {
           country: ABSENT,
           asn: ABSENT,
           anonymiser: ABSENT,
+          networks: ABSENT,
           [slot]: { kind: 'ready', generation: 1, version: '1', files: [{ name: 'x.mmdb', bytes }] },
         });
         for (const [ip, version] of ADDRESSES) {

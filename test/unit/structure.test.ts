@@ -146,6 +146,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'world-atlas': ['src/web/dashboard/', 'scripts/bundle-web.ts'],
   yaml: ['src/replay/policy-test-file.ts'],
   zod: [
+    'src/data/feed-folder.ts',
     'src/contract/',
     'src/risk/policy/policy-check.ts',
     'src/risk/policy/policy-schema.ts',

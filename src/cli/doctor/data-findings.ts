@@ -1,6 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../../app/settings.ts';
+import { COMPILED_FILES } from '../../data/compile-feeds.ts';
 import { findPackage, GEO_PACKAGES, listFiles } from '../../assets/asset-files.ts';
 import { policyStartFaults } from '../../assets/policy-read.ts';
 import { STORE_DISK_FREE_BYTES_MIN } from '../../kernel/limits.ts';
@@ -110,11 +111,14 @@ export async function geoipFinding({ geoipDir, geoipPackages }: Settings, health
 
 async function versionsOnDisk(folder: string, usesPackages: boolean): Promise<readonly string[]> {
   const files = await listFiles(folder, (name) => name.endsWith('.mmdb'));
+  // Data feeds have their own ages.
+  for (const name of Object.values(COMPILED_FILES)) files.delete(name);
   if (files.size > 0 || !usesPackages) {
     return [...files.keys()].map((name) => `${name} ${statSync(join(folder, name)).mtime.toISOString().slice(0, 10)}`);
   }
-  const found = await Promise.all(GEO_PACKAGES.map(({ name }) => findPackage(name)));
-  return found.flatMap((one, at) => (one === null ? [] : [`${GEO_PACKAGES[at]?.slot ?? ''} ${one.version}`]));
+  const packages = GEO_PACKAGES.filter(({ slot }) => slot !== 'networks');
+  const found = await Promise.all(packages.map(findPackage));
+  return found.flatMap((one, at) => (one === null ? [] : [`${packages[at]?.slot ?? ''} ${one.version}`]));
 }
 
 /** Days since the date in a version, such as `DBIP-City 2026-06-05` or `2.3.2026060513`; 0 without a date. */

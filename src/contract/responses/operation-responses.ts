@@ -21,6 +21,18 @@ const LAYER = z
   })
   .meta({ id: 'Layer' });
 
+const DATA_FEED = z
+  .object({
+    version: z.string().nullable().meta({ description: 'Day on which the publisher wrote it' }),
+    age_days: z.int().nullable(),
+    state: z.enum(['ok', 'old', 'held', 'absent']).meta({
+      description: '`old`: used, and older than its limit. `held`: its newest file was refused, the one before is used',
+    }),
+    rows: z.int().nullable(),
+    detail: z.string().meta({ description: 'What the feed misses' }),
+  })
+  .meta({ id: 'DataFeed' });
+
 export const READINESS = z
   .object({
     status: z.enum(['starting', 'ok', 'degraded', 'unavailable', 'stopping']).meta({
@@ -38,6 +50,7 @@ export const READINESS = z
         geoip_country: LAYER.optional(),
         geoip_asn: LAYER.optional(),
         anonymiser: LAYER.optional(),
+        networks: LAYER.optional(),
         hosting_networks: LAYER.optional(),
         model: LAYER.optional(),
         velocity: LAYER.optional(),
@@ -51,6 +64,9 @@ export const READINESS = z
       })
       .optional()
       .meta({ description: 'A layer that none of the roles of this node uses is absent' }),
+    data: z.record(z.string(), DATA_FEED).optional().meta({
+      description: 'Data feeds by name, on a node that decides. An old or absent feed makes nothing degraded',
+    }),
   })
   .meta({ id: 'Readiness' });
 

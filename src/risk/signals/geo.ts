@@ -61,6 +61,8 @@ export function parseGeoRecord(record: unknown): GeoPart {
       asText(source['isp']);
     if (organisation !== null) part.organisation = organisation;
     readFlags(source, part);
+    const crawler = asText(source['crawler']);
+    if (crawler !== null) part.crawler = crawler;
   }
   return part;
 }
@@ -103,6 +105,7 @@ export function mergeGeoParts(parts: readonly GeoPart[]): GeoFacts | null {
     merged.hosting ||= part.hosting ?? false;
     merged.vpn ||= part.vpn ?? false;
     merged.relay ||= part.relay ?? false;
+    if (part.crawler !== undefined) merged.crawler ??= part.crawler;
   }
   return known ? merged : null;
 }

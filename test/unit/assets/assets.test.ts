@@ -30,6 +30,8 @@ describe('slotOfType', () => {
     ['GeoIP2-Anonymous-IP', 'anonymiser'],
     ['ipinfo privacy_detection', 'anonymiser'],
     ['IP2Proxy-IP-PROXYTYPE', 'anonymiser'],
+    ['Gatehouse-Networks', 'networks'],
+    ['Gatehouse-ASN', 'asn'],
     ['GeoIP2-Connection-Type', null],
     ['', null],
   ])('A database of the type %s fills the slot %s', (type, slot) => {
@@ -63,6 +65,7 @@ describe('GeoIP folder', () => {
       geoip_country: { state: 'absent', version: null, detail: '', refused: false },
       geoip_asn: { state: 'absent', version: null, detail: '', refused: false },
       anonymiser: { state: 'absent', version: null, detail: '', refused: false },
+      networks: { state: 'absent', version: null, detail: '', refused: false },
       hosting_networks: {
         state: 'ok',
         version: expect.stringMatching(/^built-in \d{4}-\d\d-\d\d, \d+ networks$/) as string,
@@ -189,7 +192,7 @@ describe('GeoIP folder', () => {
 
 describe('installed packages', async () => {
   const packages = GEO_PACKAGES.filter((entry) => entry.slot === 'country');
-  const installed = (await Promise.all(packages.map((entry) => findPackage(entry.name)))).some((at) => at !== null);
+  const installed = (await Promise.all(packages.map((entry) => findPackage(entry)))).some((at) => at !== null);
 
   it.skipIf(!installed)('An installed package is used while the folder has no valid file', async () => {
     const version = expect.stringContaining('geo-whois-asn-country') as string;

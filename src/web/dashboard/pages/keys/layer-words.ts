@@ -16,6 +16,7 @@ const LAYER_WORDS: Readonly<Record<string, LayerWords>> = {
   geoip_country: { title: 'Countries', without: 'Countries come from the location database only.' },
   geoip_asn: { title: 'Networks by owner', without: 'Hosting networks are recognised by the built-in table only.' },
   anonymiser: { title: 'Anonymisers', without: 'Tor, VPNs and known proxies are not recognised by their address.' },
+  networks: { title: 'Data feeds', without: 'Tor, VPNs, clouds and crawlers are not recognised by their address.' },
   hosting_networks: { title: 'Hosting networks', without: 'Addresses of data centres are not recognised.' },
   model: { title: 'Model', without: 'Rules decide alone.' },
   webhooks: { title: 'Webhooks', without: 'Deliveries wait until it works again.' },

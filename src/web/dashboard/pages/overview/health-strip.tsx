@@ -14,6 +14,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   geoip_country: 'rules about country have less evidence',
   geoip_asn: 'rules about the network of an address have less evidence',
   anonymiser: 'VPNs and proxies are not recognised',
+  networks: 'Tor, VPNs, clouds and crawlers are not recognised',
   hosting_networks: 'addresses of data centres are not recognised',
   model: 'the rules decide alone',
   webhooks: 'deliveries wait',
@@ -26,6 +27,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 const TITLES: Readonly<Record<string, string>> = {
   geoip_asn: 'owners of networks',
   anonymiser: 'VPN, proxy and Tor lists',
+  networks: 'data feeds',
 };
 
 const STATUS_WORDS: Readonly<Record<ReadinessBody['status'], string>> = {

@@ -1,0 +1,53 @@
+import { writeFile } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import type { EgressOutcome } from '../egress/egress-outcome.ts';
+import type { GuardedClient } from '../egress/guarded-client.ts';
+import { parseUrl } from '../kernel/parse-url.ts';
+import { readIp } from '../risk/signals/ip.ts';
+import { type DataFeed, FEED_BYTES_MAX } from './manifest.ts';
+import { copyFeed, type FeedFetch, type FeedUpdateOptions } from './update-feeds.ts';
+
+/** Choice: 64 MB at 1 MB/s. */
+const FETCH_MS_MAX = 60_000;
+const CONNECT_MS_MAX = 10_000;
+
+/** Returns a `fetch` that asks the publishers, or reads the operator's own file. A feed without a source is absent. */
+export function publishedFeeds(client: Pick<GuardedClient, 'request'>, userAgent: string): FeedUpdateOptions['fetch'] {
+  return async ({ source }: DataFeed, path): Promise<FeedFetch> => {
+    if (source === null) return { kind: 'absent' };
+    if (isAbsolute(source)) return copyFeed(source, path);
+    const fault = sourceFault(source);
+    if (fault !== null) return { kind: 'failed', detail: fault };
+    const outcome = await client.request({
+      url: source,
+      method: 'GET',
+      headers: { 'user-agent': userAgent, 'accept-encoding': 'identity' },
+      timeoutMs: FETCH_MS_MAX,
+      connectMs: CONNECT_MS_MAX,
+      responseBytesMax: FEED_BYTES_MAX,
+    });
+    const detail = failureOfFetch(outcome);
+    if (detail !== null || outcome.kind === 'failed') return { kind: 'failed', detail: detail ?? '' };
+    await writeFile(path, outcome.body);
+    return { kind: 'fetched' };
+  };
+}
+
+function failureOfFetch(outcome: EgressOutcome): string | null {
+  if (outcome.kind === 'failed') return `${outcome.error}: ${outcome.detail}`;
+  // A redirect may lead anywhere; the manifest names final addresses.
+  return outcome.status === 200 ? null : `the publisher answered with status ${outcome.status}`;
+}
+
+/**
+ * Returns why an address is not fetched; null for https, and for http to an address of a private network, which the client refuses by
+ * itself unless the operator allowed it.
+ */
+export function sourceFault(source: string): string | null {
+  const url = parseUrl(source);
+  if (url === null || url.username !== '' || url.password !== '') return 'it is no address of a feed';
+  if (url.protocol === 'https:') return null;
+  const ip = readIp(url.hostname.replace(/^\[|\]$/g, ''));
+  const isPrivate = ip.kind === 'valid' && !ip.public;
+  return url.protocol === 'http:' && isPrivate ? null : 'only https addresses are fetched';
+}
