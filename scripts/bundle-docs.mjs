@@ -27,8 +27,22 @@ if (marked === null) {
 
 /** In the order of the list; all others follow by their titles. */
 const FIRST = [
-  ...['operating', 'client', 'challenge', 'gate', 'api', 'signing', 'webhooks', 'collector'],
-  ...['rules', 'own-rules', 'replay', 'models', 'dashboard', 'connectors', 'security'],
+  'operating',
+  'client',
+  'challenge',
+  'gate',
+  'api',
+  'signing',
+  'webhooks',
+  'collector',
+  'rules',
+  'own-rules',
+  'replay',
+  'models',
+  'data',
+  'dashboard',
+  'connectors',
+  'security',
 ];
 /** For the people who change the source: at the end. */
 const LAST = ['contract', 'architecture', 'adding', 'releasing'];

@@ -116,6 +116,7 @@ export const NO_SOURCES: Sources = {
   findRegistry: () => null,
   lookupGeo: () => null,
   geoEpoch: () => 0,
+  crawlersKnown: () => new Set(),
 };
 
 const LIST_SECRET = Buffer.alloc(32, 7);

@@ -23,6 +23,8 @@ export interface Mmdb {
   /** Unix seconds, 0 if the file does not contain it. */
   readonly builtAtSeconds: number;
   readonly bytes: number;
+  /** Operators of crawlers, which a database compiled from data feeds names in its description. */
+  readonly crawlers: readonly string[];
   /**
    * Returns the position of an address's record in this file, from 1; 0 if the address has none. All addresses of a network have the same
    * position, and several networks may share one. The address is in canonical text, and `version` at most `ipVersion`.
@@ -60,6 +62,7 @@ export function openMmdb(bytes: SharedArrayBuffer): MmdbOutcome {
         type: databaseType,
         ipVersion,
         bytes: bytes.byteLength,
+        crawlers: crawlersOf(reader.metadata.description),
         builtAtSeconds: Number.isFinite(builtAtMs) ? Math.floor(builtAtMs / 1000) : 0,
         locate: (ip, version) => (version === 4 ? tree.locateV4(parseV4(ip)) : tree.locateV6(parseV6(ip) ?? [])),
         find(ip) {
@@ -72,6 +75,16 @@ export function openMmdb(bytes: SharedArrayBuffer): MmdbOutcome {
   } catch (error) {
     return { kind: 'fault', detail: `its metadata cannot be read: ${messageOf(error)}` };
   }
+}
+
+/** Choice: as many operators as a feed may name. */
+const CRAWLERS_CHARACTERS_MAX = 4_096;
+
+function crawlersOf(description: unknown): readonly string[] {
+  const named =
+    typeof description === 'object' && description !== null && 'crawlers' in description ? description.crawlers : '';
+  if (typeof named !== 'string' || named === '' || named.length > CRAWLERS_CHARACTERS_MAX) return [];
+  return named.split(',');
 }
 
 /**

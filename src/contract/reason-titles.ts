@@ -75,6 +75,8 @@ export const REASON_TITLES: Readonly<Record<string, string>> = {
   travel_impossible: 'Impossible travel',
   travel_improbable: 'Improbable travel',
   trusted_source: 'Trusted source',
+  agent_forged: 'Forged crawler',
+  agent_verified: 'Verified crawler',
   values_per_actor_24h: 'Many cards or accounts in use',
   velocity_entity_1m: 'Many requests of the account',
   velocity_entity_countries_24h: 'Account in many countries',

@@ -24,6 +24,9 @@ export function compileFeeds(
     for (const row of byLength) if (wanted(row)) tree.add(row.bits, row.record);
     return tree.records.length === 0 ? null : writeMmdb(tree, type, builtAtSeconds);
   };
-  const isAsn = ({ record }: FeedRow): boolean => 'autonomous_system_number' in record;
   return { networks: compile(NETWORKS_TYPE, (row) => !isAsn(row)), asn: compile(ASN_TYPE, isAsn) };
+}
+
+function isAsn({ record }: FeedRow): boolean {
+  return 'autonomous_system_number' in record;
 }

@@ -32,6 +32,9 @@ export function writeMmdb(tree: NetworkTree, type: string, builtAtSeconds: numbe
     encoded.push(bytes);
     size += bytes.length;
   }
+  const crawlers = [
+    ...new Set(tree.records.flatMap(({ crawler }) => (typeof crawler === 'string' ? [crawler] : []))),
+  ].sort();
   const nodes = tree.nodeCount;
   const recordBits = nodes + SEPARATOR_BYTES + size < 2 ** 24 ? 24 : 32;
   const metadata = encode({
@@ -40,7 +43,7 @@ export function writeMmdb(tree: NetworkTree, type: string, builtAtSeconds: numbe
       binary_format_minor_version: { type: 'uint16', value: 0 },
       build_epoch: { type: 'uint64', value: builtAtSeconds },
       database_type: type,
-      description: { map: {} },
+      description: { map: crawlers.length === 0 ? {} : { crawlers: crawlers.join(',') } },
       ip_version: { type: 'uint16', value: 6 },
       languages: { list: [] },
       node_count: { type: 'uint32', value: nodes },
@@ -88,9 +91,12 @@ function encode(value: MmdbValue): Buffer {
   return Buffer.concat([head(TYPE[value.type], bytes.length), bytes]);
 }
 
-/** The control bytes before a value: its type and its size. Types above 7 have a byte of their own. Sizes: below 285. */
+/** The control bytes before a value: its type and its size. Sizes: below 65,821. Types above 7 have a byte of their own. */
 function head(type: number, size: number): Buffer {
-  if (size >= 285) throw new RangeError('a value is too long for a record');
-  const first = (type > 7 ? 0 : type << 5) | Math.min(size, 29);
-  return Buffer.from([first, ...(type > 7 ? [type - 7] : []), ...(size >= 29 ? [size - 29] : [])]);
+  if (size >= 65_821) throw new RangeError('a value is too long for a record');
+  const own = type > 7 ? [type - 7] : [];
+  const first = type > 7 ? 0 : type << 5;
+  if (size < 29) return Buffer.from([first | size, ...own]);
+  if (size < 285) return Buffer.from([first | 29, ...own, size - 29]);
+  return Buffer.from([first | 30, ...own, (size - 285) >> 8, (size - 285) & 255]);
 }

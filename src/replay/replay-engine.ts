@@ -43,9 +43,9 @@ export type Settleable = Pick<DecisionRecord, 'occurredAtMs' | 'publicKey' | 'ou
 
 export interface ReplayOptions {
   readonly policies: PolicySet;
-  readonly geo: Pick<GeoIp, 'lookup' | 'epoch'>;
+  readonly geo: Pick<GeoIp, 'crawlers' | 'epoch' | 'lookup'>;
   /** Lists and the registry; null for empty ones. */
-  readonly sources: Omit<Sources, 'lookupGeo' | 'geoEpoch'> | null;
+  readonly sources: Omit<Sources, 'lookupGeo' | 'geoEpoch' | 'crawlersKnown'> | null;
   /** Size of the scratch velocity table; the service's default is 256 MB. */
   readonly velocityBytes: number;
   /** Keys of the installation whose decisions are made again; null for fixed ones. */
@@ -83,6 +83,7 @@ export class ReplayEngine {
         findRegistry: (hash, now) => sources?.findRegistry(hash, now) ?? null,
         lookupGeo: (ip, version) => geo.lookup(ip, version),
         geoEpoch: () => geo.epoch(),
+        crawlersKnown: () => geo.crawlers(),
       },
       model: { current: () => null },
       policies: { current: () => policies },

@@ -1,4 +1,5 @@
 import type { FingerprintHash } from '../kernel/brand.ts';
+import type { AgentProof, ClaimedAgent } from './signals/claimed-agent.ts';
 import type { BrowserFamily, SystemFamily } from './signals/agent-families.ts';
 import type { HistoryFacts, Networks } from './history.ts';
 import type { Outcome } from './event-outcome.ts';
@@ -34,6 +35,8 @@ export interface Facts {
   /** Header names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly geo: GeoFacts | null;
+  /** What the address proves about the crawler that the user agent names; null or absent when it names none or nothing can be known. */
+  readonly agentProof?: AgentProof | null;
   /** Null if no entry of the customer's own lists counts. */
   readonly list: ListFacts | null;
   readonly registry: RegistryFacts | null;
@@ -157,6 +160,8 @@ export interface AgentFacts {
   /** Hash of the whole text, 1 to 32,767. */
   readonly textHash: number;
   readonly form: 'desktop' | 'mobile' | 'tablet' | 'other';
+  /** The crawler that the text names and whose operator publishes its addresses, else null or absent. */
+  readonly claimed?: ClaimedAgent | null;
 }
 
 /** Properties of the address according to the GeoIP databases. */

@@ -3,18 +3,18 @@ import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
-import { addHit, evaluateRules, hasFired, type Evaluated } from '../risk/evaluate.ts';
+import { addHit, hasFired, type Evaluated } from '../risk/evaluate.ts';
 import { fillFeatures } from '../risk/features.ts';
 import { fuse, fusedScore, sessionMode, unsilenced, type Contribution } from '../risk/fuse.ts';
 import type { Velocity } from '../ports/velocity.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
+import { evaluateUnder } from './evaluate-under.ts';
 import { noteNames, ownFindings } from './own-findings.ts';
-import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
+import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
-import { RULE_INDEX } from '../risk/rules/rule-table.ts';
 import { sampleOf, shadowReason } from '../risk/shadow.ts';
 import { CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { SIGHTING_FAMILIAR_DAYS } from '../kernel/limits.ts';
@@ -354,27 +354,6 @@ function evaluate(one: Scored): void {
   const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
   one.evaluated = evaluateUnder(active, facts, publicKey);
   if (active.challenger !== null) one.challenger = evaluateUnder(active.challenger, facts, publicKey);
-}
-
-function positionOf({ rule }: Contribution): number {
-  return RULE_INDEX.get(rule.code) ?? 0;
-}
-
-/**
- * Evaluates the rules of a policy. A public key is in every page: its requests can claim any address and agent, so they are never trusted.
- */
-function evaluateUnder(
-  { rules, policy, trusted }: CompiledPolicy,
-  facts: GatheredFacts,
-  publicKey: boolean,
-): Evaluated {
-  const name = trusted === null || publicKey ? null : trusted.sources.find(facts.ip, facts.userAgent);
-  if (trusted === null || name === null) return evaluateRules(rules, facts, policy);
-  const evaluated = evaluateRules(trusted.rules, facts, policy);
-  addHit(evaluated, trusted.rule, 'default', 1, name);
-  // Restores the order of the table of rules for the reasons.
-  evaluated.contributions.sort((a, b) => positionOf(a) - positionOf(b));
-  return evaluated;
 }
 
 /** Returns what the challenger's policy decides; null without one. */

@@ -6,6 +6,7 @@ import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../ris
 import type { HistoryFacts } from '../risk/history.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
+import { agentProofOf } from '../risk/signals/claimed-agent.ts';
 import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { ListMatcher, type ListSource } from './list-matcher.ts';
@@ -16,6 +17,8 @@ import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './ses
 export interface Sources extends ListSource, NamedListSource {
   findRegistry(fingerprint: FingerprintHash, nowSeconds: number): RegistryFacts | null;
   lookupGeo(ip: string, version: 4 | 6): GeoFacts | null;
+  /** Operators of crawlers whose published addresses are loaded. */
+  crawlersKnown(): ReadonlySet<string>;
   /** Changes whenever a look-up might return something else than before. */
   geoEpoch(): number;
 }
@@ -89,6 +92,8 @@ export class Gatherer {
           emails,
         })
       : null;
+    const agent = userAgent === null || userAgent === '' ? null : this.#agent(session, userAgent);
+    const isPublicAddress = ip?.kind === 'valid' && ip.public;
     return {
       session,
       facts: {
@@ -96,7 +101,8 @@ export class Gatherer {
         outcome: request.outcome,
         ip,
         userAgent,
-        agent: userAgent === null || userAgent === '' ? null : this.#agent(session, userAgent),
+        agent,
+        agentProof: agentProofOf(agent?.claimed ?? null, isPublicAddress, geo?.crawler, this.#sources.crawlersKnown()),
         url: cut(request.url, URL_CHARACTERS_MAX),
         referrer: cut(request.referrer, URL_CHARACTERS_MAX),
         token: session.tokenFacts,

@@ -39,6 +39,8 @@ export interface GeoIp {
   /** Installs a newer content; ignores one of an older generation. If a content cannot be opened, the databases in use stay. */
   swap(slot: GeoSlot, content: GeoContent): void;
   status(slot: GeoSlot): SlotStatus;
+  /** Operators of crawlers whose published addresses a database has. */
+  crawlers(): ReadonlySet<string>;
   /** Increases with every swap: facts of an older epoch may be outdated. */
   epoch(): number;
 }
@@ -97,6 +99,7 @@ export function createGeoIp(
       changed(slot);
     },
     status: (slot) => slots[slot].status(),
+    crawlers: () => slots.networks.crawlers(),
     epoch: () => epoch,
   };
   for (const slot of GEO_SLOTS) slots[slot].take(initial[slot]);
@@ -114,6 +117,7 @@ interface OpenDatabase {
 class Slot {
   /** Newest first. */
   #databases: readonly OpenDatabase[] = [];
+  #crawlers: ReadonlySet<string> = new Set();
   #status: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
   /** Consecutive successes required to leave the failed state; 0 when healthy. */
   #mending = 0;
@@ -132,6 +136,11 @@ class Slot {
     return this.#databases.reduce((sum, { database }) => sum + database.bytes, 0);
   }
 
+  /** Returns the operators that the databases name. */
+  crawlers(): ReadonlySet<string> {
+    return this.#crawlers;
+  }
+
   /** Returns whether no database is in use. */
   isEmpty(): boolean {
     return this.#databases.length === 0;
@@ -145,6 +154,7 @@ class Slot {
       case 'absent':
       case 'refused':
         this.#databases = [];
+        this.#crawlers = new Set();
         this.#mending = 0;
         this.#status = {
           generation,
@@ -170,6 +180,7 @@ class Slot {
           opened.push({ database: outcome.database, parts: new BoundedCache(CACHED_RECORDS) });
         }
         this.#databases = opened;
+        this.#crawlers = new Set(opened.flatMap(({ database }) => database.crawlers));
         this.#mending = 0;
         this.#status = { generation, state: 'ok', version: content.version, detail: '' };
         return true;

@@ -1,5 +1,6 @@
 import { REQUEST_PUBLIC_KEY, REQUEST_SIMULATION, REQUEST_WARM_UP, type RequestMeta } from '../frames/batch-buffer.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
+import { type Decision, DECISIONS } from '../risk/decision.ts';
 import type { ParsedRequest } from '../risk/decide-request.ts';
 import type { AttributeValue, Facts } from '../risk/facts.ts';
 import { type Contribution, fusedScore } from '../risk/fuse.ts';
@@ -7,6 +8,8 @@ import { countedAttributes } from '../risk/policy/attributes.ts';
 import { evaluateOwnRules, NOTHING_FOUND, type OwnFindings } from '../risk/policy/own-rules.ts';
 import type { CompiledPolicy } from '../risk/policy/policy-set.ts';
 import type { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
+import { agentVerified } from '../risk/rules/agent_verified.ts';
+import { AGENT_ACTIONS } from '../risk/signals/claimed-agent.ts';
 import type { WorkerPolicies } from './policies.ts';
 
 interface Judged {
@@ -27,11 +30,14 @@ export function ownFindings(
   contributions: readonly Contribution[],
   lists: Pick<NamedListMatcher, 'has'>,
 ): OwnFindings {
-  if (own === null) return NOTHING_FOUND;
+  const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+  const proof = facts.agentProof ?? null;
+  const action = publicKey || proof?.verified !== 'range' ? undefined : policy.agents[proof.purpose];
+  const agent = action === undefined ? null : AGENT_ACTIONS[action];
+  if (own === null) return agent === null ? NOTHING_FOUND : withAgentDecision(NOTHING_FOUND, agent);
   const customer = meta.customerNumber as CustomerNumber;
   const { nowSeconds } = facts;
-  const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-  return evaluateOwnRules(own, {
+  const found = evaluateOwnRules(own, {
     facts,
     publicKey,
     attributes:
@@ -41,6 +47,14 @@ export function ownFindings(
     probability,
     inList: (name, value, kinds) => lists.has({ customer, nowSeconds, name, kinds }, value),
   });
+  return agent === null ? found : withAgentDecision(found, agent);
+}
+
+/** Adds what the policy says about a verified crawler, as a rule of the customer's own with that decision would. */
+function withAgentDecision(found: OwnFindings, decision: Decision): OwnFindings {
+  if (decision === 'ALLOW') return found.floor === null ? { ...found, isExempt: true } : found;
+  const isMilder = found.floor !== null && DECISIONS.indexOf(found.floor.decision) >= DECISIONS.indexOf(decision);
+  return isMilder ? found : { ...found, isExempt: false, floor: { decision, rule: agentVerified } };
 }
 
 /** Anyone can sign with a public key, and the others are not real. */

@@ -18,7 +18,7 @@ export interface WorkerSources {
 
 export function createSources(
   store: Pick<Store, 'lists' | 'listKinds' | 'namedLists' | 'registry' | 'resetRead'>,
-  geo: Pick<GeoIp, 'lookup' | 'epoch'>,
+  geo: Pick<GeoIp, 'crawlers' | 'epoch' | 'lookup'>,
 ): WorkerSources {
   let failed = false;
   const lists = new EmptyTable(store.lists);
@@ -63,6 +63,7 @@ export function createSources(
       },
       lookupGeo: (ip, version) => geo.lookup(ip, version),
       geoEpoch: () => geo.epoch(),
+      crawlersKnown: () => geo.crawlers(),
     },
     begin() {
       lists.begin();

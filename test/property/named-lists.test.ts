@@ -60,7 +60,7 @@ test.each(MODELS)('A list of the kind $kind', async ({ kind, item, asked, namesO
   const folder = tempFolder();
   const writer = open(folder);
   const reader = open(folder, true);
-  const opened = createSources(reader, { lookup: () => null, epoch: () => 0 });
+  const opened = createSources(reader, { lookup: () => null, epoch: () => 0, crawlers: () => new Set<string>() });
   const matcher = new NamedListMatcher(opened.sources, KEYS);
   const random = seeded(7);
   const origin = { by: 'service', nowMs: 10_000 } as const;

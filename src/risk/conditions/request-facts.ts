@@ -105,6 +105,26 @@ const AGENT: readonly DecisionFact[] = [
   fact('agent.headless', 'text', 'the mark of automation', ({ facts }) => facts.agent?.headless, {
     absentWhen: NOT_SUCH,
   }),
+  fact('agent.claimed', 'text', 'the crawler that it names', ({ facts }) => facts.agent?.claimed?.name, {
+    absentWhen: NOT_SUCH,
+  }),
+  fact('agent.operator', 'text', 'whose crawler it names', ({ facts }) => facts.agent?.claimed?.operator, {
+    absentWhen: NOT_SUCH,
+  }),
+  fact(
+    'agent.purpose',
+    'text',
+    'search, ai_training, ai_user, monitor, preview or shopping',
+    ({ facts }) => facts.agent?.claimed?.purpose,
+    { absentWhen: NOT_SUCH },
+  ),
+  fact(
+    'agent.verified',
+    'text',
+    'range: its address is one that the operator publishes; none: it is not',
+    ({ facts }) => facts.agentProof?.verified,
+    { absentWhen: 'it names no crawler, or the ranges of its operator are not loaded' },
+  ),
   fact('agent.app', 'text', 'name of an unknown program', ({ facts }) => facts.agent?.appStack, {
     absentWhen: NOT_SUCH,
   }),

@@ -145,6 +145,7 @@ function partOf(raw: RawPart): PolicyPart {
     relayAsns: raw.relay_asns?.map(asnOf),
     trustedNetworks: raw.trusted_networks,
     trustedAgents: raw.trusted_agents,
+    agents: raw.agents,
     grant: raw.grant,
     sampleRate: raw.sample_rate,
     rules: raw.rules?.map(ownRuleOf),

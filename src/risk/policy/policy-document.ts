@@ -47,6 +47,7 @@ export interface PolicyPart {
   readonly relayAsns?: readonly number[] | undefined;
   readonly trustedNetworks?: Policy['trustedNetworks'] | undefined;
   readonly trustedAgents?: Policy['trustedAgents'] | undefined;
+  readonly agents?: Policy['agents'] | undefined;
   readonly grant?: Policy['grant'] | undefined;
   readonly sampleRate?: number | undefined;
   readonly logFeaturesSample?: number | undefined;
@@ -165,6 +166,7 @@ export function policyOf(
     relayAsns: set(lastOf(layers, 'relayAsns'), relayAsns),
     trustedNetworks: merged(layers, 'trustedNetworks'),
     trustedAgents: merged(layers, 'trustedAgents'),
+    agents: merged(layers, 'agents'),
     grant: lastOf(layers, 'grant') ?? DEFAULT_POLICY.grant,
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
     logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,
@@ -190,7 +192,7 @@ function ownRulesOf(layers: readonly PolicyAsset[]): readonly OwnRule[] {
 }
 
 /** Merges name by name. Returns the default's own object if no part changes it. */
-function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents' | 'attributes'>(
+function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents' | 'agents' | 'attributes'>(
   layers: readonly PolicyAsset[],
   name: Name,
 ): Policy[Name] {

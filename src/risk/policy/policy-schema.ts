@@ -16,6 +16,7 @@ import { DECISIONS } from '../decision.ts';
 import { CONDITION_CHARACTERS_MAX } from '../conditions/condition.ts';
 import { ATTRIBUTE_NAME, ATTRIBUTE_TYPES, DEFAULT_ATTRIBUTES } from './attributes.ts';
 import { OWN_CODE, OWN_RULE_MODES, OWN_RULES_MAX } from './own-rule.ts';
+import { AGENT_ACTIONS, AGENT_PURPOSES, type AgentAction } from '../signals/claimed-agent.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
 import { DEFAULT_POLICY, GRANT_POLICIES, LOG_IDENTITIES, POLICY_MODES, type Bands } from './policy.ts';
 
@@ -186,6 +187,10 @@ const part = {
   trusted_agents: bySourceName(trustedAgent).optional().meta({
     description: 'Trusted user agents by name; one that ends in * matches all that begin with the text before it.',
   }),
+  agents: z
+    .partialRecord(z.enum(AGENT_PURPOSES), z.enum(Object.keys(AGENT_ACTIONS) as [AgentAction, ...AgentAction[]]))
+    .optional()
+    .meta({ description: 'What becomes of verified crawlers, by their purpose: for them it stands in for the score.' }),
   grant: z
     .enum(GRANT_POLICIES, `must be ${GRANT_POLICIES.join(' or ')}`)
     .optional()

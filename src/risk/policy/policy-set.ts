@@ -21,6 +21,8 @@ export interface CompiledPolicy {
   readonly ignoredEntityKeys: ReadonlySet<string>;
   /** Null when no source is trusted. */
   readonly trusted: TrustedPart | null;
+  /** Null if the rule that names a verified crawler is off. */
+  readonly verified: Omit<TrustedPart, 'sources'> | null;
   /** Null without rules of the customer's own. */
   readonly own: readonly CompiledOwnRule[] | null;
 }
@@ -214,6 +216,7 @@ class Compiler {
       modelRule: rules.find(({ rule }) => rule.code === 'model_score'),
       ignoredEntityKeys: setOf(policy.ignoredEntityKeys),
       trusted: this.#trustedPart(policy, rules),
+      verified: this.#verifiedPart(rules),
       own: own.length === 0 ? null : own,
     };
   }
@@ -224,12 +227,22 @@ class Compiler {
     if (told === undefined) return null;
     const sources = this.#sourcesOf(trustedNetworks, trustedAgents);
     if (sources.isEmpty) return null;
+    return { sources, rules: this.#askedOf(rules), rule: told };
+  }
+
+  /** A crawler that proved what it is: the same rules run as for a trusted source. */
+  #verifiedPart(rules: readonly TunedRule[]): CompiledPolicy['verified'] {
+    const rule = rules.find((one) => one.rule.code === 'agent_verified');
+    return rule === undefined ? null : { rules: this.#askedOf(rules), rule };
+  }
+
+  #askedOf(rules: readonly TunedRule[]): readonly TunedRule[] {
     let asked = this.#askedOfTrusted.get(rules);
     if (asked === undefined) {
       asked = rules.filter(({ rule }) => isAskedOfTrusted(rule));
       this.#askedOfTrusted.set(rules, asked);
     }
-    return { sources, rules: asked, rule: told };
+    return asked;
   }
 
   #sourcesOf(networks: NamedSources, agents: NamedSources): TrustedSources {

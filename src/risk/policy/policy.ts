@@ -1,5 +1,6 @@
 import { type AttributeDeclarations, DEFAULT_ATTRIBUTES } from './attributes.ts';
 import type { OwnRule } from './own-rule.ts';
+import type { AgentAction, AgentPurpose } from '../signals/claimed-agent.ts';
 /** `observe`: decisions are made and logged, but the response is ALLOW. Source: contract, 6.7. */
 export const POLICY_MODES = ['enforce', 'observe'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
@@ -44,6 +45,8 @@ export interface Policy {
   readonly trustedNetworks: NamedSources;
   /** Name → user agents that are trusted; a `*` at the end matches any continuation. */
   readonly trustedAgents: NamedSources;
+  /** What becomes of a verified crawler, by its purpose; of others the score decides. */
+  readonly agents: Readonly<Partial<Record<AgentPurpose, AgentAction>>>;
   /** `required`: a token without a grant is evidence. */
   readonly grant: GrantPolicy;
   /** Share of all decisions that is copied to the shadow review queue, 0 to 1. */
@@ -96,6 +99,7 @@ export const DEFAULT_POLICY: Policy = {
   relayAsns: new Set([36183, 13335, 54113, 14593, 45700, 40306, 7155, 6621, 800]),
   trustedNetworks: {},
   trustedAgents: {},
+  agents: {},
   grant: 'optional',
   sampleRate: 0.01,
   logFeaturesSample: 0.01,

@@ -4,7 +4,8 @@ import { isRelay } from './ip_relay.ts';
 
 /**
  * Fires when the anonymiser database flags the address as hosting, or its autonomous system is on the policy's list of hosting companies:
- * shoppers do not browse from data centres. Quiet for private relays and satellite networks, whose users appear to. Source of the weight:
+ * shoppers do not browse from data centres. Quiet for private relays and satellite networks, whose users appear to, and for crawlers whose
+ * operator publishes the address. Source of the weight:
  * the default rules.
  */
 export const ipHosting: Rule = {
@@ -12,10 +13,10 @@ export const ipHosting: Rule = {
   family: 'network',
   weights: { default: 0.3 },
   hint: 'the IP address belongs to a hosting company',
-  quietedBy: 'relays and satellite networks',
+  quietedBy: 'relays and satellite networks, verified crawlers',
   evaluate(facts, policy) {
     const { geo } = facts;
-    if (geo === null || isRelay(facts, policy)) return null;
+    if (geo === null || isRelay(facts, policy) || facts.agentProof?.verified === 'range') return null;
     const listed = geo.asn !== null && policy.hostingAsns.has(geo.asn);
     return geo.hosting || listed ? hit(describeNetwork(geo)) : null;
   },

@@ -70,6 +70,8 @@ import { tokenWithoutGrant } from './token_without_grant.ts';
 import { travelImpossible } from './travel_impossible.ts';
 import { travelImprobable } from './travel_improbable.ts';
 import { valuesPerActor24h } from './values_per_actor_24h.ts';
+import { agentForged } from './agent_forged.ts';
+import { agentVerified } from './agent_verified.ts';
 import { trustedSource } from './trusted_source.ts';
 import { velocityEntity1m } from './velocity_entity_1m.ts';
 import { velocityEntityCountries24h } from './velocity_entity_countries_24h.ts';
@@ -96,6 +98,7 @@ export const RULES: readonly Rule[] = [
   registrySuspicious,
   deviceMissingUserAgent,
   deviceBotUserAgent,
+  agentForged,
   deviceHttpLibrary,
   deviceHeadless,
   deviceAutomation,
@@ -120,6 +123,7 @@ export const RULES: readonly Rule[] = [
   ipWatchedCountry,
   ipWatchedAsn,
   trustedSource,
+  agentVerified,
   velocityIp1m,
   velocityIpLogins10m,
   velocityIpEntities1h,

@@ -8,6 +8,7 @@ import {
   SAFARI_RELEASES,
 } from '../data/browser-releases.ts';
 import type { BrowserFamily, SystemFamily } from './agent-families.ts';
+import { claimedAgent } from './claimed-agent.ts';
 import type { AgentFacts } from '../facts.ts';
 
 /**
@@ -21,7 +22,7 @@ import type { AgentFacts } from '../facts.ts';
  */
 export function readAgent(userAgent: string): AgentFacts {
   const text = userAgent.length > USER_AGENT_CHARACTERS_MAX ? userAgent.slice(0, USER_AGENT_CHARACTERS_MAX) : userAgent;
-  return { ...readAutomation(text), ...readBrowser(text), textHash: hashOf(text) };
+  return { ...readAutomation(text), ...readBrowser(text), textHash: hashOf(text), claimed: claimedAgent(text) };
 }
 
 function hashOf(text: string): number {

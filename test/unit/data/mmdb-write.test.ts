@@ -37,6 +37,7 @@ test('A database that was written is read: networks of both versions, overlappin
     autonomous_system_organization: 'Example GmbH',
   });
   expect(database.locate('198.52.0.1', 4)).toBe(0);
+  expect(database.crawlers).toEqual([]);
 });
 
 test('Of 400 networks each address has the fields of exactly those that contain it', () => {

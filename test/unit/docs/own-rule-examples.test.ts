@@ -53,7 +53,7 @@ const ADDRESSES = new Map(
     },
   ]),
 );
-const GEO = { lookup: (ip: string) => ADDRESSES.get(ip) ?? null, epoch: () => 1 };
+const GEO = { lookup: (ip: string) => ADDRESSES.get(ip) ?? null, epoch: () => 1, crawlers: () => new Set<string>() };
 
 function eventsOf(yaml: string): readonly PolicyTestEvent[] {
   const read = readTestFile(yaml);

@@ -35,7 +35,7 @@ test('A replay reads the named lists of the customer, as a score worker does', a
     note: '',
     expiresAtSeconds: null,
   };
-  const geo = { lookup: () => null, epoch: () => 0 };
+  const geo = { lookup: () => null, epoch: () => 0, crawlers: () => new Set<string>() };
   const secrets = { links: SECRET, requests: SECRET, grants: SECRET, lists: SECRET, velocity: SECRET.subarray(0, 16) };
   const decisionsBy = async (
     sources: ReturnType<typeof createSources>['sources'] | null,

@@ -109,6 +109,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
       findRegistry: () => world.registry,
       lookupGeo: () => CALM_GEO,
       geoEpoch: () => 0,
+      crawlersKnown: () => new Set<string>(),
     },
     model: {
       current: () =>

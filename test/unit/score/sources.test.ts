@@ -3,7 +3,7 @@ import { createSources } from '../../../src/score/sources.ts';
 import { customer, hashOf, open, tempFolder } from '../state/support.ts';
 import { listsOf, writesOf } from '../../support/writes.ts';
 
-const GEO = { lookup: () => null, epoch: () => 0 };
+const GEO = { lookup: () => null, epoch: () => 0, crawlers: () => new Set<string>() };
 
 function threeTimes(value: readonly unknown[]): readonly unknown[] {
   return Array.from({ length: 3 }, () => value);

@@ -30,7 +30,7 @@ describe('the policy as one customer sees it', () => {
       isChanged: false,
       eventTypes: [],
       sentence: 'the IP address belongs to a hosting company',
-      quietedBy: 'relays and satellite networks',
+      quietedBy: 'relays and satellite networks, verified crawlers',
     });
     expect(rules.every(({ isChanged }) => !isChanged)).toBe(true);
   });

@@ -417,6 +417,19 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
   trusted_source: { weight: 0, fires: {}, quiet: { always: {} } },
+  agent_verified: { weight: 0, fires: {}, quiet: { always: {} } },
+  agent_forged: {
+    weight: 0,
+    fires: {
+      'not from a range': {
+        agentProof: { name: 'Googlebot', operator: 'google', purpose: 'search', verified: 'none' },
+      },
+    },
+    quiet: {
+      'from a range': { agentProof: { name: 'Googlebot', operator: 'google', purpose: 'search', verified: 'range' } },
+      unknown: { agentProof: null },
+    },
+  },
   model_score: { weight: 0.85, fires: {}, quiet: { always: {} } },
 };
 

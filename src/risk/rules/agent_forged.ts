@@ -1,0 +1,15 @@
+import { hit, type Rule } from './rule.ts';
+
+/**
+ * Fires when the user agent names a crawler whose operator publishes its addresses, and the address is none of them. Quiet when the ranges
+ * of that operator are not loaded. Choice: it weighs nothing until a policy gives it a weight (.80 is proposed), because a list of ranges
+ * that is old makes a real crawler look forged.
+ */
+export const agentForged: Rule = {
+  code: 'agent_forged',
+  family: 'client',
+  weights: { default: 0 },
+  hint: 'the user agent names a crawler that does not come from this address',
+  quietedBy: 'no ranges of that operator',
+  evaluate: ({ agentProof }) => (agentProof?.verified === 'none' ? hit(`${agentProof.name} is not from here`) : null),
+};

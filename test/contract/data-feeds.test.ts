@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { command } from '../support/command-line.ts';
+import { decide, get, newcomer } from '../support/requests.ts';
+import { INSTALLED_LOCATIONS, type RunningServer, startServer } from '../support/server.ts';
+import { eventually } from '../support/webhooks.ts';
+
+/** Data feeds on a server as it is installed, without any file of an operator. Source: docs/data.md. */
+
+let server: RunningServer;
+let offline = '';
+beforeAll(async () => {
+  offline = mkdtempSync(join(tmpdir(), 'gatehouse-offline-'));
+  server = await startServer({ env: INSTALLED_LOCATIONS });
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(offline, { recursive: true, force: true });
+});
+
+async function reasonsOf(ip: string, more: object = {}): Promise<{ decision: string; reasons: readonly string[] }> {
+  const { json } = await decide(server.url, server.secretKey, { ...newcomer(), ip, event_type: 'payment', ...more });
+  return { decision: String(json['decision']), reasons: json['reasons'] as readonly string[] };
+}
+
+describe('data feeds', () => {
+  test('A payment from a network of Tor exits is challenged, and the reason names it', async () => {
+    const { decision, reasons } = await reasonsOf('185.220.101.7');
+    expect(reasons).toContain('ip_tor_exit');
+    expect(decision).not.toBe('ALLOW');
+    const { json } = await get(server.url, '/readyz');
+    expect(json['data']).toMatchObject({ tor: { state: 'old' }, crawlers: { state: 'ok' }, asn: { state: 'absent' } });
+  });
+
+  test('A real crawler is let through, and a forged one differs from it', async () => {
+    const agent = {
+      user_agent: 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+      event_type: 'page_view',
+    };
+    const real = await reasonsOf('66.249.66.1', agent);
+    const forged = await reasonsOf('81.2.69.160', agent);
+    expect(real.reasons).toContain('agent_verified');
+    expect(real.reasons).not.toContain('device_bot_user_agent');
+    expect(real.reasons).not.toContain('ip_hosting');
+    expect(real.decision).toBe('ALLOW');
+    expect(forged.reasons).toEqual(expect.arrayContaining(['agent_forged', 'device_bot_user_agent']));
+    expect(forged.decision).not.toBe('ALLOW');
+  });
+
+  test('An update beside the server counts within seconds; a feed that lost half is held back, with exit code 1', async () => {
+    const exits = Array.from({ length: 60 }, (_, n) => `45.84.107.${n}`);
+    const update = async (lines: readonly string[]) => {
+      writeFileSync(join(offline, 'tor.txt'), lines.join('\n'));
+      return command(['data', 'update', '--offline', offline, '--json', '--data-dir', server.dataDir]);
+    };
+    expect((await reasonsOf('45.84.107.7')).reasons).not.toContain('ip_tor_exit');
+    expect((await update(exits)).code).toBe(0);
+    await eventually('the new exits', async () => {
+      const { reasons } = await reasonsOf('45.84.107.7');
+      return reasons.includes('ip_tor_exit') ? reasons : null;
+    });
+    const held = await update(exits.slice(0, 25));
+    expect(held.code).toBe(1);
+    expect(JSON.parse(held.out)).toMatchObject({
+      feeds: [{ feed: 'tor', state: 'held', reason: 'lost_half' }, {}, {}, {}, {}],
+    });
+    const tor = await eventually('the report', async () => {
+      const { json } = await get(server.url, '/readyz');
+      const found = (json['data'] as Record<string, { readonly state: string }>)['tor'];
+      return found?.state === 'held' ? found : null;
+    });
+    expect(tor).toMatchObject({ rows: 60 });
+    expect((await reasonsOf('45.84.107.55')).reasons).toContain('ip_tor_exit');
+  });
+});
