@@ -16,8 +16,6 @@ export interface BylineClues {
   readonly names: SiteNames;
   /** BCP 47 tag. */
   readonly language: string | null;
-  /** The byline found by the text search. */
-  readonly found: string | null;
   /** Lines around its headline. */
   readonly lines: () => readonly string[];
 }
@@ -35,7 +33,6 @@ export function readByline(clues: BylineClues): string | null {
     () => byMeta(clues),
     () => byMarks(clues),
     () => byLabel(clues),
-    () => peopleIn(clues.found, clues),
     () => authors(said.filter(isOrganization)),
   ];
   for (const way of ways) {
@@ -226,8 +223,13 @@ const AND = /\s+(?:and|und|et|y|och|og|en|i|и|ve|&)\s+(?=\p{Lu})/u;
 const OCCUPATION =
   /\b(?:editor|reporter|writer|correspondent|journalist|columnist|staff|contributor|redakteur(?:in)?|redaktion|korrespondent(?:in)?|journaliste|rédaction|redacción|redattore|redattrice|redactie|reporterin)$/i;
 
+/** A sentence, a price, an account of the software, or a link beside the byline. */
+const NO_NAME =
+  /[$€£%?…]|\d{3}|[.!?]\s+\p{Lu}\p{Ll}+\s+\p{Ll}+\s|(?:\S+\s+){7}|^(?:admin(?:istrator)?|webmaster|contact(?: us)?|guest|anonymous|unknown|user|help|status|about(?: us)?|privacy|\S+ team|.*\b(?:billed|coming soon|sign in|log in|read more)\b.*)$/iu;
+
 function nameIn(given: string, { names, language }: BylineClues): string | null {
   const name = (unlabelled(given, language) ?? given).replace(/^\W*@\S+$/, '').trim();
+  if (NO_NAME.test(name)) return null;
   const isLabel = `${name} `.replace(LABEL, '') === '';
   if (isLabel || !/\p{L}/u.test(name) || name.length > NAME_CHARACTERS_MAX || /\S@\S|:\/\//.test(name)) return null;
   return names.has(name) || (OCCUPATION.test(name) && !/^\S+\s+\S+\s+\S+\s+\S/.test(name)) ? null : name;

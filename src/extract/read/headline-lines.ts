@@ -48,7 +48,7 @@ function headingAt(lines: readonly string[], headings: readonly string[]): numbe
 const ASIDE = new Set(['nav', 'aside', 'footer', 'form', 'select', 'dialog', 'menu']);
 /** Classes with which sites mark such elements, and readers' comments. */
 const ASIDE_CLASS =
-  /(?:^|[\s_-])(?:comments?|respond|related|recommended|sidebar|widget|teaser|trending|latest|most-?read|newsletter|breadcrumbs?|navigation)(?:$|[\s_-])/i;
+  /(?:^|[\s_-])(?:comments?|reviews|testimonials?|respond|related|recommended|sidebar|widget|teaser|trending|latest|most-?read|newsletter|breadcrumbs?|navigation)(?:$|[\s_-])/i;
 
 /** Returns whether an element contains something other than the page's main content. */
 export function isAside(element: Element): boolean {

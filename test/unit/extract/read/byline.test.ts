@@ -13,7 +13,7 @@ interface Given {
 
 function bylineOf({ said, body = '', language = 'en', lines = [] }: Given): string | null {
   const page = markup(`<meta property="og:site_name" content="Coast Courier"><body>${body}`);
-  return readByline({ page, said, names: createSiteNames(page), language, found: null, lines: () => lines });
+  return readByline({ page, said, names: createSiteNames(page), language, lines: () => lines });
 }
 
 describe('names in a byline', () => {

@@ -169,6 +169,12 @@ const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
     'a family name and many spaces',
     `<meta name=citation_author content="a,${' '.repeat(timesInFull(200_000))},b">${MAIN}`,
   ],
+  ['headings of lists', '<h2>Related</h2>'.repeat(60_000)],
+  ['headings of lists, each in a box', '<div><h2>Related</h2></div><ul><li><a href=x>x</a></ul>'.repeat(15_000)],
+  ['nested headers', `${'<header>'.repeat(250)}${'<p>some words and more</p>'.repeat(20_000)}`],
+  ['line breaks in nested elements', `${'<div>'.repeat(250)}<a href=x>x</a>${'<br>'.repeat(200_000)}`],
+  ['very many nodes', '<div class="a b c"><i>x</i></div>'.repeat(83_000)],
+  ['articles in nested elements', `${'<div>'.repeat(250)}${'<article>x</article>'.repeat(100_000)}`],
   ['unclosed CDATA', '<![CDATA['.repeat(timesInFull(200_000))],
 ];
 
