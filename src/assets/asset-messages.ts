@@ -105,6 +105,12 @@ export type AssetMessage = AssetSwap | AssetAck | AssetHello;
 /** Choice: small networks and tree ensembles have a few MB; a session takes a multiple of its file, in every worker. */
 export const MODEL_BYTES_MAX = 256 * 1024 * 1024;
 
+/** Names of the files that can hold a model; `model.json` says which of them it describes. */
+export const MODEL_FILES = { onnx: 'model.onnx', forest: 'forest.json' } as const;
+export type ModelFormat = keyof typeof MODEL_FILES;
+/** Choice: 250,000 nodes in JSON take some 12 MB. */
+export const FOREST_BYTES_MAX = 32 * 1024 * 1024;
+
 /** Reasons for rejecting a model. Stable: printed by `gatehouse models check`. */
 type ModelFaultCode =
   | 'manifest_missing'
@@ -129,6 +135,7 @@ export type ModelCheck =
       readonly kind: 'ok';
       readonly name: string;
       readonly version: string;
+      readonly format: ModelFormat;
       readonly sha256: string;
       readonly rows: number;
       readonly maxError: number;

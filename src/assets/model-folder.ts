@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readShared, fileSignatureOf } from './asset-files.ts';
-import { MODEL_BYTES_MAX } from './asset-messages.ts';
+import { MODEL_BYTES_MAX, MODEL_FILES } from './asset-messages.ts';
 import type { ModelContent } from './asset-messages.ts';
 import { checkModelApart } from './model-child.ts';
 import { Settling } from './settling.ts';
 import type { AssetLog } from './settling.ts';
 
-/** The model of a folder: the last pair of files that passed its check, whatever is in the folder now. */
+/** The model of a folder: the last manifest and model file that passed its check, whatever is in the folder now. */
 export class ModelFolder {
   readonly #folder: string;
   readonly #log: AssetLog;
@@ -32,7 +32,8 @@ export class ModelFolder {
     if (signature === null) return this.#none('absent', 'no model: rules decide alone', next);
 
     const check = await checkModelApart(this.#folder);
-    const read = await readShared(join(this.#folder, 'model.onnx'), 'model.onnx', MODEL_BYTES_MAX);
+    const name = MODEL_FILES[check.kind === 'ok' ? check.format : 'onnx'];
+    const read = await readShared(join(this.#folder, name), name, MODEL_BYTES_MAX);
     // The check limits its size.
     const manifest =
       check.kind === 'ok' ? await readFile(join(this.#folder, 'model.json'), 'utf8').catch(() => '') : '';
@@ -73,12 +74,10 @@ export class ModelFolder {
     return { kind, generation: next(), detail };
   }
 
-  /** Returns the signature of both files together; null if neither exists. */
+  /** Returns the signature of all files of a model together; null if none exists. */
   async #signature(): Promise<string | null> {
-    const [model, manifest] = await Promise.all([
-      fileSignatureOf(join(this.#folder, 'model.onnx')),
-      fileSignatureOf(join(this.#folder, 'model.json')),
-    ]);
-    return model === null && manifest === null ? null : `${model} ${manifest}`;
+    const names = [...Object.values(MODEL_FILES), 'model.json'];
+    const found = await Promise.all(names.map((name) => fileSignatureOf(join(this.#folder, name))));
+    return found.every((one) => one === null) ? null : found.join(' ');
   }
 }

@@ -237,7 +237,7 @@ export class Engine {
       const p = probabilities[row] ?? Number.NaN;
       if (!Number.isNaN(p)) one.probability = p;
       if (!(p >= MODEL_PROBABILITY_MIN)) continue;
-      const evidence = `probability ${p.toFixed(3)}`;
+      const evidence = `probability ${p.toFixed(3)}${model.reasons(features, row * columns.length)}`;
       if (active.modelRule !== undefined) addHit(evaluated, active.modelRule, 'default', p, evidence);
       const rule = active.challenger?.modelRule;
       if (challenger !== null && rule !== undefined) addHit(challenger, rule, 'default', p, evidence);

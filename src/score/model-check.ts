@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MODEL_BYTES_MAX } from '../assets/asset-messages.ts';
+import { FOREST_BYTES_MAX, MODEL_BYTES_MAX, MODEL_FILES } from '../assets/asset-messages.ts';
 import type { ModelCheck, ModelFault } from '../assets/asset-messages.ts';
 import { parseManifest } from './model-manifest.ts';
+import { openForest } from './open-forest.ts';
 import { loadRuntime, openModel } from './model-session.ts';
+import type { OpenOutcome } from './model-session.ts';
+import type { ModelManifest } from './model-manifest.ts';
 
 /** Choice: a manifest consists mostly of its golden rows. */
 const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
@@ -13,7 +16,7 @@ const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
  * Checks a model in this process: manifest, checksum, columns, loading, golden rows. Never rejects. A corrupt file may end the process or
  * block it, so the server and the command line run it in a child process (`checkModelApart`).
  *
- * @param path a folder with `model.onnx` and `model.json`, or one of the two files.
+ * @param path a folder with `model.json` and the file it describes, `model.onnx` or `forest.json`; or one of the files.
  */
 export async function checkModel(path: string): Promise<ModelCheck> {
   const files = await findModelFiles(path);
@@ -25,37 +28,53 @@ export async function checkModel(path: string): Promise<ModelCheck> {
   if (parsed.kind === 'fault') return parsed;
   const { manifest } = parsed;
 
-  const model = await readBounded(files.model, MODEL_BYTES_MAX);
-  if (model.kind === 'absent') return fault('model_missing', `${basename(files.model)} is not there`);
+  const isForest = manifest.format === 'forest';
+  const modelPath = isForest ? files.forest : files.model;
+  const model = await readBounded(modelPath, isForest ? FOREST_BYTES_MAX : MODEL_BYTES_MAX);
+  if (model.kind === 'absent') return fault('model_missing', `${basename(modelPath)} is not there`);
   if (model.kind === 'fault') return fault('load_failed', model.detail);
   const sha256 = createHash('sha256').update(model.bytes).digest('hex');
   if (sha256 !== manifest.sha256)
-    return fault('sha256_mismatch', `${basename(files.model)} has ${sha256}, the manifest says ${manifest.sha256}`);
+    return fault('sha256_mismatch', `${basename(modelPath)} has ${sha256}, the manifest says ${manifest.sha256}`);
 
-  const runtime = loadRuntime();
-  if (runtime === null) return fault('runtime_absent', 'onnxruntime-node is not installed');
-  const outcome = await openModel(runtime, manifest, model.bytes);
+  const outcome = await openFile(manifest, model.bytes);
   if (outcome.kind === 'fault') return outcome;
   await outcome.model.release();
   return {
     kind: 'ok',
     name: manifest.name,
     version: manifest.version,
+    format: manifest.format,
     sha256,
     rows: manifest.golden.length,
     maxError: outcome.maxError,
   };
 }
 
-async function findModelFiles(path: string): Promise<{ readonly model: string; readonly manifest: string }> {
+async function openFile(manifest: ModelManifest, bytes: Uint8Array): Promise<OpenOutcome> {
+  if (manifest.format === 'forest') return openForest(manifest, bytes);
+  const runtime = loadRuntime();
+  if (runtime === null) return { kind: 'fault', code: 'runtime_absent', detail: 'onnxruntime-node is not installed' };
+  return openModel(runtime, manifest, bytes);
+}
+
+interface ModelPaths {
+  readonly model: string;
+  readonly forest: string;
+  readonly manifest: string;
+}
+
+async function findModelFiles(path: string): Promise<ModelPaths> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
     () => !/\.(?:onnx|json)$/.test(path),
   );
-  if (isFolder) return { model: join(path, 'model.onnx'), manifest: join(path, 'model.json') };
-  const folder = dirname(path);
+  const folder = isFolder ? path : dirname(path);
+  const forest = join(folder, MODEL_FILES.forest);
+  if (isFolder || basename(path) === MODEL_FILES.forest)
+    return { model: join(folder, MODEL_FILES.onnx), forest, manifest: join(folder, 'model.json') };
   const stem = basename(path).replace(/\.(?:onnx|json)$/, '');
-  return { model: join(folder, `${stem}.onnx`), manifest: join(folder, `${stem}.json`) };
+  return { model: join(folder, `${stem}.onnx`), forest, manifest: join(folder, `${stem}.json`) };
 }
 
 type ReadOutcome =

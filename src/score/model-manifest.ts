@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findColumn } from '../risk/features.ts';
-import type { ModelFault } from '../assets/asset-messages.ts';
+import type { ModelFault, ModelFormat } from '../assets/asset-messages.ts';
 
 /** Choice: more columns than there are features would contain duplicates. */
 const COLUMNS_MAX = 1_024;
@@ -10,7 +10,9 @@ const GOLDEN_ROWS_MAX = 1_024;
 const shape = z.object({
   name: z.string().min(1).max(128),
   version: z.string().min(1).max(64),
-  /** Hash of `model.onnx`, so that a pair of files that do not belong together is rejected. */
+  /** Which file holds the model: `model.onnx` or `forest.json`. */
+  format: z.enum(['onnx', 'forest']).default('onnx'),
+  /** Hash of the model's file, so that a pair of files that do not belong together is rejected. */
   sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
   columns: z.array(z.string()).min(1).max(COLUMNS_MAX),
   /** Names in the graph; required only if it has several inputs, or several candidate outputs. */
@@ -28,14 +30,17 @@ const shape = z.object({
     .max(GOLDEN_ROWS_MAX),
 });
 
-/** The description of `model.onnx` in `model.json`. */
+/** The description of a model in `model.json`. Members that only training uses are ignored. */
 export interface ModelManifest {
   readonly name: string;
   readonly version: string;
+  readonly format: ModelFormat;
   /** Lower-case hex. */
   readonly sha256: string;
   /** Numbers of feature columns, in the order of the model's input. */
   readonly columns: readonly number[];
+  /** Their names, in the same order. */
+  readonly columnNames: readonly string[];
   readonly input: string | null;
   readonly output: string | null;
   readonly golden: readonly GoldenRow[];
@@ -64,7 +69,7 @@ export function parseManifest(text: string): ManifestOutcome {
     const place = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
     return fault('manifest_invalid', `model.json${place}: ${issue?.message ?? 'it does not match the schema'}`);
   }
-  const { name, version, sha256, columns: names, input, output, golden } = parsed.data;
+  const { name, version, format, sha256, columns: names, input, output, golden } = parsed.data;
   const columns: number[] = [];
   for (const columnName of names) {
     const column = findColumn(columnName);
@@ -79,8 +84,10 @@ export function parseManifest(text: string): ManifestOutcome {
     manifest: {
       name,
       version,
+      format,
       sha256: sha256.toLowerCase(),
       columns,
+      columnNames: names,
       input: input ?? null,
       output: output ?? null,
       golden,

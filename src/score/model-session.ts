@@ -33,6 +33,8 @@ export interface OpenModel {
    * Rejects when the runtime fails.
    */
   run(features: Float32Array, rows: number): Promise<Float32Array>;
+  /** The columns that moved the row at `offset` of `features`, as text; absent if the format gives no reasons. */
+  reasons?(features: Float32Array, offset: number): string;
   release(): Promise<void>;
 }
 
@@ -121,7 +123,8 @@ function outputsByLikelihood(names: readonly string[]): readonly string[] {
   return [...names].sort((a, b) => Number(/prob/i.test(b)) - Number(/prob/i.test(a)));
 }
 
-async function runGolden(
+/** Runs the golden rows together, and the first one alone and repeated. Rejects when `run` does. */
+export async function runGolden(
   run: OpenModel['run'],
   manifest: ModelManifest,
 ): Promise<{ readonly kind: 'ok'; readonly maxError: number } | ModelFault> {

@@ -1,7 +1,8 @@
 import type { ModelContent, SharedFile } from '../assets/asset-messages.ts';
 import type { SlotStatus } from './geoip.ts';
 import { loadRuntime, openModel } from './model-session.ts';
-import type { ModelRuntime, OpenModel } from './model-session.ts';
+import type { ModelRuntime, OpenModel, OpenOutcome } from './model-session.ts';
+import type { ModelManifest } from './model-manifest.ts';
 
 /** Choice: consecutive failed runs after which the model counts as failed; a single invalid row does not indicate a broken model. */
 const BROKEN_AFTER = 3;
@@ -20,6 +21,8 @@ export interface ActiveModel {
    * one; null when the run failed. Never rejects: without a result the rules decide alone.
    */
   run(features: Float32Array, rows: number): Promise<Float32Array | null>;
+  /** `: ` and the columns that moved the row at `offset` of `features`, with their shares; '' if the model gives no reasons. */
+  reasons(features: Float32Array, offset: number): string;
 }
 
 /** The model asset of one worker. */
@@ -38,6 +41,17 @@ export interface ModelAsset {
 
 /** Older than every content. */
 const ABSENT: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
+
+/** `runtime` is null for a forest, which needs none. */
+async function openBytes(
+  manifest: ModelManifest,
+  runtime: ModelRuntime | null,
+  bytes: Uint8Array,
+): Promise<OpenOutcome> {
+  if (runtime !== null) return openModel(runtime, manifest, bytes);
+  const { openForest } = await import('./open-forest.ts');
+  return openForest(manifest, bytes);
+}
 
 /** Calls `changed` after each later swap, and whenever the model fails or recovers. */
 export async function createModelAsset(
@@ -116,17 +130,18 @@ class Asset implements ModelAsset {
   }
 
   async #open(generation: number, version: string, manifestText: string, file: SharedFile): Promise<void> {
-    const runtime = this.#runtimeOf();
-    if (runtime === null) {
+    // Loaded only for a model: most workers have none, and its schema imports a package of 95 modules and 3 MB.
+    const { parseManifest } = await import('./model-manifest.ts');
+    const parsed = parseManifest(manifestText);
+    const isForest = parsed.kind === 'ok' && parsed.manifest.format === 'forest';
+    const runtime = isForest ? null : this.#runtimeOf();
+    if (runtime === null && !isForest) {
       this.#replace(null);
       this.#status = { generation, state: 'absent', version: null, detail: 'onnxruntime-node is not installed' };
       return;
     }
-    // Loaded only for a model: most workers have none, and its schema imports a package of 95 modules and 3 MB.
-    const { parseManifest } = await import('./model-manifest.ts');
-    const parsed = parseManifest(manifestText);
     const outcome =
-      parsed.kind === 'fault' ? parsed : await openModel(runtime, parsed.manifest, new Uint8Array(file.bytes));
+      parsed.kind === 'fault' ? parsed : await openBytes(parsed.manifest, runtime, new Uint8Array(file.bytes));
     if (parsed.kind === 'fault' || outcome.kind === 'fault') {
       const { code, detail } = parsed.kind === 'fault' ? parsed : (outcome as Exclude<typeof outcome, { kind: 'ok' }>);
       this.#status = {
@@ -190,6 +205,11 @@ class Serving implements ActiveModel {
     const probabilities = await run;
     this.#count(probabilities !== null && !probabilities.some((probability) => Number.isNaN(probability)));
     return probabilities;
+  }
+
+  reasons(features: Float32Array, offset: number): string {
+    const reasons = this.#model.reasons?.(features, offset) ?? '';
+    return reasons === '' ? '' : `: ${reasons}`;
   }
 
   /** From here on its faults do not affect the asset's status. */

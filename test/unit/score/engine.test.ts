@@ -115,7 +115,11 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
       current: () =>
         probability === null
           ? null
-          : { columns: [], run: (_rows, count) => Promise.resolve(new Float32Array(count).fill(probability)) },
+          : {
+              columns: [],
+              run: (_rows, count) => Promise.resolve(new Float32Array(count).fill(probability)),
+              reasons: () => ': geo:tor +1.00',
+            },
     } as ConstructorParameters<typeof Engine>[0]['model'],
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
@@ -263,6 +267,12 @@ describe('reporting a BLOCK to the registry', () => {
     const scored = await scoreOne(body, flags);
     return (scored.flags & ANSWER_SIGHTING) !== 0;
   };
+
+  test("The evidence of model_score is the probability and the model's reasons", async () => {
+    world.probability = 0.75;
+    const found = (await scoreOne(CALM)).record?.contributions.find(({ code }) => code === 'model_score');
+    expect(found?.evidence).toBe('probability 0.750: geo:tor +1.00');
+  });
 
   test('A BLOCK counts for the registry when it is justified by its own evidence', async () => {
     expect((await scoreOne(HOSTILE)).record?.decision).toBe('BLOCK');

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -167,6 +168,72 @@ describe.skipIf(!installed)('the model layer', () => {
     for (let i = 0; i < 3; i++) expect(await layer.current()?.run(new Float32Array(3), 5)).toBeNull();
     expect(layer.status().state).toBe('broken');
     await layer.close();
+  });
+});
+
+/** A forest of one split on `agent:headless`, as a folder or a slot holds it. */
+function forestModel(changes: object = {}) {
+  const text = JSON.stringify({
+    format: 'gatehouse-forest',
+    ...{ base: -2, scale: 1, shift: 0, starts: [0], column: [0, -1, -1], threshold: [0.5, 0, 0] },
+    ...{ left: [1, 0, 0], right: [2, 0, 0], value: [0.5, 0, 4] },
+    ...changes,
+  });
+  const manifest = JSON.stringify({
+    ...{ name: 'forest', version: '1', format: 'forest', columns: ['agent:headless'] },
+    sha256: createHash('sha256').update(text).digest('hex'),
+    golden: [
+      { features: [0], probability: 0.119203 },
+      { features: [1], probability: 0.880797 },
+    ],
+  });
+  return { text, manifest };
+}
+
+describe('a forest', () => {
+  const noRuntime = (): null => null;
+  const content = (generation: number, changes?: object): ModelContent => {
+    const { text, manifest } = forestModel(changes);
+    const file = { name: 'forest.json', bytes: shared(Buffer.from(text)) };
+    return { kind: 'ready', generation, version: `forest ${generation}`, manifest, file };
+  };
+
+  it('A forest needs no runtime, returns its probabilities and names the columns behind them', async () => {
+    const layer = await createModelAsset(content(1), () => {}, noRuntime);
+    expect(layer.status()).toEqual({ generation: 1, state: 'ok', version: 'forest 1', detail: '' });
+    const rows = Float32Array.from([0, 1]);
+    expect((await layer.current()?.run(rows, 2))?.[1]).toBeCloseTo(0.880797, 6);
+    expect(layer.current()?.reasons(rows, 0)).toBe(': agent:headless -0.50');
+    expect(layer.current()?.reasons(rows, 1)).toBe(': agent:headless +3.50');
+    await layer.close();
+  });
+
+  it.each([
+    ['with a cycle', { left: [0, 0, 0] }],
+    ['with other results than its golden rows', { base: 0 }],
+  ])('A swap to a forest %s is refused and keeps the old one', async (_name, changes) => {
+    const layer = await createModelAsset(content(1), () => {}, noRuntime);
+    await layer.swap(content(2, changes));
+    expect(layer.status()).toMatchObject({ generation: 2, state: 'ok', version: 'forest 1' });
+    expect(layer.status().detail).toContain('forest.json was refused');
+    await layer.close();
+  });
+
+  it('checkModel accepts a folder with a forest, and names the fault of a bad one', async () => {
+    const at = join(folder, 'forest');
+    const put = ({ text, manifest }: ReturnType<typeof forestModel>): void => {
+      mkdirSync(at, { recursive: true });
+      writeFileSync(join(at, 'forest.json'), text);
+      writeFileSync(join(at, 'model.json'), manifest);
+    };
+    put(forestModel());
+    const check = await checkModel(at);
+    expect(check).toMatchObject({ kind: 'ok', name: 'forest', format: 'forest', rows: 2 });
+    expect(await checkModel(join(at, 'forest.json'))).toEqual(check);
+    put(forestModel({ right: [1, 0, 0] }));
+    expect(await checkModel(at)).toMatchObject({ code: 'load_failed' });
+    put({ ...forestModel(), text: '{}' });
+    expect(await checkModel(at)).toMatchObject({ code: 'sha256_mismatch' });
   });
 });
 
