@@ -28,6 +28,11 @@ const EXAMPLE_BODY = JSON.stringify({
   event_type: 'login',
 });
 
+/** Returns how this program is called from the folder that it was started in: as an installed package, or in its own folder. */
+export function commandPrefix(moduleUrl: string): string {
+  return moduleUrl.includes('/node_modules/') ? 'npx gatehouse' : 'npm run -s gatehouse --';
+}
+
 /** Prints a command that signs a request: a signed request would expire in five minutes and work only once. */
 export function printDemoKeys(keys: DemoKeys, url: string, link: SignInLink | null): void {
   process.stderr.write(
@@ -41,7 +46,7 @@ export function printDemoKeys(keys: DemoKeys, url: string, link: SignInLink | nu
       'A first decision, in another terminal, from this folder:',
       '',
       `  echo '${EXAMPLE_BODY}' |`,
-      `    npm run -s gatehouse -- decide --key ${keys.secretKey} --url ${url} --file -`,
+      `    ${commandPrefix(import.meta.url)} decide --key ${keys.secretKey} --url ${url} --file -`,
       '',
       ...(link === null
         ? []
