@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { ROOT } from './check/build.ts';
+import { hasTooManyCalls, hotThreadJson, hotThreadLine, measureHotThread } from './check/hot-thread.ts';
 import { type LapPlan, measureLaps } from './check/laps.ts';
 import { readNoise, toleranceFor, writeNoise } from './check/noise.ts';
 import { readOptions } from './check/options.ts';
@@ -25,6 +26,8 @@ const FULL: LapPlan = { isSmoke: false, secondsMax: 400, lapsMin: 3, lapsMax: 40
 const SECOND_SHARE = 0.4;
 
 const plan = options.smoke ? SMOKE : options.quick ? QUICK : FULL;
+/** Its figures come from /proc. */
+const isLinux = process.platform === 'linux';
 const ours = { name: 'this build', root: options.build };
 const builds = buildsOf(await reference());
 if (options.writeNoise) await measureNoise();
@@ -66,7 +69,13 @@ async function check(): Promise<void> {
     rows = rows.map((row) => second.find(({ result }) => result.stage === row.result.stage) ?? row);
   }
   console.log(tableOf(rows));
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(jsonOf(rows), null, 1)}\n`);
+  const hot = options.stages.includes('decide') && isLinux ? await measureHotThread(ours, options.smoke) : null;
+  if (hot !== null) console.log(hotThreadLine(hot));
+  if (options.json !== undefined)
+    writeFileSync(
+      options.json,
+      `${JSON.stringify({ ...jsonOf(rows), hot_thread: hot && hotThreadJson(hot) }, null, 1)}\n`,
+    );
   if (options.smoke) return;
   for (const { result, verdict } of rows) {
     const line = lineOf(result.stage, verdict);
@@ -74,7 +83,9 @@ async function check(): Promise<void> {
   }
   const busy = busyLine(rows.map(({ result, verdict }) => [result.stage, verdict]));
   if (busy !== null) console.log(busy);
-  if (rows.some(({ verdict }) => verdict.kind === 'slower')) process.exitCode = 1;
+  const isWasteful = hot !== null && hasTooManyCalls(hot);
+  if (isWasteful) console.log('SLOWER: system calls of the hot thread: look at src/http');
+  if (isWasteful || rows.some(({ verdict }) => verdict.kind === 'slower')) process.exitCode = 1;
   else if (builds.reference !== null) console.log(`no stage is slower than ${builds.reference.name}`);
 }
 

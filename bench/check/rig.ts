@@ -56,7 +56,7 @@ export class Rig {
   }
 
   /** Starts a server of a build on a new data directory and waits until it is ready. */
-  async startServer(build: Build, transport: string): Promise<RunningServer> {
+  async startServer(build: Build, transport: string, nodeFlags: readonly string[] = []): Promise<RunningServer> {
     const { folder, keys } = await this.#templateOf(build);
     const dataDir = join(this.#folder, `data-${++this.#serial}`);
     cpSync(folder, dataDir, { recursive: true });
@@ -68,7 +68,7 @@ export class Rig {
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
       GATEHOUSE_EXTRACT_HOST_CONCURRENCY: String(CRAWL_CONCURRENCY),
     };
-    const { port, child } = await this.#children.serve(dataDir, [], env, serverProgramOf(build));
+    const { port, child } = await this.#children.serve(dataDir, nodeFlags, env, serverProgramOf(build));
     const origin = `http://127.0.0.1:${port}`;
     await untilReady(origin);
     return { origin, port, child, keys };

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildFault, interfaceFault } from '../../../bench/check/build.ts';
 import { interleave, inTurn, type Subject } from '../../../bench/check/interleave.ts';
+import { hasTooManyCalls, hotThreadLine } from '../../../bench/check/hot-thread.ts';
 import { hasTimeFor } from '../../../bench/check/laps.ts';
 import { type Noise, toleranceFor } from '../../../bench/check/noise.ts';
 import { openReference, type ReferenceParts } from '../../../bench/check/reference.ts';
@@ -38,6 +39,23 @@ function temporaryFolder(): string {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+describe('the hot thread in bench:check', () => {
+  test('More than 2.4 system calls per decision are too many, and those that were not counted are not judged', () => {
+    const of = (systemCalls: number | null) => ({ systemCalls, longestTurnMs: 1.5 });
+    expect([2.2, 2.4, 2.5, 16, null].map((calls) => hasTooManyCalls(of(calls)))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(hotThreadLine(of(2.213))).toBe(
+      'hot thread: 2.21 system calls per decision (at most 2.4), longest turn 1.50 ms',
+    );
+    expect(hotThreadLine(of(null))).toContain('not counted here');
+  });
+});
 
 describe('the statistics of bench:check', () => {
   test('A quantile is interpolated between the two nearest values', () => {
