@@ -96,7 +96,7 @@ function isSigned(request: IncomingMessage, body: string): boolean {
   return createHmac('sha256', KEY).update(signed).digest('hex') === header(request, 'x-svc-sig');
 }
 
-/** Starts the double on a free port. A behaviour `<name>-once` is that of the first request with an Idempotency-Key; later ones are good. */
+/** Starts the double on a free port. A behaviour `<name>-once` is that of the first request with an Idempotency-Key; others are good. */
 export async function startDouble(): Promise<DoubleServer> {
   const decides: DoubleRequest[] = [];
   const outcomes: { readonly authorization: string | undefined; readonly body: unknown }[] = [];
