@@ -34,6 +34,7 @@ export type RoomName =
   | 'score'
   | 'decide'
   | 'replay'
+  | 'learn'
   | 'webhooks'
   | 'extract'
   | 'api'
@@ -144,6 +145,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   replay: {
     holds: 'Decisions made again, or for the first time, on recorded events: tests of policies, evaluation, backtest',
     mayImport: ['assets', 'frames', 'history', 'kernel', 'risk', 'score', 'state', 'velocity'],
+    path: 'cold',
+  },
+  learn: {
+    holds: 'Training a forest on stored feature rows and their labels, and writing it as a file',
+    mayImport: ['risk'],
     path: 'cold',
   },
   webhooks: {
