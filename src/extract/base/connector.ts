@@ -135,6 +135,8 @@ export interface FoundRecord {
   readonly sourceUrl: string;
   /** Matches the operation's record schema. */
   readonly fields: JsonObject;
+  /** Set if a text of the record is longer than a field may be, and was truncated. */
+  readonly isTruncated?: true;
 }
 
 /** Choice: sites with more sitemaps name a sitemap index. */

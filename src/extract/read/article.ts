@@ -9,7 +9,7 @@ import { readMeta, type PageMeta } from './meta.ts';
 import { publishedByMeta, publishedByPage } from './published.ts';
 import { createSiteNames } from './site-names.ts';
 import { addressOfValue, readStructured, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
-import { languageTag, orNull, wordCount } from './page-text.ts';
+import { languageTag, orNull, TEXT_CHARACTERS_MAX, wordCount } from './page-text.ts';
 import { chooseTitle, headingsOf } from './title.ts';
 import { absoluteUrl } from './urls.ts';
 import { readWikiText } from './wiki-text.ts';
@@ -29,6 +29,8 @@ export interface Article {
    * One line for each paragraph. Choice: contains no markup, so that a foreign page's markup can do no harm where records are displayed.
    */
   readonly text: string;
+  /** The text was longer than a field may be. `wordCount` is that of the whole text. */
+  readonly isTextTruncated: boolean;
   readonly wordCount: number;
   readonly imageUrl: string | null;
 }
@@ -78,7 +80,7 @@ function readWithoutScripts(page: HtmlPage): string | null {
 /** Null for signs without a letter or a digit. */
 function textOfPart({ part, skips }: MainPart): string | null {
   const text = linesOf(part, skips);
-  return /[\p{L}\p{N}]/u.test(text) ? orNull(text) : null;
+  return /[\p{L}\p{N}]/u.test(text) ? orNull(text, Number.POSITIVE_INFINITY) : null;
 }
 
 function longer(text: string | null, other: string | null): string | null {
@@ -108,7 +110,8 @@ function described(page: HtmlPage, text: string, data: StructuredData, said: Jso
     siteName: field(said['publisher']) ?? field(open['site_name']) ?? null,
     language,
     excerpt: field(said['description']) ?? meta.description ?? orNull(text.slice(0, EXCERPT_CHARACTERS)),
-    text,
+    text: text.slice(0, TEXT_CHARACTERS_MAX),
+    isTextTruncated: text.length > TEXT_CHARACTERS_MAX,
     wordCount: wordCount(text),
     imageUrl: absoluteUrl(image, page.baseUrl),
   };

@@ -10,7 +10,7 @@ const BETWEEN = ['mw-editsection', 'mw-jump-link', 'mw-empty-elt', 'navbox', 'no
 /** Returns the text of a MediaWiki page, recognised by its markup; null on other pages. */
 export function readWikiText(page: HtmlPage): string | null {
   const body = findElements(page.root, (element) => words(element, 'class').includes(BODY_CLASS), 1)[0];
-  return body === undefined ? null : orNull(linesOf(body, isBetween));
+  return body === undefined ? null : orNull(linesOf(body, isBetween), Number.POSITIVE_INFINITY);
 }
 
 function isBetween(element: Element): boolean {

@@ -10,8 +10,8 @@ export const META_NAMES = ['id', 'seq', 'source_url', 'fetched_at'] as const;
 
 /**
  * `seq` is the record's number in its job, from 1. It may be absent from a record that is shaped before its number is known; it is then
- * added when the record is written (`RecordWriter.records`). `truncated` is true if the record was truncated to the maximum size, and
- * absent otherwise.
+ * added when the record is written (`RecordWriter.records`). `truncated` is true if the record was truncated to the maximum size, or its
+ * text to that of a field, and absent otherwise.
  */
 export interface RecordMeta extends JsonObject {
   readonly id: string;

@@ -50,8 +50,8 @@ export function toRecordLines(
     return { kind: 'failed', failure: { reason, retryable: false, detail }, enough };
   };
   let characters = 0;
-  for (const { id, sourceUrl, fields } of records) {
-    const meta = { id, source_url: sourceUrl, fetched_at: fetchedAt };
+  for (const { id, sourceUrl, fields, isTruncated } of records) {
+    const meta = { id, source_url: sourceUrl, fetched_at: fetchedAt, ...(isTruncated && { truncated: true }) };
     const shaped = toLine(shaper, { ...fields, [META]: meta });
     const name = `${sourceUrl}, record ${id.slice(0, 100)}`;
     if (shaped.kind === 'failed') return fault('schema_mismatch', `${name}: ${shaped.detail}`);
@@ -66,6 +66,7 @@ export function toRecordLines(
     }
     if (shaped.cutFrom !== null)
       note('records_truncated', 'unsupported_content', `${name}: truncated from ${shaped.cutFrom} bytes`);
+    else if (isTruncated) note('records_truncated', 'unsupported_content', `${name}: its text was truncated`);
     characters += shaped.line.length;
     if (characters > STEP_BYTES_MAX)
       return fault('unsupported_content', `${sourceUrl}: the records of one step are too large`);

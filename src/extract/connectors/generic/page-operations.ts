@@ -6,7 +6,7 @@ import { readStructured, itemTypesOf } from '../../read/structured.ts';
 import { readTables, type PageTable } from '../../read/page-tables.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
-import { leftOutOf, restOf } from './truncated.ts';
+import { leftOutOf, restOf, truncatedMark } from './truncated.ts';
 import { singlePage } from './single-page.ts';
 
 const URL_FIELD = schema.urlField('The page, after redirects.');
@@ -60,7 +60,7 @@ export const pageArticle: Operation = singlePage({
       word_count: article.wordCount,
       image_url: article.imageUrl,
     };
-    return { records: [{ id: normalisedUrl(page.url), sourceUrl: page.url, fields }] };
+    return { records: [{ id: normalisedUrl(page.url), sourceUrl: page.url, fields, ...truncatedMark(article) }] };
   },
 });
 

@@ -8,6 +8,7 @@ import { wordCount } from '../../read/page-text.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
 import type { Entry } from './crawl.ts';
+import { truncatedMark } from './truncated.ts';
 
 export const PAGE_RECORD = schema.recordSchema({
   url: schema.urlField('The page, after redirects.'),
@@ -45,7 +46,7 @@ export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRec
     published_at: article?.publishedAt ?? null,
     word_count: article?.wordCount ?? (text === null ? null : wordCount(text)),
   };
-  return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields };
+  return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields, ...truncatedMark(article) };
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { StepResult } from '../../base/connector.ts';
+import type { FoundRecord, StepResult } from '../../base/connector.ts';
+import type { Article } from '../../read/article.ts';
 import type { HtmlPage } from '../../read/html.ts';
 
 /** Describes for the operator what is not read of a page; null if nothing is missing. */
@@ -9,4 +10,9 @@ export function restOf({ url, isCut }: Pick<HtmlPage, 'url' | 'isCut'>): string 
 /** Returns the `leftOut` member of a step result, if there is something to report. */
 export function leftOutOf(leftOut: string | null): Pick<StepResult, 'leftOut'> {
   return leftOut === null ? {} : { leftOut };
+}
+
+/** Returns the `isTruncated` member of a record, if its text was truncated. */
+export function truncatedMark(article: Article | null): Pick<FoundRecord, 'isTruncated'> {
+  return article?.isTextTruncated === true ? { isTruncated: true } : {};
 }

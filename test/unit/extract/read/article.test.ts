@@ -86,6 +86,7 @@ describe('readArticle', () => {
     const found = readArticle(markup(`<nav>menu</nav><div id=log><h1>Logbook</h1>${rows}</div><footer>foot</footer>`));
     expect(found?.text.startsWith('Logbook\nLine 0 of the logbook\nLine 1 ')).toBe(true);
     expect(found?.text).not.toContain('menu');
+    expect(found).toMatchObject({ isTextTruncated: true, wordCount: 125_001 });
     expect(found?.text.length).toBe(500_000);
   });
 });

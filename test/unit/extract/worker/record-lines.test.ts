@@ -41,6 +41,23 @@ describe('a record of more than 1 MiB', () => {
     });
   });
 
+  test('a record whose text was truncated when it was read has the same mark and notes', () => {
+    const created = createShaper(PLAIN_OUTPUT, TEXTS);
+    if (created.kind === 'faults') throw new Error(JSON.stringify(created.errors));
+    const found: FoundRecord = {
+      id: 'a1',
+      sourceUrl: 'https://x.example/a1',
+      fields: { text: 'x' },
+      isTruncated: true,
+    };
+    const lines = toRecordLines(created.shaper, [found], { recordsLeft: 1, nowMs: 0 });
+    expect(only(lines).record).toMatchObject({ text: 'x', _meta: { id: 'a1', truncated: true } });
+    expect(lines).toMatchObject({
+      jobNotes: ['records_truncated'],
+      notes: [{ reason: 'unsupported_content', detail: expect.stringMatching(/a1: its text was truncated/) as string }],
+    });
+  });
+
   test('a record of more than 1 MiB is not truncated if the selected fields are short', () => {
     const lines = linesOf({ title: 'Long', text: 'x'.repeat(2 * MIB) }, TEXTS, { fields: ['title'] });
     expect(only(lines).record).toMatchObject({ title: 'Long', _meta: { id: 'a1' } });
