@@ -223,6 +223,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'history',
       'http',
       'kernel',
+      'learn',
       'replay',
       'risk',
       'state',

@@ -1,10 +1,11 @@
 import type { Cli } from '../context.ts';
 import { failure, ok } from '../command-outcome.ts';
+import { withStore } from '../with-store.ts';
 
 export function addModels(cli: Cli): void {
-  cli.program
-    .command('models')
-    .description('machine learning models')
+  const models = cli.program.command('models').description('machine learning models');
+
+  models
     .command('check <file>')
     .description('run the test rows of a model, and report whether a server would accept it')
     .action((file: string) =>
@@ -18,6 +19,17 @@ export function addModels(cli: Cli): void {
           { name, version, sha256, rows, max_error: maxError },
           `${name} ${version} is valid: ${rows} golden rows, largest error ${maxError}\nsha256 ${sha256}`,
         );
+      }),
+    );
+
+  models
+    .command('rows')
+    .description('count the stored feature rows and labels that a model could learn from, and what is missing')
+    .option('--customer <id>', 'only this customer, cus_…')
+    .action(({ customer }: { readonly customer?: string }) =>
+      cli.run(async () => {
+        const { reportLearningStock } = await import('../learning-stock-report.ts');
+        return withStore(cli.globals().dataDir, (store) => reportLearningStock(store, customer ?? null));
       }),
     );
 }

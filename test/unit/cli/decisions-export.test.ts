@@ -131,3 +131,16 @@ describe('gatehouse decisions export', () => {
     expect((await cli('--format', 'xlsx')).code).toBe(2);
   });
 });
+
+describe('gatehouse models rows', () => {
+  test('The command counts the decisions, and names what is missing to learn from them', async () => {
+    const ran = await command(['--data-dir', dataDir, '--json', 'models', 'rows', '--customer', customerId]);
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.out)).toMatchObject({
+      decisions: ROWS,
+      missing: [expect.stringContaining('fraud sessions'), expect.stringContaining('of 15000')],
+      shadow_only: true,
+    });
+    expect((await command(['--data-dir', dataDir, 'models', 'rows', '--customer', 'cus_none'])).code).toBe(1);
+  });
+});
