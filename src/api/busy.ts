@@ -1,4 +1,4 @@
-import { overloaded } from '../decide/pipeline.ts';
+import { overloaded } from '../decide/respond.ts';
 import type { EndpointResponse } from './kit/endpoint-types.ts';
 
 /** The response while too many searches of the decision log are running. */

@@ -3,7 +3,7 @@ import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { DeliveryId } from '../work/webhook.ts';
-import { overloaded } from '../decide/pipeline.ts';
+import { overloaded } from '../decide/respond.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { ANY_REQUEST_BODY } from './kit/request-body.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';

@@ -5,7 +5,7 @@ import { GRANT_BODY_BYTES_MAX } from '../kernel/limits.ts';
 import type { Key, KeyCache } from '../auth/key-cache.ts';
 import { checkCredentialForm, checkKeyForm, verifyRequest } from '../auth/verify.ts';
 import type { FailedAuthentications } from '../decide/failed-authentications.ts';
-import { rateLimited } from '../decide/pipeline.ts';
+import { rateLimited } from '../decide/respond.ts';
 import { rateFields } from '../decide/rate-fields.ts';
 import type { SourceRate } from '../decide/source-rate.ts';
 import type { VisitorSource } from '../decide/visitor-source.ts';

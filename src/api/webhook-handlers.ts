@@ -5,7 +5,7 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import { GRACE_SECONDS_DEFAULT } from '../contract/requests/webhook-requests.ts';
 import type { Webhook, WebhookId } from '../work/webhook.ts';
-import { overloaded } from '../decide/pipeline.ts';
+import { overloaded } from '../decide/respond.ts';
 import { originOf } from './kit/actor.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import {

@@ -4,7 +4,6 @@ import { simulateHandlers } from '../api/simulate-handlers.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { problem } from '../contract/problem.ts';
 import type { DecidePipeline } from '../decide/pipeline.ts';
-import { Simulator } from '../decide/simulator.ts';
 import type { WarmUpResult } from '../decide/warm-up.ts';
 import { bindRoutes } from '../http/bind.ts';
 import { Cors } from '../http/cors.ts';
@@ -116,7 +115,7 @@ function handlersByRole(
   endpoint: EndpointFactory,
   decideRole: DecideRole | null,
 ): Partial<Handlers> {
-  const { settings, installation, velocity, policies: opened, deciding } = parts;
+  const { settings, installation, velocity, policies: opened } = parts;
   if (velocity === null || opened === null) return {};
   const { store } = installation;
   const policies = new OwnPolicies(opened.policyArchive, (customer) => store.customers.find(customer)?.id ?? '');
@@ -128,6 +127,6 @@ function handlersByRole(
     ...forRoles(settings.roles, ['api'], () =>
       wireApi(parts, endpoint, { fingerprints, policyFile: opened.policyFile, policies, trips: opened.trips }),
     ),
-    ...(deciding && simulateHandlers(endpoint, { simulator: new Simulator(deciding.pool), policies })),
+    ...(decideRole && simulateHandlers(endpoint, { simulator: decideRole.simulator, policies })),
   };
 }

@@ -1,5 +1,7 @@
 import { RULES } from '../risk/rules/rule-table.ts';
 import { createDecidePipeline, type DecidePipeline } from '../decide/pipeline.ts';
+import { RepeatedRequests } from '../decide/repeated-requests.ts';
+import { Simulator } from '../decide/simulator.ts';
 import { visitorSource } from '../decide/visitor-source.ts';
 import { WARM_UP_IDS, warmUp, type WarmUpResult } from '../decide/warm-up.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
@@ -15,15 +17,32 @@ import type { Deciding, ServiceParts } from './service-parts.ts';
 export interface DecideRole {
   readonly decide: DecidePipeline;
   readonly recorder: Pick<DecisionRecorder, 'storeFailedAtMs'>;
+  readonly simulator: Simulator;
   /** Compiles the decide path with synthetic requests. */
   warmUp(): Promise<WarmUpResult>;
 }
 
-export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, failures }: SharedParts): DecideRole {
-  const { settings, clock, keyCache, admission, journal, decisionSink, dispatcher, listener, log } = parts;
+export function wireDecide(
+  parts: ServiceParts,
+  { pool, policyFile }: Deciding,
+  { counts, failures }: SharedParts,
+): DecideRole {
+  const { settings, clock, keyCache, admission, journal, decisionSink, dispatcher, installation, listener, log } =
+    parts;
   const recorder = new DecisionRecorder(counts, log);
   const trips = parts.policies?.trips ?? null;
+  const simulator = new Simulator(pool);
+  let writes = 0;
+  installation.store.changes.onCommitted(({ change: { kind } }) => {
+    if (/^(?:list|named_list|rule)\./.test(kind)) writes++;
+  });
+  const inputs = (): string => `${writes} ${policyFile.status().version}`;
   const decide = createDecidePipeline({
+    repeats: {
+      requests: new RepeatedRequests(() => performance.now(), inputs),
+      simulate: (customer, body, nowMs) => simulator.run(customer, body, nowMs),
+      nowMs: () => clock.nowMs(),
+    },
     clock,
     keyCache,
     admission,
@@ -39,6 +58,7 @@ export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, fa
   return {
     decide,
     recorder,
+    simulator,
     warmUp() {
       const unread = new DecisionRecorder(new DecisionCounts(RULES.length), createUnreadLog(settings.logLevel));
       const ids = new ReplayGuard(WARM_UP_IDS, Buffer.alloc(16));

@@ -40,6 +40,11 @@ export const HEADERS = {
     description: '1 if a node of the cluster that may have more did not answer; absent otherwise',
     schema: z.literal('1'),
   },
+  'Idempotent-Replayed': {
+    id: 'IdempotentReplayed',
+    description: '`true` on a response that was sent before with the same `Idempotency-Key`',
+    schema: z.literal('true'),
+  },
   'X-Gatehouse-Decision': { id: 'GateDecision', description: 'The decision about the visitor', schema: z.string() },
   'X-Gatehouse-Failed-Open': {
     description: 'Why nothing was decided and the visitor passes, a problem code; absent otherwise',

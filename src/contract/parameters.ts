@@ -86,6 +86,17 @@ export const IDEMPOTENCY_KEY = z
       'is returned again, and an inline request returns the result of the first job; a different body gives 409',
   });
 
+export const DECIDE_IDEMPOTENCY_KEY = z
+  .string()
+  .min(1)
+  .max(255)
+  .optional()
+  .meta({
+    description:
+      '1 to 255 visible ASCII characters; no effect with a public key. For 30 seconds the same key with the same body gets the first ' +
+      'response again and counts nothing; a different body gives 400',
+  });
+
 /** Parameters that are components of the document → component name. */
 export const PARAMETER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
   [LIMIT, 'Limit'],
@@ -97,6 +108,7 @@ export const PARAMETER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType
   [SESSION_ID, 'SessionId'],
   [CONNECTOR_ID, 'ConnectorId'],
   [IDEMPOTENCY_KEY, 'IdempotencyKey'],
+  [DECIDE_IDEMPOTENCY_KEY, 'DecideIdempotencyKey'],
   [RULE_CODE, 'RuleCode'],
   [LIST_NAME, 'ListName'],
   [IF_MATCH, 'IfMatch'],

@@ -1,7 +1,7 @@
 import { unreachable } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
-import { type OverloadReason, problem, type Problem } from '../contract/problem.ts';
+import { problem, type Problem } from '../contract/problem.ts';
 import { bodyTooLarge } from '../http/reply.ts';
 import { ROUTES } from '../contract/routes.ts';
 import {
@@ -25,8 +25,9 @@ import type { Admission, RateState, AdmissionVerdict } from '../ports/admission.
 import type { FailedAuthentications } from './failed-authentications.ts';
 import type { StagedRequest, Pending } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
+import { RepeatAnswers, type RepeatParts, requestRepeat } from './repeat-answers.ts';
 import type { VisitorSource } from './visitor-source.ts';
-import { answerDecision, answerRefusal } from './respond.ts';
+import { answerDecision, answerRefusal, overloaded, rateLimited } from './respond.ts';
 import { hashOrigin } from '../risk/signals/collector-grant.ts';
 import { checkCredentialForm, checkHeader, timestampOutOfWindow, verifyRequest } from '../auth/verify.ts';
 
@@ -49,6 +50,8 @@ export interface DecideParts {
   readonly decisionSink: DecisionSink;
   readonly due: DueDeliveries;
   readonly observer: DecideObserver;
+  /** Without it an `Idempotency-Key` has no effect. */
+  readonly repeats?: RepeatParts;
   /** Default: none. */
   readonly requestSink?: RequestSink;
   /** Set in the flags of every request; default 0. */
@@ -81,6 +84,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   const { clock, keyCache, admission, failures, visitorSource, journal, pool, decisionSink, due, observer } = parts;
   const { flags: ownFlags = 0, requestSink } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
+  const repeats = parts.repeats ? new RepeatAnswers(parts.repeats, { write: writeId, refuse: refusePending }) : null;
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
   const own = batchesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
@@ -140,7 +144,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       return;
     }
     const { key, timestampSeconds } = verified;
-    const fault = accessFault(key, 'decide', exchange);
+    const repeat = repeats === null ? null : requestRepeat(head, key, body);
+    const fault = accessFault(key, 'decide', exchange) ?? (repeat !== null && 'status' in repeat ? repeat : null);
     if (fault !== null) {
       refuse(exchange, fault, sourceRate(exchange), false, key);
       return;
@@ -150,6 +155,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       timestampSeconds,
       startedAtMs,
       originHash: originHashOf(head, key),
+      ...(repeat !== null && 'key' in repeat && { repeat }),
     });
   }
 
@@ -172,7 +178,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       timestampSeconds,
       startedAtMs,
       originHash,
-    }: Pick<StagedRequest, 'requestId' | 'timestampSeconds' | 'startedAtMs'> & { readonly originHash: number },
+      repeat,
+    }: Pick<StagedRequest, 'requestId' | 'timestampSeconds' | 'startedAtMs' | 'repeat'> & {
+      readonly originHash: number;
+    },
   ): void {
     const flags = flagsOf(key);
     if (!batcher.hasShare(key.customer, flags, body.length)) {
@@ -199,6 +208,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       key,
       occurredAtMs,
       startedAtMs,
+      ...(repeat !== undefined && { repeat }),
     };
     batcher.add(body, key.customer, flags, occurredAtMs, request, originHash);
   }
@@ -225,7 +235,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     const { exchange, key, timestampSeconds } = verdict.request;
     switch (verdict.outcome) {
       case 'admitted':
-        if (now <= timestampSeconds + TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps) return verdict;
+        if (now <= timestampSeconds + TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps)
+          return repeats === null ? verdict : repeats.admit(verdict);
         // An earlier copy may have been forgotten since the request was verified.
         refuseUnverified(exchange, timestampOutOfWindow(now));
         break;
@@ -281,7 +292,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       try {
         if (failed) refuseFailed(pending);
         else {
-          answerDecision(pending, answers, from + i, decisionSink, observer);
+          const outcome = answerDecision(pending, answers, from + i, decisionSink, observer);
+          repeats?.finish(pending, outcome);
           if (requestSink !== undefined)
             sinkRequest(requestSink, pending.request.key.customer, requests, answers, from + i);
         }
@@ -313,17 +325,25 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
   function refuseUnwritten(pending: Pending): void {
     if (pending.id !== null) admission.release(pending.id);
-    refuse(pending.request.exchange, overloaded('disk', UNWRITTEN), pending, false, pending.request.key);
+    refusePending(pending, overloaded('disk', UNWRITTEN));
   }
 
   function refuseFailed(pending: Pending): void {
-    refuse(
-      pending.request.exchange,
-      problem('internal_error', 'The decision failed.'),
-      pending,
-      false,
-      pending.request.key,
-    );
+    refusePending(pending, problem('internal_error', 'The decision failed.'));
+  }
+
+  function refusePending(pending: Pending, fault: Problem): void {
+    refuse(pending.request.exchange, fault, pending, false, pending.request.key);
+    repeats?.finish(pending, fault);
+  }
+
+  /** For a request that no batch answers. */
+  function writeId(pending: Pending): boolean {
+    if (pending.id !== null) admission.stage(pending.id);
+    const isWritten = journal.commit(nowSeconds());
+    settle(isWritten);
+    if (!isWritten) refuseUnwritten(pending);
+    return isWritten;
   }
 
   /** Counts a failed authentication against its source address. Beyond that allowance the response is 429 and closes the connection. */
@@ -373,14 +393,4 @@ function batchesOf(
   const warmUp = frames.length - warmUpBatches;
   if (isWarmUp && warmUpBatches > 0) return { first: warmUp, end: frames.length };
   return { first: 0, end: warmUp - simulationBatches };
-}
-
-export function overloaded(reason: OverloadReason, detail: string): Problem {
-  return problem('overloaded', detail, { retryAfterSeconds: 1, reason });
-}
-
-export function rateLimited(rate: RateState): Problem {
-  return problem('rate_limited', 'The rate limit of this window is exceeded.', {
-    retryAfterSeconds: rate.retryAfterSeconds,
-  });
 }

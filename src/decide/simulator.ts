@@ -4,11 +4,16 @@ import { problem, type Problem } from '../contract/problem.ts';
 import { AnswerReader, BatchWriter, REQUEST_SIMULATION } from '../frames/batch-buffer.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import { type DecisionRecord, decodeRecord } from '../risk/decision-record.ts';
-import { overloaded } from './pipeline.ts';
-import { readFault } from './respond.ts';
+import { overloaded, readFault } from './respond.ts';
 
 export type Simulated =
-  | { readonly kind: 'decided'; readonly record: DecisionRecord; readonly latencyMs: number }
+  | {
+      readonly kind: 'decided';
+      readonly record: DecisionRecord;
+      /** The body of the response, up to the number of its latency. */
+      readonly text: string;
+      readonly latencyMs: number;
+    }
   | { readonly kind: 'refused'; readonly problem: Problem };
 
 interface Slot {
@@ -74,7 +79,7 @@ export class Simulator {
       await this.#pool.run({ frame, from: 0, count: 1 });
       const latencyMs = Math.round(performance.now() - startedAtMs);
       if (answers.status(0) !== 200) return { kind: 'refused', problem: readFault(answers, 0) };
-      return { kind: 'decided', record: decodeRecord(answers.record(0)), latencyMs };
+      return { kind: 'decided', record: decodeRecord(answers.record(0)), text: answers.text(0), latencyMs };
     } catch {
       // The worker died, or its record is malformed.
       return { kind: 'refused', problem: problem('internal_error', 'The simulation failed.') };

@@ -5,7 +5,7 @@ import type { SessionCookie } from '../../auth/session-cookie.ts';
 import type { SiteGuard } from '../../auth/site-guard.ts';
 import { problem, type Problem } from '../../contract/problem.ts';
 import type { FailedAuthentications } from '../../decide/failed-authentications.ts';
-import { rateLimited } from '../../decide/pipeline.ts';
+import { rateLimited } from '../../decide/respond.ts';
 import type { Exchange, RequestHead } from '../../http/exchange.ts';
 import { sendProblem } from '../../http/reply.ts';
 

@@ -5,7 +5,7 @@ import { problem, type Problem } from '../../contract/problem.ts';
 import { SIGN_IN, SIGN_OUT } from '../../contract/requests/dashboard-requests.ts';
 import type { DashboardEndpointId } from '../../contract/routes.ts';
 import { validate } from '../../contract/validate.ts';
-import { rateLimited } from '../../decide/pipeline.ts';
+import { rateLimited } from '../../decide/respond.ts';
 import { SourceRate } from '../../decide/source-rate.ts';
 import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
 import type { Handlers } from '../../http/handlers.ts';

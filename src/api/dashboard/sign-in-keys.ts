@@ -3,7 +3,7 @@ import type { SessionKey } from '../../auth/dashboard-sessions.ts';
 import type { Key, KeyCache } from '../../auth/key-cache.ts';
 import type { SignInCodes } from '../../auth/sign-in-codes.ts';
 import { problem, type Problem } from '../../contract/problem.ts';
-import { overloaded } from '../../decide/pipeline.ts';
+import { overloaded } from '../../decide/respond.ts';
 import type { SignInShare } from '../../ports/sign-ins.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import { hashOfKey } from '../../state/tables/key-table.ts';

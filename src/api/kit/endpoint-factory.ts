@@ -10,7 +10,7 @@ import type { Journal } from '../../decide/journal.ts';
 import type { KeyUsage } from '../../auth/key-usage.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { FailedAuthentications } from '../../decide/failed-authentications.ts';
-import { overloaded, rateLimited } from '../../decide/pipeline.ts';
+import { overloaded, rateLimited } from '../../decide/respond.ts';
 import { rateFields } from '../../decide/rate-fields.ts';
 import type { Admission, RateState } from '../../ports/admission.ts';
 import {

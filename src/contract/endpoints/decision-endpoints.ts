@@ -1,7 +1,7 @@
 import { CORS_HEADERS } from '../headers.ts';
 import { BODY_PROBLEMS, COMMON_PROBLEMS } from '../problem-table.ts';
 import { body, type EndpointText, type EndpointTexts, json, reads } from '../endpoint.ts';
-import { FINGERPRINT_HASH, REQUEST_ID } from '../parameters.ts';
+import { FINGERPRINT_HASH, REQUEST_ID, DECIDE_IDEMPOTENCY_KEY } from '../parameters.ts';
 import { QUERIES } from '../routes.ts';
 import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
@@ -16,8 +16,9 @@ export const DECIDE_ENDPOINT = {
     tag: 'decisions',
     summary: 'Decide about one request',
     description: 'Signed with four headers, see signing.md. The body may have at most 65,536 bytes.',
+    headers: { 'Idempotency-Key': DECIDE_IDEMPOTENCY_KEY },
     body: body(DECIDE_REQUEST),
-    responses: { 200: json(DECISION, 'A decision', CORS_HEADERS) },
+    responses: { 200: json(DECISION, 'A decision', [...CORS_HEADERS, 'Idempotent-Replayed']) },
     problems: ['malformed_json', 'too_many_members', 'key_not_allowed', ...COMMON_PROBLEMS],
   },
 } satisfies EndpointTexts;
