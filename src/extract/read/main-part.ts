@@ -186,12 +186,15 @@ function startOf(body: ParentNode, { shown, contentOf, isDropped }: Search): Par
   return text > MAIN_CHARACTERS_MIN && text > MAIN_SHARE_MIN * contentOf(body).text ? best : body;
 }
 
+/** Elements of a text. The search does not descend to one of them: the short ones beside it belong to the same text. */
+const IN_TEXT = /^(?:p|h[1-6]|li|dd|dt|pre|blockquote|figure|details|a|span|font|b|strong|em|i)$/;
+
 /** Descends to the element that keeps the text. */
 function narrowed(start: ParentNode, search: Search): ParentNode {
   let part = start;
   for (;;) {
     const child = largestChild(part, search);
-    if (child === null || !keepsText(part, child, search)) break;
+    if (child === null || IN_TEXT.test(child.name) || !keepsText(part, child, search)) break;
     part = child;
   }
   return search.isForum ? part : (onlyArticle(part, search) ?? part);
