@@ -50,10 +50,19 @@ function unsupported(url: string, contentType: string): FetchFailure {
   return new FetchFailure('content', `${url} is ${contentType === '' ? 'no text' : contentType.slice(0, 100)}`);
 }
 
-/** NUL occurs only in UTF-16 text, which is recognised by NUL in every second byte or by its byte order mark. */
+/** Choice: markup with no more NUL bytes than this in its first bytes is text with a few of them copied into it. */
+const STRAY_NULS_MAX = 8;
+const MARKUP = /^(?:\xef\xbb\xbf)?\s*<[!?a-z]/i;
+
+/**
+ * NUL occurs in UTF-16 text, which is recognised by NUL in every second byte or by its byte order mark, and seldom in a page, which begins
+ * with a tag and is read without it.
+ */
 function isBinary(body: Buffer): boolean {
   const head = body.subarray(0, SNIFFED_BYTES);
   if (!head.includes(0)) return false;
+  const nuls = head.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
+  if (nuls <= STRAY_NULS_MAX && MARKUP.test(head.toString('latin1'))) return false;
   const [first, second] = head;
   const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   return !isMarked && !(first === 0 && second === 0x3c) && !(first === 0x3c && second === 0);

@@ -52,8 +52,9 @@ const DEPTH_MAX = 256;
  */
 const OPEN_TAGS_MAX = 512;
 
-/** Parses any text as HTML. Never throws. Parts beyond the limits are omitted. */
-export function readHtml(text: string, url: string): HtmlPage {
+/** Parses any text as HTML. Never throws. Parts beyond the limits are omitted, and NUL, as browsers do. */
+export function readHtml(given: string, url: string): HtmlPage {
+  const text = given.includes('\0') ? given.replaceAll('\0', '') : given;
   const handler = new BoundedHandler();
   const parser = new Parser(handler);
   const end = Math.min(text.length, WHOLE_CHARACTERS_MAX);

@@ -66,6 +66,16 @@ describe('readArticle', () => {
     expect(readArticle(markup('\u0000\uFFFD<'))).toBeNull();
   });
 
+  test('a short paragraph beside a long one is part of the text', () => {
+    const found = readArticle(markup(`<main><p>The bridge is open.</p><p>${words}</p></main>`));
+    expect(found?.text.startsWith('The bridge is open.')).toBe(true);
+  });
+
+  test('NUL bytes within a page are ignored, also within tags', () => {
+    const found = readArticle(markup(`<main><p cl\0ass=x>The har\0bour opens.</p><p>${words}</p></main>`));
+    expect(found?.text.startsWith('The harbour opens.')).toBe(true);
+  });
+
   test('an article contains no markup', () => {
     const text = 'Words and &lt;b&gt;more&lt;/b&gt; words, so that this is long enough to be read. '.repeat(20);
     expect(readArticle(markup(`<article><p>${text}</p><p onclick="x()">${text}</p></article>`))?.text).not.toMatch(
