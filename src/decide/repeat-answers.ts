@@ -4,19 +4,10 @@ import { problem, type Problem } from '../contract/problem.ts';
 import type { RequestHead } from '../http/exchange.ts';
 import { JSON_FIELDS } from '../http/reply.ts';
 import type { Key } from '../auth/key-cache.ts';
-import type { Pending } from './pending-decision.ts';
+import type { Pending, Repeatable, RequestRepeat } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
-import type { Repeatable, RepeatedRequests } from './repeated-requests.ts';
+import type { RepeatedRequests } from './repeated-requests.ts';
 import type { Simulated } from './simulator.ts';
-
-/** The `Idempotency-Key` of a request, with its body. */
-export interface RequestRepeat {
-  readonly key: string;
-  readonly bodyHash: string;
-  readonly body: Uint8Array;
-  /** Set when it is the first with its key. */
-  first: Repeatable | null;
-}
 
 export interface RepeatParts {
   readonly requests: RepeatedRequests;

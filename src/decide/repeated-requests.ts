@@ -1,23 +1,10 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { Pending } from './pending-decision.ts';
+import type { Pending, Repeatable } from './pending-decision.ts';
 
 /** How long decide remembers an `Idempotency-Key`, and how much. Source: contract, 5.6. */
 export const REPEATS_MS = 30_000;
 export const REPEATS_BYTES_MAX = 64 * 1024 * 1024;
 export const REPEATS_PER_CUSTOMER_MAX = 100_000;
-
-/** What is remembered of a request with an `Idempotency-Key`. */
-export interface Repeatable {
-  /** SHA-256 of the body, base64. */
-  readonly bodyHash: string;
-  readonly atMs: number;
-  /** State of lists and rules before it was decided. */
-  inputs: string;
-  /** The body of the response; null until it is decided. */
-  answer: string | null;
-  /** Requests with the same key and body that arrived before that. */
-  waiting: Pending[];
-}
 
 export type RepeatClaim =
   /** `first`, `outdated`: decide the request, then `finish` it. */
