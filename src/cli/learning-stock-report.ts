@@ -1,36 +1,14 @@
-import { linksOf } from '../history/link-summary.ts';
-import { readDecisions } from '../history/open-decision-log.ts';
-import { StockCounter, type LearningStock } from '../learn/learning-stock.ts';
-import { FEATURE_SET } from '../risk/feature-row.ts';
+import type { LearningStock } from '../learn/learning-stock.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 import { counted } from './counted.ts';
+import { readLearningRows } from './learning-source.ts';
 
 /** Counts what a customer's decisions, or those of all customers, have to learn from. Works beside a running server. */
 export async function reportLearningStock(store: Store, customerId: string | null): Promise<CommandOutcome> {
   const wanted = customerId === null ? null : store.customers.findById(customerId);
   if (customerId !== null && wanted === null) return failure('not_found', `there is no customer ${customerId}`);
-  const counter = new StockCounter();
-  const query = { customer: wanted?.number ?? null, sinceMs: 0 };
-  const reading = readDecisions(store, query, (customer, record) => {
-    const { requestId, occurredAtMs, eventType, features, fingerprintHash, decision } = record;
-    const session = linksOf(record).find(({ kind }) => kind === 'session')?.id ?? fingerprintHash;
-    counter.add({
-      occurredAtMs,
-      eventType,
-      session: session === null ? null : `${customer} ${session}`,
-      hasFeatures: features !== null && features.length >= 4 && features.readUInt32BE(0) === FEATURE_SET,
-      isBlocked: decision === 'BLOCK',
-      label: store.labels.labelOf(customer, requestId),
-    });
-  });
-  let step = reading.next();
-  while (step.done !== true) {
-    // The command can be stopped between two blocks.
-    await new Promise(setImmediate);
-    step = reading.next();
-  }
-  const stock = counter.stock();
+  const { stock, unreadableBlocks } = await readLearningRows(store, wanted?.number ?? null);
   const { decisions, rows, labels, days, missing } = stock;
   const json = {
     decisions,
@@ -42,9 +20,9 @@ export async function reportLearningStock(store: Store, customerId: string | nul
     event_types: Object.fromEntries(stock.eventTypes),
     missing,
     shadow_only: stock.isShadowOnly,
-    unreadable_blocks: step.value,
+    unreadable_blocks: unreadableBlocks,
   };
-  return ok(json, textOf(stock), step.value > 0);
+  return ok(json, textOf(stock), unreadableBlocks > 0);
 }
 
 function textOf(stock: LearningStock): string {

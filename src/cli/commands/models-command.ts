@@ -1,6 +1,23 @@
+import { InvalidArgumentError } from 'commander';
 import type { Cli } from '../context.ts';
 import { failure, ok } from '../command-outcome.ts';
 import { withStore } from '../with-store.ts';
+
+interface TrainFlags {
+  readonly customer?: string;
+  readonly out: string;
+  readonly prior: number;
+  readonly budget?: number;
+  readonly allowRate: number;
+  readonly flaggedColumns: boolean;
+}
+
+/** Reads a share above 0, up to 1: `.002` or `0.2%`. */
+function parseShare(text: string): number {
+  const share = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
+  if (!(share > 0 && share <= 1)) throw new InvalidArgumentError('It must be a share such as .002 or 0.2%.');
+  return share;
+}
 
 export function addModels(cli: Cli): void {
   const models = cli.program.command('models').description('machine learning models');
@@ -19,6 +36,26 @@ export function addModels(cli: Cli): void {
           { name, version, sha256, rows, max_error: maxError },
           `${name} ${version} is valid: ${rows} golden rows, largest error ${maxError}\nsha256 ${sha256}`,
         );
+      }),
+    );
+
+  models
+    .command('train')
+    .description('train a model on the stored feature rows and labels, and write it as a candidate')
+    .option('--customer <id>', 'only this customer, cus_…')
+    .option('--out <folder>', 'where the folder of the candidate is written', 'models/candidates')
+    .option('--prior <share>', 'share of fraud among all decisions', parseShare, 0.01)
+    .option(
+      '--budget <share>',
+      'honest sessions that the model alone may stop, such as 0.2%; sets the threshold',
+      parseShare,
+    )
+    .option('--allow-rate <share>', 'share of ALLOW decisions whose feature row is kept', parseShare, 1)
+    .option('--flagged-columns', 'also learn from columns that tell integrations apart', false)
+    .action((options: TrainFlags) =>
+      cli.run(async () => {
+        const { trainModel } = await import('../train-model.ts');
+        return withStore(cli.globals().dataDir, (store) => trainModel(store, options, cli.io));
       }),
     );
 

@@ -143,4 +143,10 @@ describe('gatehouse models rows', () => {
     });
     expect((await command(['--data-dir', dataDir, 'models', 'rows', '--customer', 'cus_none'])).code).toBe(1);
   });
+
+  test('models train refuses too few rows, and names what is missing', async () => {
+    const ran = await command(['--data-dir', dataDir, 'models', 'train', '--out', join(folder, 'candidates')]);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(/fraud sessions \d of 150, rows \d+ of 15000/);
+  });
 });

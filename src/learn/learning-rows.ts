@@ -1,0 +1,112 @@
+/** A stored decision with its feature row. */
+export interface LearningRow {
+  readonly atMs: number;
+  /** The session, or the device where the session is not kept; null without a session token. */
+  readonly session: string | null;
+  /** Identities of the decision, such as those of its account. */
+  readonly accounts: readonly string[];
+  readonly label: 'fraud' | 'legitimate' | null;
+  /** Whether its challenge was passed; null without a challenge. */
+  readonly hasPassed: boolean | null;
+  readonly isBlocked: boolean;
+  /** Whether the rules let it pass. */
+  readonly isAllowed: boolean;
+}
+
+/** What a row is taken for, and how much it counts. */
+export interface JudgedRow {
+  readonly row: number;
+  readonly isFraud: boolean;
+  readonly weight: number;
+}
+
+/** Choice: a challenge and a BLOCK are the rules' own opinion, and count half of a label. */
+const OPINION_WEIGHT = 0.5;
+/** Choice: fraud without a label hides among unlabelled rows; most of it is reported within this time. */
+const UNLABELLED_WEIGHT = 0.3;
+const UNLABELLED_AFTER_MS = 14 * 86_400_000;
+/** Choice: a row that stands for more others than this makes the result depend on chance. */
+const SAMPLED_WEIGHT_MAX = 10;
+
+/**
+ * Judges rows: a label counts most and for its whole session, then the end of a challenge, then BLOCK; an older row without any counts as
+ * honest, a younger one is left out. `allowRate` is the share of ALLOW decisions whose row is kept, above 0 to 1.
+ */
+export function judgeRows(rows: readonly LearningRow[], nowMs: number, allowRate: number): JudgedRow[] {
+  const bySession = new Map<string, boolean>();
+  for (const { session, label } of rows)
+    if (session !== null && label !== null)
+      bySession.set(session, label === 'fraud' || bySession.get(session) === true);
+  const sampled = Math.min(SAMPLED_WEIGHT_MAX, 1 / allowRate);
+  return rows.flatMap((one, row): JudgedRow[] => {
+    const known = one.label === null ? bySession.get(one.session ?? '') : one.label === 'fraud';
+    if (known !== undefined) return [{ row, isFraud: known, weight: 1 }];
+    if (one.hasPassed !== null) return [{ row, isFraud: !one.hasPassed, weight: OPINION_WEIGHT }];
+    if (one.isBlocked) return [{ row, isFraud: true, weight: OPINION_WEIGHT }];
+    if (nowMs - one.atMs < UNLABELLED_AFTER_MS) return [];
+    return [{ row, isFraud: false, weight: UNLABELLED_WEIGHT * (one.isAllowed ? sampled : 1) }];
+  });
+}
+
+export interface SplitRows {
+  readonly training: readonly JudgedRow[];
+  /** Later: stop the training. */
+  readonly stopping: readonly JudgedRow[];
+  /** The latest: choose the threshold. */
+  readonly latest: readonly JudgedRow[];
+}
+
+/** The next 20 % stop the training, and the last 10 % choose the threshold. */
+const TRAINING_UNTIL = 0.7;
+const STOPPING_UNTIL = 0.9;
+
+/** Splits by time. Rows that share a session or an account stay together, at the time of their first. */
+export function splitRows(rows: readonly LearningRow[], judged: readonly JudgedRow[]): SplitRows {
+  const groups = groupsOf(rows, judged);
+  const order = [...groups.values()].sort((a, b) => startOf(rows, a) - startOf(rows, b));
+  const parts = { training: [] as JudgedRow[], stopping: [] as JudgedRow[], latest: [] as JudgedRow[] };
+  let seen = 0;
+  for (const group of order) {
+    const share = seen / judged.length;
+    const part = share < TRAINING_UNTIL ? 'training' : share < STOPPING_UNTIL ? 'stopping' : 'latest';
+    parts[part].push(...group);
+    seen += group.length;
+  }
+  return parts;
+}
+
+function startOf(rows: readonly LearningRow[], group: readonly JudgedRow[]): number {
+  let start = Infinity;
+  for (const { row } of group) start = Math.min(start, rows[row]?.atMs ?? Infinity);
+  return start;
+}
+
+/** Groups rows that are connected by a session or an account, by union and find. */
+function groupsOf(rows: readonly LearningRow[], judged: readonly JudgedRow[]): Map<number, JudgedRow[]> {
+  const parents = Int32Array.from(rows.keys());
+  const find = (row: number): number => {
+    let at = row;
+    while (parents[at] !== at) {
+      parents[at] = parents[parents[at] ?? at] ?? at;
+      at = parents[at] ?? at;
+    }
+    return at;
+  };
+  const firstWith = new Map<string, number>();
+  for (const { row } of judged) {
+    const { session, accounts } = rows[row] ?? { session: null, accounts: [] };
+    for (const key of session === null ? accounts : [...accounts, session]) {
+      const first = firstWith.get(key);
+      if (first === undefined) firstWith.set(key, row);
+      else parents[find(row)] = find(first);
+    }
+  }
+  const groups = new Map<number, JudgedRow[]>();
+  for (const one of judged) {
+    const root = find(one.row);
+    const group = groups.get(root);
+    if (group === undefined) groups.set(root, [one]);
+    else group.push(one);
+  }
+  return groups;
+}

@@ -1,0 +1,123 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeCandidate } from '../../../src/cli/train-model.ts';
+import { StockCounter } from '../../../src/learn/learning-stock.ts';
+import { checkModel } from '../../../src/score/model-check.ts';
+import { judgeRows, type LearningRow, splitRows } from '../../../src/learn/learning-rows.ts';
+import { makeCandidate } from '../../../src/learn/make-candidate.ts';
+
+const DAY = 86_400_000;
+const ROW: LearningRow = {
+  atMs: 0,
+  session: null,
+  accounts: [],
+  label: null,
+  hasPassed: null,
+  isBlocked: false,
+  isAllowed: true,
+};
+
+describe('judgeRows', () => {
+  const judge = (rows: readonly Partial<LearningRow>[], allowRate = 1) =>
+    judgeRows(
+      rows.map((row) => ({ ...ROW, ...row })),
+      20 * DAY,
+      allowRate,
+    ).map(({ row, isFraud, weight }) => [row, isFraud, weight]);
+
+  it('A label counts most and for its session, then a challenge, then BLOCK', () => {
+    const rows: Partial<LearningRow>[] = [
+      { session: 'a', label: 'fraud' },
+      { session: 'a', hasPassed: true },
+      { label: 'legitimate', isBlocked: true },
+      { hasPassed: true, isBlocked: true },
+      { hasPassed: false },
+      { isBlocked: true, isAllowed: false },
+    ];
+    expect(judge(rows)).toEqual([
+      [0, true, 1],
+      [1, true, 1],
+      [2, false, 1],
+      [3, false, 0.5],
+      [4, true, 0.5],
+      [5, true, 0.5],
+    ]);
+  });
+
+  it('A row without a label counts as honest after 14 days, and as at most ten rows if it is of a sample', () => {
+    expect(judge([{ atMs: 7 * DAY }])).toEqual([]);
+    expect(judge([{ atMs: 6 * DAY }])).toEqual([[0, false, 0.3]]);
+    expect(judge([{}], 0.25)).toEqual([[0, false, 1.2]]);
+    expect(judge([{}], 0.01)).toEqual([[0, false, 3]]);
+    expect(judge([{ isAllowed: false }], 0.01)).toEqual([[0, false, 0.3]]);
+  });
+});
+
+describe('splitRows', () => {
+  it('Earlier rows train, and rows of one session or account stay together', () => {
+    const rows = Array.from({ length: 100 }, (_, n) => ({
+      ...ROW,
+      atMs: n,
+      session: `s${n >> 1}`,
+      accounts: [`a${n % 97}`],
+    }));
+    const parts = splitRows(rows, judgeRows(rows, 20 * DAY, 1));
+    const numbers = (part: readonly { readonly row: number }[]): number[] =>
+      part.map(({ row }) => row).sort((a, b) => a - b);
+    // The accounts of the rows 97 to 99 are those of the rows 0 to 2.
+    expect(numbers(parts.training)).toEqual([...Array.from({ length: 66 }, (_, n) => n), 96, 97, 98, 99]);
+    expect(numbers(parts.stopping)).toEqual(Array.from({ length: 20 }, (_, n) => n + 66));
+    expect(numbers(parts.latest)).toEqual(Array.from({ length: 10 }, (_, n) => n + 86));
+  });
+});
+
+describe('makeCandidate', () => {
+  // One column; fraud has mostly large values.
+  const values = Float32Array.from({ length: 20_000 }, (_, n) => ((n * 7919) % 1_000) / 1_000);
+  const rows = [...values].map((value, n): LearningRow => {
+    const isFraud = value > 0.9 ? n % 10 !== 0 : n % 50 === 0;
+    return { ...ROW, atMs: n, session: `s${n}`, label: isFraud ? 'fraud' : 'legitimate' };
+  });
+  const make = (budget: number | null) =>
+    makeCandidate(rows, {
+      nowMs: DAY,
+      prior: 0.01,
+      budget,
+      allowRate: 1,
+      columns: ['a'],
+      fill: (row, target, at) => {
+        target[at] = values[row] ?? 0;
+      },
+    });
+
+  it.each([0, 0.002, 0.02])('At most the share %d of the honest sessions is stopped by the model alone', (budget) => {
+    const { addedSessions, honestSessions, threshold } = make(budget);
+    expect(honestSessions).toBeGreaterThan(1_500);
+    expect(addedSessions).toBeLessThanOrEqual(budget * honestSessions);
+    expect(threshold).toBeGreaterThan(0);
+    expect(threshold).toBeLessThan(1);
+  });
+
+  it('A candidate that is written passes the check of models', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-candidate-'));
+    const stock = new StockCounter().stock();
+    const candidate = make(0.002);
+    const columns = ['rule:device_headless'];
+    writeCandidate(folder, { id: '20260101-000000', nowMs: DAY, prior: 0.01, columns, stock, candidate });
+    const version = '20260101-000000';
+    expect(await checkModel(folder)).toMatchObject({ kind: 'ok', format: 'forest', version, rows: 32 });
+    const manifest = JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8')) as object;
+    expect(manifest).toMatchObject({ id: version, prior: 0.01, threshold: candidate.threshold, columns });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('Without a budget the threshold is .5, and the columns and test rows are given', () => {
+    const { threshold, gain, golden, rows: counts } = make(null);
+    expect(threshold).toBe(0.5);
+    expect(gain.map(([name]) => name)).toEqual(['a']);
+    expect(golden.length).toBe(32);
+    expect(counts).toEqual({ training: 14_000, stopping: 4_000, latest: 2_000 });
+  });
+});
