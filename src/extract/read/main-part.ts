@@ -42,7 +42,7 @@ const SHORT_SHARE = 0.08;
 /**
  * Finds the part of a page that has its text, by one walk of the tree without hidden elements (`withoutUnread`): what surrounds a text is
  * left out, and the search descends to the element that keeps the text.
- * Measured: F1 of 460 pages .84, of the 200 articles among them .96, in 2.5 ms a page; Mozilla's Readability .79 and .95 in 100 ms.
+ * Measured: F1 of 460 pages .84, of the 200 articles among them .96, in 1.7 times the parse; Mozilla's Readability .79, .95 and 17.
  * `unread` are the elements that the tree lacks, and `from` is what to search: the whole page, or what it has for readers without scripts.
  */
 export function findMainPart(page: HtmlPage, unread: Unread, from: ParentNode = bodyOf(page)): MainPart {

@@ -175,12 +175,22 @@ describe.skipIf(!installed)('the model layer', () => {
 function forestModel(changes: object = {}) {
   const text = JSON.stringify({
     format: 'gatehouse-forest',
-    ...{ base: -2, scale: 1, shift: 0, starts: [0], column: [0, -1, -1], threshold: [0.5, 0, 0] },
-    ...{ left: [1, 0, 0], right: [2, 0, 0], value: [0.5, 0, 4] },
+    base: -2,
+    scale: 1,
+    shift: 0,
+    starts: [0],
+    column: [0, -1, -1],
+    threshold: [0.5, 0, 0],
+    left: [1, 0, 0],
+    right: [2, 0, 0],
+    value: [0.5, 0, 4],
     ...changes,
   });
   const manifest = JSON.stringify({
-    ...{ name: 'forest', version: '1', format: 'forest', columns: ['agent:headless'] },
+    name: 'forest',
+    version: '1',
+    format: 'forest',
+    columns: ['agent:headless'],
     sha256: createHash('sha256').update(text).digest('hex'),
     golden: [
       { features: [0], probability: 0.119203 },
