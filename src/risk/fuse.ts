@@ -49,7 +49,7 @@ export function fuse(
   }
   const score = fusedScore(counting);
   if (facts.list?.decides === 'allow' || own.isExempt) return { decision: 'ALLOW', score, reasons, reviewHint: '' };
-  const decision = band(score, facts.eventType, policy);
+  const decision = withoutLoneModel(band(score, facts.eventType, policy), counting, facts.eventType, policy);
   const { floor } = own;
   if (floor !== null && DECISIONS.indexOf(floor.decision) > DECISIONS.indexOf(decision))
     return {
@@ -59,6 +59,18 @@ export function fuse(
       reviewHint: reviewHint(floor.decision, [{ ...floor, weight: 1 }]),
     };
   return { decision, score, reasons, reviewHint: reviewHint(decision, counting) };
+}
+
+/** A model is trained on the past and may be wrong about everybody at once, so BLOCK needs another reason. Source: contract, 6.2. */
+function withoutLoneModel(
+  decision: Decision,
+  counting: readonly Contribution[],
+  eventType: string,
+  policy: Policy,
+): Decision {
+  if (decision !== 'BLOCK' || counting.some(({ rule, weight }) => rule.family !== 'model' && weight > 0))
+    return decision;
+  return bandsFor(eventType, policy).review === null ? 'SOFT_CHALLENGE' : 'REVIEW';
 }
 
 /** Returns the evidence that the customer's own lists do not drop. */

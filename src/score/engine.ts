@@ -3,14 +3,14 @@ import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
-import { addHit, hasFired, type Evaluated } from '../risk/evaluate.ts';
+import { hasFired, type Evaluated } from '../risk/evaluate.ts';
 import { fillFeatures } from '../risk/features.ts';
 import { fuse, fusedScore, sessionMode, unsilenced, type Contribution } from '../risk/fuse.ts';
 import type { Velocity } from '../ports/velocity.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
-import { evaluateUnder } from './evaluate-under.ts';
+import { addModelHit, evaluateUnder } from './evaluate-under.ts';
 import { noteNames, ownFindings } from './own-findings.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
@@ -66,9 +66,6 @@ export interface EngineParts {
   /** Called when the velocity store was unavailable for a batch. */
   onMemoryFailed(error: unknown): void;
 }
-
-/** Below this probability the model has no effect. Source: contract, 6.2. */
-const MODEL_PROBABILITY_MIN = 0.5;
 
 /** Makes the sample of feature rows independent of that of shadow reviews. */
 const FEATURES_SEED = 0x5f3759df;
@@ -236,11 +233,11 @@ export class Engine {
       const { active, evaluated, challenger } = one;
       const p = probabilities[row] ?? Number.NaN;
       if (!Number.isNaN(p)) one.probability = p;
-      if (!(p >= MODEL_PROBABILITY_MIN)) continue;
+      if (!(p >= model.threshold)) continue;
       const evidence = `probability ${p.toFixed(3)}${model.reasons(features, row * columns.length)}`;
-      if (active.modelRule !== undefined) addHit(evaluated, active.modelRule, 'default', p, evidence);
-      const rule = active.challenger?.modelRule;
-      if (challenger !== null && rule !== undefined) addHit(challenger, rule, 'default', p, evidence);
+      addModelHit(evaluated, active, one.facts, evidence);
+      if (challenger !== null && active.challenger !== null)
+        addModelHit(challenger, active.challenger, one.facts, evidence);
     }
   }
 

@@ -15,6 +15,7 @@ const shape = z.object({
   /** Hash of the model's file, so that a pair of files that do not belong together is rejected. */
   sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
   columns: z.array(z.string()).min(1).max(COLUMNS_MAX),
+  threshold: z.number().min(0).max(1).default(0.5),
   /** Names in the graph; required only if it has several inputs, or several candidate outputs. */
   input: z.string().min(1).optional(),
   output: z.string().min(1).optional(),
@@ -41,6 +42,8 @@ export interface ModelManifest {
   readonly columns: readonly number[];
   /** Their names, in the same order. */
   readonly columnNames: readonly string[];
+  /** The probability from which the model counts. */
+  readonly threshold: number;
   readonly input: string | null;
   readonly output: string | null;
   readonly golden: readonly GoldenRow[];
@@ -69,7 +72,7 @@ export function parseManifest(text: string): ManifestOutcome {
     const place = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
     return fault('manifest_invalid', `model.json${place}: ${issue?.message ?? 'it does not match the schema'}`);
   }
-  const { name, version, format, sha256, columns: names, input, output, golden } = parsed.data;
+  const { name, version, format, sha256, columns: names, threshold, input, output, golden } = parsed.data;
   const columns: number[] = [];
   for (const columnName of names) {
     const column = findColumn(columnName);
@@ -88,6 +91,7 @@ export function parseManifest(text: string): ManifestOutcome {
       sha256: sha256.toLowerCase(),
       columns,
       columnNames: names,
+      threshold,
       input: input ?? null,
       output: output ?? null,
       golden,

@@ -14,6 +14,8 @@ const RELEASE_AFTER_MS = 1_000;
 /** The model in use. A batch acquires it once, fills its features by its columns, and runs it, so a swap meanwhile is harmless. */
 export interface ActiveModel {
   readonly version: string;
+  /** The probability from which the model counts. */
+  readonly threshold: number;
   /** For `fillFeatures`. */
   readonly columns: readonly number[];
   /**
@@ -152,7 +154,7 @@ class Asset implements ModelAsset {
       };
       return;
     }
-    this.#replace(new Serving(version, parsed.manifest.columns, outcome.model, (sound) => this.#judge(sound)));
+    this.#replace(new Serving(version, parsed.manifest, outcome.model, (sound) => this.#judge(sound)));
     this.#status = { generation, state: 'ok', version, detail: '' };
   }
 
@@ -181,6 +183,7 @@ class Asset implements ModelAsset {
 
 class Serving implements ActiveModel {
   readonly version: string;
+  readonly threshold: number;
   readonly columns: readonly number[];
   readonly #model: OpenModel;
   readonly #judge: (state: 'ok' | 'broken') => void;
@@ -191,8 +194,14 @@ class Serving implements ActiveModel {
   #running: Promise<unknown> = Promise.resolve();
   #released = false;
 
-  constructor(version: string, columns: readonly number[], model: OpenModel, judge: (state: 'ok' | 'broken') => void) {
+  constructor(
+    version: string,
+    { threshold, columns }: Pick<ModelManifest, 'threshold' | 'columns'>,
+    model: OpenModel,
+    judge: (state: 'ok' | 'broken') => void,
+  ) {
     this.version = version;
+    this.threshold = threshold;
     this.columns = columns;
     this.#model = model;
     this.#judge = judge;

@@ -4,6 +4,7 @@ import { POLICY_FAULTS_MAX } from '../../kernel/limits.ts';
 import { findBadNames } from './json-names.ts';
 import { childPointer, pointerOf } from '../../kernel/json-pointer.ts';
 import type { OwnRule } from './own-rule.ts';
+import { MODEL_WEIGHT_MAX } from '../rules/model_score.ts';
 import { ownRuleFaults } from './own-rule-faults.ts';
 import { bandFaults } from './policy-bands.ts';
 import type { PolicyDocument, PolicyNote, PolicyPart, PolicyScope } from './policy-document.ts';
@@ -135,7 +136,7 @@ function partOf(raw: RawPart): PolicyPart {
             block: bands.block,
           },
     // Every name present has a number: absent names are also absent from the parsed value.
-    weights: raw.weights as PolicyPart['weights'],
+    weights: weightsOf(raw),
     thresholds: raw.thresholds as PolicyPart['thresholds'],
     rulesOff: raw.rules_off,
     ignoredEntityKeys: raw.ignored_entity_keys,
@@ -146,11 +147,21 @@ function partOf(raw: RawPart): PolicyPart {
     trustedNetworks: raw.trusted_networks,
     trustedAgents: raw.trusted_agents,
     agents: raw.agents,
+    modelFirstDay: raw.model?.first_day,
     grant: raw.grant,
     sampleRate: raw.sample_rate,
     rules: raw.rules?.map(ownRuleOf),
   };
 }
+
+/** The weight of the model stands in its own member, and as any other in `weights`; both are bounded. */
+function weightsOf(raw: Pick<RawPart, 'weights' | 'model'>): PolicyPart['weights'] {
+  const given = raw.model?.weight ?? raw.weights?.[MODEL_CODE];
+  if (given === undefined) return raw.weights as PolicyPart['weights'];
+  return { ...(raw.weights as PolicyPart['weights']), [MODEL_CODE]: Math.min(given, MODEL_WEIGHT_MAX) };
+}
+
+const MODEL_CODE = 'model_score';
 
 function ownRuleOf(raw: NonNullable<RawPart['rules']>[number]): OwnRule {
   return {

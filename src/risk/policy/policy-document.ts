@@ -48,6 +48,7 @@ export interface PolicyPart {
   readonly trustedNetworks?: Policy['trustedNetworks'] | undefined;
   readonly trustedAgents?: Policy['trustedAgents'] | undefined;
   readonly agents?: Policy['agents'] | undefined;
+  readonly modelFirstDay?: Policy['modelFirstDay'] | undefined;
   readonly grant?: Policy['grant'] | undefined;
   readonly sampleRate?: number | undefined;
   readonly logFeaturesSample?: number | undefined;
@@ -167,6 +168,7 @@ export function policyOf(
     trustedNetworks: merged(layers, 'trustedNetworks'),
     trustedAgents: merged(layers, 'trustedAgents'),
     agents: merged(layers, 'agents'),
+    modelFirstDay: lastOf(layers, 'modelFirstDay') ?? DEFAULT_POLICY.modelFirstDay,
     grant: lastOf(layers, 'grant') ?? DEFAULT_POLICY.grant,
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
     logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,

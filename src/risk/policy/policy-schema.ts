@@ -18,7 +18,15 @@ import { ATTRIBUTE_NAME, ATTRIBUTE_TYPES, DEFAULT_ATTRIBUTES } from './attribute
 import { OWN_CODE, OWN_RULE_MODES, OWN_RULES_MAX } from './own-rule.ts';
 import { AGENT_ACTIONS, AGENT_PURPOSES, type AgentAction } from '../signals/claimed-agent.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
-import { DEFAULT_POLICY, GRANT_POLICIES, LOG_IDENTITIES, POLICY_MODES, type Bands } from './policy.ts';
+import { MODEL_WEIGHT_MAX } from '../rules/model_score.ts';
+import {
+  DEFAULT_POLICY,
+  GRANT_POLICIES,
+  LOG_IDENTITIES,
+  MODEL_FIRST_DAYS,
+  POLICY_MODES,
+  type Bands,
+} from './policy.ts';
 
 /** The schema of a policy file, also published as JSON Schema. `policy-check.ts` checks what a schema cannot express. */
 
@@ -187,6 +195,13 @@ const part = {
   trusted_agents: bySourceName(trustedAgent).optional().meta({
     description: 'Trusted user agents by name; one that ends in * matches all that begin with the text before it.',
   }),
+  model: z
+    .strictObject({
+      weight: z.number().min(0).max(MODEL_WEIGHT_MAX, `must be at most ${MODEL_WEIGHT_MAX}`).optional(),
+      first_day: z.enum(MODEL_FIRST_DAYS).optional(),
+    })
+    .optional()
+    .meta({ description: 'The weight of `model_score`, and whether the model counts on the first day of a customer.' }),
   agents: z
     .partialRecord(z.enum(AGENT_PURPOSES), z.enum(Object.keys(AGENT_ACTIONS) as [AgentAction, ...AgentAction[]]))
     .optional()

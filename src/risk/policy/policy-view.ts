@@ -211,6 +211,7 @@ function settings(policy: Policy): ReadonlyMap<string, Setting> {
   add('setting', 'trusted_networks', namesText(policy.trustedNetworks));
   add('setting', 'trusted_agents', namesText(policy.trustedAgents));
   for (const [purpose, action] of Object.entries(policy.agents)) add('setting', `agents.${purpose}`, action);
+  add('setting', 'model.first_day', policy.modelFirstDay);
   add('setting', 'grant', policy.grant);
   add('setting', 'rules_trip_factor', policy.rulesTripFactor === 0 ? 'off' : policy.rulesTripFactor);
   for (const rule of policy.ownRules) add('setting', `rules.${rule.code}`, ruleText(rule));

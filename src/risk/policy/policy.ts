@@ -10,6 +10,10 @@ export const LOG_IDENTITIES = ['none', 'hashed', 'masked', 'plain'] as const;
 export type LogIdentities = (typeof LOG_IDENTITIES)[number];
 
 /** Whether a token must have a grant of the collector. Source: contract, 17.3. */
+/** What the model says on the first day of a customer. */
+export const MODEL_FIRST_DAYS = ['silent', 'counts'] as const;
+type ModelFirstDay = (typeof MODEL_FIRST_DAYS)[number];
+
 export const GRANT_POLICIES = ['optional', 'required'] as const;
 export type GrantPolicy = (typeof GRANT_POLICIES)[number];
 
@@ -47,6 +51,8 @@ export interface Policy {
   readonly trustedAgents: NamedSources;
   /** What becomes of a verified crawler, by its purpose; of others the score decides. */
   readonly agents: Readonly<Partial<Record<AgentPurpose, AgentAction>>>;
+  /** `silent`: on the first day of a customer the model adds nothing. */
+  readonly modelFirstDay: ModelFirstDay;
   /** `required`: a token without a grant is evidence. */
   readonly grant: GrantPolicy;
   /** Share of all decisions that is copied to the shadow review queue, 0 to 1. */
@@ -100,6 +106,7 @@ export const DEFAULT_POLICY: Policy = {
   trustedNetworks: {},
   trustedAgents: {},
   agents: {},
+  modelFirstDay: 'silent',
   grant: 'optional',
   sampleRate: 0.01,
   logFeaturesSample: 0.01,

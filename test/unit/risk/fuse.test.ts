@@ -113,6 +113,29 @@ describe('the score', () => {
   });
 });
 
+describe('the model', () => {
+  const model = (weight: number): Contribution => fired('model_score', 'model', weight);
+  const at = (block: number, review: number | null, contributions: readonly Contribution[]) =>
+    fuse(
+      contributions,
+      { eventType: 'x', list: null },
+      { ...DEFAULT_POLICY, eventTypeBands: {}, bands: { allowWatch: 1, softChallenge: 2, review, block } },
+    ).decision;
+
+  test('A model never blocks alone, whatever the bands are, and rules without a weight do not change that', () => {
+    const silent = [fired('trusted_source', 'network', 0), fired('ip_relay', 'network', 0)];
+    for (let block = 3; block <= 100; block++) {
+      for (const weight of [0.1, 0.44, 0.7, 0.99, 1]) {
+        expect(at(block, null, [model(weight)])).not.toBe('BLOCK');
+        expect(at(block, 2.5, [...silent, model(weight)])).not.toBe('BLOCK');
+      }
+    }
+    expect(at(40, null, [model(0.44)])).toBe('SOFT_CHALLENGE');
+    expect(at(40, 30, [model(0.44)])).toBe('REVIEW');
+    expect(at(40, 30, [model(0.44), fired('ip_vpn', 'network', 0.2)])).toBe('BLOCK');
+  });
+});
+
 describe('the caller’s own list', () => {
   const registry = fired('registry_known_bad', 'registry', 0.7);
   const client = fired('device_headless', 'client', 0.7);

@@ -28,6 +28,7 @@ import {
 } from '../../../src/frames/batch-buffer.ts';
 import { Engine } from '../../../src/score/engine.ts';
 import { CALM_GEO } from '../../support/facts.ts';
+import { history as shopperHistory } from '../../support/history.ts';
 
 /** One engine over one batch buffer, with velocity store, lists, registry and model as configured by a test. */
 
@@ -116,6 +117,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
         probability === null
           ? null
           : {
+              threshold: 0.5,
               columns: [],
               run: (_rows, count) => Promise.resolve(new Float32Array(count).fill(probability)),
               reasons: () => ': geo:tor +1.00',
@@ -272,6 +274,25 @@ describe('reporting a BLOCK to the registry', () => {
     world.probability = 0.75;
     const found = (await scoreOne(CALM)).record?.contributions.find(({ code }) => code === 'model_score');
     expect(found?.evidence).toBe('probability 0.750: geo:tor +1.00');
+  });
+
+  test('The model has one weight from its threshold on, and none below it', async () => {
+    const weightAt = async (probability: number): Promise<number | undefined> => {
+      world.probability = probability;
+      return (await scoreOne(CALM)).record?.contributions.find(({ code }) => code === 'model_score')?.weight;
+    };
+    expect([await weightAt(0.499), await weightAt(0.5), await weightAt(1)]).toEqual([undefined, 0.44, 0.44]);
+  });
+
+  test('On the first day of a customer the model adds nothing, unless the policy says that it counts', async () => {
+    world.probability = 1;
+    const isCounted = async (customerAgeSeconds: number): Promise<boolean> => {
+      world.velocity = { observe: () => [shopperHistory({ crowd: { customerAgeSeconds } })] };
+      return (await scoreOne(CALM)).record?.contributions.some(({ code }) => code === 'model_score') ?? false;
+    };
+    expect([await isCounted(86_399), await isCounted(86_400)]).toEqual([false, true]);
+    world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, modelFirstDay: 'counts' }, () => 1 as CustomerNumber);
+    expect(await isCounted(0)).toBe(true);
   });
 
   test('A BLOCK counts for the registry when it is justified by its own evidence', async () => {

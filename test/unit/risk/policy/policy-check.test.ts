@@ -65,6 +65,21 @@ describe('a policy file', () => {
     expect(read.challenger?.version).toBe('v1-challenger');
   });
 
+  test('The weight of the model is bounded: in its own member it is refused above, and in weights it is lowered', () => {
+    expect(document({ model: { weight: 0.7, first_day: 'counts' } })).toMatchObject({
+      weights: { model_score: 0.7 },
+      modelFirstDay: 'counts',
+    });
+    expect(parsePolicy(JSON.stringify({ model: { weight: 0.71 } }))).toMatchObject({
+      kind: 'faults',
+      faults: [{ pointer: '/model/weight' }],
+    });
+    expect(document({ weights: { model_score: 0.85, ip_vpn: 0.3 } }).weights).toEqual({
+      model_score: 0.7,
+      ip_vpn: 0.3,
+    });
+  });
+
   test('A policy file may name every rule, each of its weights and each of its thresholds', () => {
     const tunable = RULES.filter(({ family }) => family !== 'list');
     const weights = tunable.flatMap(({ code, weights: own }) =>

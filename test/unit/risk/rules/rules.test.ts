@@ -430,7 +430,7 @@ const CASES: Readonly<Record<string, Case>> = {
       unknown: { agentProof: null },
     },
   },
-  model_score: { weight: 0.85, fires: {}, quiet: { always: {} } },
+  model_score: { weight: 0.44, fires: {}, quiet: { always: {} } },
 };
 
 describe.each(Object.entries(CASES))('%s', (code, { weight, fires, quiet }) => {
