@@ -230,6 +230,8 @@ const NO_PANEL = [
   'cluster_refused_values_total',
   'cluster_stores',
   'cluster_unreadable_deliveries',
+  'data_feed_age_days',
+  'data_feed_held',
   'decision_log_rows',
   'extraction_bytes_total',
   'extraction_domains',
