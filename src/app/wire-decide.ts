@@ -32,11 +32,13 @@ export function wireDecide(
   const recorder = new DecisionRecorder(counts, log);
   const trips = parts.policies?.trips ?? null;
   const simulator = new Simulator(pool);
-  let writes = 0;
-  installation.store.changes.onCommitted(({ change: { kind } }) => {
-    if (/^(?:list|named_list|rule)\./.test(kind)) writes++;
+  const writes = new Map<number, number>();
+  installation.store.changes.onCommitted(({ change }) => {
+    if (!/^(?:list|named_list|rule)\./.test(change.kind) || !('customer' in change)) return;
+    const customer = Number(change.customer);
+    writes.set(customer, (writes.get(customer) ?? 0) + 1);
   });
-  const inputs = (): string => `${writes} ${policyFile.status().version}`;
+  const inputs = (customer: number): string => `${writes.get(customer) ?? 0} ${policyFile.status().version}`;
   const decide = createDecidePipeline({
     repeats: {
       requests: new RepeatedRequests(() => performance.now(), inputs),

@@ -6,6 +6,7 @@ import { JSON_FIELDS } from '../http/reply.ts';
 import type { Key } from '../auth/key-cache.ts';
 import type { Pending, Repeatable, RequestRepeat } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
+import { ID_AT, ID_CHARACTERS } from './request-sink.ts';
 import type { RepeatedRequests } from './repeated-requests.ts';
 import type { Simulated } from './simulator.ts';
 
@@ -71,7 +72,7 @@ export class RepeatAnswers {
         this.#answer(pending, claim.of.answer ?? '');
         return null;
       case 'outdated':
-        void this.#decideAgain(pending, repeat, claim.of);
+        void this.#decideAgain(pending, repeat, claim.of, claim.before);
         return null;
       case 'conflict':
         this.#replies.refuse(pending, idempotencyFault('it was used with another body'));
@@ -99,14 +100,18 @@ export class RepeatAnswers {
   }
 
   /** Lists or rules were written since the first answer. Never rejects. */
-  async #decideAgain(pending: Pending, { body }: RequestRepeat, of: Repeatable): Promise<void> {
+  async #decideAgain(pending: Pending, { body }: RequestRepeat, of: Repeatable, before: string): Promise<void> {
     const { key, startedAtMs } = pending.request;
     const simulated = await this.#parts.simulate(key.customer, body, this.#parts.nowMs());
-    const outcome =
-      simulated.kind === 'refused'
-        ? simulated.problem
-        : `${simulated.text}${Math.round(performance.now() - startedAtMs)}}`;
-    this.#finish(of, outcome, [pending]);
+    if (simulated.kind === 'refused') {
+      const waiting = this.#parts.requests.restore(of, before);
+      for (const other of [pending, ...waiting]) this.#replies.refuse(other, simulated.problem);
+      return;
+    }
+    // The request that was counted has the first id; outcomes and labels name that.
+    const id = before.slice(ID_AT, ID_AT + ID_CHARACTERS);
+    const text = simulated.text.slice(0, ID_AT) + id + simulated.text.slice(ID_AT + ID_CHARACTERS);
+    this.#finish(of, `${text}${Math.round(performance.now() - startedAtMs)}}`, [pending]);
   }
 }
 

@@ -8,7 +8,8 @@ export const REPEATS_PER_CUSTOMER_MAX = 100_000;
 
 export type RepeatClaim =
   /** `first`, `outdated`: decide the request, then `finish` it. */
-  | { readonly kind: 'first' | 'pending' | 'answered' | 'outdated'; readonly of: Repeatable }
+  | { readonly kind: 'first' | 'pending' | 'answered'; readonly of: Repeatable }
+  | { readonly kind: 'outdated'; readonly of: Repeatable; readonly before: string }
   /** The key was used with another body. */
   | { readonly kind: 'conflict' };
 
@@ -30,11 +31,11 @@ export class RepeatedRequests {
   readonly #byCustomer = new Map<CustomerNumber, Map<string, Kept>>();
   readonly #inOrder = new Set<Kept>();
   readonly #nowMs: () => number;
-  readonly #inputs: () => string;
+  readonly #inputs: (customer: CustomerNumber) => string;
   #bytes = 0;
 
-  /** `inputs`: changes whenever a list or rule is written. */
-  constructor(nowMs: () => number, inputs: () => string) {
+  /** `inputs`: changes whenever a list or rule of the customer is written. */
+  constructor(nowMs: () => number, inputs: (customer: CustomerNumber) => string) {
     this.#nowMs = nowMs;
     this.#inputs = inputs;
   }
@@ -50,13 +51,14 @@ export class RepeatedRequests {
     if (found === undefined) return { kind: 'first', of: this.#add(customer, key, bodyHash, nowMs) };
     if (found.bodyHash !== bodyHash) return { kind: 'conflict' };
     if (found.answer === null) return { kind: 'pending', of: found };
-    const inputs = this.#inputs();
+    const inputs = this.#inputs(customer);
     if (found.inputs === inputs) return { kind: 'answered', of: found };
     // Others wait for the new decision, as for a first one.
-    this.#grow(found, -found.answer.length);
+    const before = found.answer;
+    this.#grow(found, -before.length);
     found.answer = null;
     found.inputs = inputs;
-    return { kind: 'outdated', of: found };
+    return { kind: 'outdated', of: found, before };
   }
 
   /** Keeps the response, and returns the requests that waited for it. `answer` null: there is none to keep, and the next one is decided. */
@@ -74,8 +76,23 @@ export class RepeatedRequests {
     return waiting;
   }
 
+  /** Keeps an outdated answer, because there was no new decision: the next request tries again, and still counts nothing. */
+  restore(of: Repeatable, before: string): readonly Pending[] {
+    of.inputs = '';
+    return this.finish(of, before);
+  }
+
   #add(customer: CustomerNumber, key: string, bodyHash: string, atMs: number): Kept {
-    const added: Kept = { customer, key, bodyHash, atMs, inputs: this.#inputs(), answer: null, waiting: [], bytes: 0 };
+    const added: Kept = {
+      customer,
+      key,
+      bodyHash,
+      atMs,
+      inputs: this.#inputs(customer),
+      answer: null,
+      waiting: [],
+      bytes: 0,
+    };
     let own = this.#byCustomer.get(customer);
     if (own === undefined) {
       own = new Map();

@@ -21,8 +21,9 @@ export interface RequestSink {
   request(customer: CustomerNumber, decided: DecidedRequest): void;
 }
 
-const ID_AT = '{"request_id":"'.length;
-const ID_CHARACTERS = 30;
+/** Where the id of a request stands in the text of its response. */
+export const ID_AT = '{"request_id":"'.length;
+export const ID_CHARACTERS = 30;
 
 /** Passes the decided request at `at` of a batch buffer on. */
 export function sinkRequest(

@@ -78,7 +78,12 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     });
     expect(status).toBe(201);
     const second = await ask(body, key);
-    expect(second.json).toMatchObject({ decision: 'BLOCK', reasons: ['list_block'] });
+    // Outcomes and labels find the request that was counted.
+    expect(second.json).toMatchObject({
+      decision: 'BLOCK',
+      reasons: ['list_block'],
+      request_id: first.json['request_id'],
+    });
     expect(second.headers['idempotent-replayed']).toBe('true');
     expect((await ask(body, key)).json).toEqual(second.json);
     expect(await decisions()).toBe(before);

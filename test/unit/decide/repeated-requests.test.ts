@@ -49,7 +49,11 @@ test('A list that is written while the first is decided makes the answer outdate
   const again = requests.claim(ONE, 'k', 'h');
   if (again.kind !== 'outdated') throw new Error(again.kind);
   expect(requests.claim(ONE, 'k', 'h').kind).toBe('pending');
-  requests.finish(again.of, 'new');
+  expect(requests.restore(again.of, again.before)).toEqual([]);
+  const third = requests.claim(ONE, 'k', 'h');
+  if (third.kind !== 'outdated') throw new Error(third.kind);
+  expect(third.before).toBe('old');
+  requests.finish(third.of, 'new');
   expect(requests.claim(ONE, 'k', 'h')).toMatchObject({ kind: 'answered', of: { answer: 'new' } });
 });
 
