@@ -66,7 +66,7 @@ export async function loadPackages(): Promise<Record<GeoSlot, GeoContent>> {
       if (one.kind !== 'ok') throw new Error(`a file of ${name} does not load`);
       loaded.push(one.file);
     }
-    contents[slot] = { kind: 'ready', generation: 1, version: found.version, files: loaded };
+    contents[slot] = { kind: 'ready', generation: 1, version: `${name} ${found.version}`, files: loaded };
   }
   check.close();
   return contents;

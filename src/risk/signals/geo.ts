@@ -69,9 +69,9 @@ export function parseGeoRecord(record: unknown): GeoPart {
 
 /**
  * Merges the parts of several databases: each plain field is the first known one, in the order given; a flag is set when any database sets
- * it. Returns `null` if no part has any information.
+ * it. Returns `null` if no part has any information. `anonymisersKnown`: see `GeoFacts`.
  */
-export function mergeGeoParts(parts: readonly GeoPart[]): GeoFacts | null {
+export function mergeGeoParts(parts: readonly GeoPart[], anonymisersKnown = false): GeoFacts | null {
   let known = false;
   const merged: { -readonly [Key in keyof GeoFacts]: GeoFacts[Key] } = {
     country: null,
@@ -107,6 +107,7 @@ export function mergeGeoParts(parts: readonly GeoPart[]): GeoFacts | null {
     merged.relay ||= part.relay ?? false;
     if (part.crawler !== undefined) merged.crawler ??= part.crawler;
   }
+  if (anonymisersKnown) merged.anonymisersKnown = true;
   return known ? merged : null;
 }
 
