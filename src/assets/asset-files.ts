@@ -91,8 +91,7 @@ export async function readShared(
       await file.close();
     }
   } catch (error) {
-    // Only the code: the message of a file error contains the path.
-    return { kind: 'fault', detail: `it cannot be read (${codeOf(error)})` };
+    return { kind: 'fault', detail: `it cannot be read (${fileErrorCode(error)})` };
   }
 }
 
@@ -113,6 +112,7 @@ export async function findPackage({
   }
 }
 
-function codeOf(error: unknown): string {
+/** Returns the code of a file error, for texts that others read: its message contains the path. */
+export function fileErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { parsePolicy, type ParsedPolicy } from '../risk/policy/policy-check.ts';
 import type { PolicyNote } from '../risk/policy/policy-document.ts';
 import { POLICY_BYTES_MAX } from '../kernel/limits.ts';
+import { fileErrorCode } from './asset-files.ts';
 
 interface Unreadable {
   readonly kind: 'unreadable';
@@ -68,9 +69,8 @@ export async function policySignature(
   }
 }
 
-/** Only the code: the message of a file error contains the path. */
 function unreadable(error: unknown): Unreadable {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = fileErrorCode(error);
   if (code === 'ENOENT') return { kind: 'unreadable', detail: 'it does not exist' };
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { kind: 'unreadable', detail: 'it is not valid UTF-8' };
   return { kind: 'unreadable', detail: `it cannot be read (${code})` };

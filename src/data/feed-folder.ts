@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { type DataFeed, FEED_KINDS, FEEDS } from './manifest.ts';
+import { type DataFeed, FEED_KINDS, FEED_ROWS_MAX, FEEDS } from './manifest.ts';
 
 /**
  * The folder of feeds below the data directory: the file of each feed that is in use, and `state.json`, which the server reads for
@@ -53,8 +53,12 @@ export function readFeedStates(dataDir: string): FeedStates {
 export function writeFeedStates(dataDir: string, states: FeedStates): void {
   const folder = join(dataDir, FEEDS_FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, STATE_FILE);
-  writeFileSync(`${path}.new`, `${JSON.stringify(states, null, 2)}\n`);
+  replaceFile(join(folder, STATE_FILE), `${JSON.stringify(states, null, 2)}\n`);
+}
+
+/** Writes a file beside its place and renames it: a server may read it at any time. */
+export function replaceFile(path: string, content: string | Buffer): void {
+  writeFileSync(`${path}.new`, content);
   renameSync(`${path}.new`, path);
 }
 
@@ -72,7 +76,7 @@ export function allFeeds({ custom }: Pick<FeedStates, 'custom'>): readonly DataF
         licence: 'that of the file',
         isShipped: false,
         rowsMin: 1,
-        rowsMax: 2_000_000,
+        rowsMax: FEED_ROWS_MAX,
         oldAfterDays: 30,
         without: `the feed ${name} is not used`,
       };

@@ -1,5 +1,4 @@
-import { parseV4, parseV6 } from '../kernel/ip-text.ts';
-import { isPublicV4, isPublicV6, v4In } from '../kernel/special-networks.ts';
+import { readIp } from '../risk/signals/ip.ts';
 import { type DataFeed, FEED_ROWS_MAX, WIDEST_PREFIX } from './manifest.ts';
 import { type NetworkBits, type NetworkRecord, readNetworkBits } from './network-tree.ts';
 import { networksOfRange } from './network-range.ts';
@@ -164,20 +163,11 @@ function recordOf({ marks }: DataFeed, operator: string): NetworkRecord {
 
 function addNetwork(text: string, record: NetworkRecord, collected: Collected): void {
   const network = readNetworkBits(text);
-  if (network === null || network.prefix < WIDEST_PREFIX[network.version] || !isPublicNetwork(text))
-    collected.dropped += 1;
+  // No network of a feed is partly private, as these are blocks of their own: its first address says what it is.
+  const ip = readIp(text.split('/')[0] ?? '');
+  const isPublic = ip.kind === 'valid' && ip.public;
+  if (network === null || network.prefix < WIDEST_PREFIX[network.version] || !isPublic) collected.dropped += 1;
   else collected.rows.push({ bits: network, record });
-}
-
-/** Whether its first address is one of the public internet: no network of a feed is partly private, as these are blocks of their own. */
-function isPublicNetwork(text: string): boolean {
-  const address = text.split('/')[0] ?? '';
-  const v4 = parseV4(address);
-  if (v4 >= 0) return isPublicV4(v4);
-  const groups = parseV6(address);
-  if (groups === null) return false;
-  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  return mapped ? isPublicV4(v4In(groups, 6)) : isPublicV6(groups);
 }
 
 /** Unix seconds; null for text that is no date. AWS writes `2026-08-22-10-00-00`. */

@@ -1,6 +1,8 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileErrorCode } from '../assets/asset-files.ts';
 import { COMPILED_FILES, compileFeeds } from './compile-feeds.ts';
+import { replaceFile } from './feed-folder.ts';
 import { type FeedFault, type FeedReading, type FeedRow, readFeedFile } from './feed-rows.ts';
 import { type DataFeed, FEED_BYTES_MAX } from './manifest.ts';
 
@@ -26,42 +28,31 @@ export type FeedCheck =
   | { readonly kind: 'ok'; readonly rows: number; readonly dropped: number; readonly writtenAtSeconds: number | null }
   | { readonly kind: 'held'; readonly reason: FeedFault; readonly detail: string };
 
-export interface FeedCompilation {
-  readonly kind: 'compiled';
-  /** Networks by feed. */
-  readonly rows: Readonly<Record<string, number>>;
-}
-
 /** A publisher's clock may be ahead. Choice: by a day at most, which time zones explain. */
 const AHEAD_SECONDS_MAX = 86_400;
 /** Choice: a list that changes by more than this between two updates is more often cut or mixed up than true. */
 const SHRINK_MIN = 0.5;
 const GROWTH_MAX = 2;
 
-/** Returns null for a file that changed or went away while it was compiled. */
-export function doFeedWork(request: FeedRequest): FeedCheck | FeedCompilation | null {
+/** Returns what a check found, or whether the databases were written: not when a file changed or went away meanwhile. */
+export function doFeedWork(request: FeedRequest): FeedCheck | boolean {
   if (request.do === 'check') {
     const { feed, path, rowsBefore, nowSeconds } = request;
     return checkOf(readFile(feed, path), rowsBefore, nowSeconds);
   }
-  const rows: Record<string, number> = {};
   const all: FeedRow[] = [];
   for (const { feed, path } of request.files) {
     const reading = readFile(feed, path);
-    if (reading.kind === 'held') return null;
-    rows[feed.name] = reading.rows.length;
+    if (reading.kind === 'held') return false;
     for (const row of reading.rows) all.push(row);
   }
   const compiled = compileFeeds(all, request.nowSeconds);
   for (const name of ['networks', 'asn'] as const) {
     const bytes = compiled[name];
     if (bytes === null) continue;
-    const target = join(request.folder, COMPILED_FILES[name]);
-    // A server may read the file at any time.
-    writeFileSync(`${target}.new`, bytes);
-    renameSync(`${target}.new`, target);
+    replaceFile(join(request.folder, COMPILED_FILES[name]), bytes);
   }
-  return { kind: 'compiled', rows };
+  return true;
 }
 
 function readFile(feed: DataFeed, path: string): FeedReading {
@@ -72,8 +63,7 @@ function readFile(feed: DataFeed, path: string): FeedReading {
       return { kind: 'held', reason: 'too_large', detail: `it is larger than ${FEED_BYTES_MAX} bytes` };
     return readFeedFile(feed, readFileSync(path));
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    return { kind: 'held', reason: 'unreadable', detail: `it cannot be read (${code})` };
+    return { kind: 'held', reason: 'unreadable', detail: `it cannot be read (${fileErrorCode(error)})` };
   }
 }
 

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import type { EgressOutcome } from '../egress/egress-outcome.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import { parseUrl } from '../kernel/parse-url.ts';
 import { readIp } from '../risk/signals/ip.ts';
@@ -26,17 +25,13 @@ export function publishedFeeds(client: Pick<GuardedClient, 'request'>, userAgent
       connectMs: CONNECT_MS_MAX,
       responseBytesMax: FEED_BYTES_MAX,
     });
-    const detail = failureOfFetch(outcome);
-    if (detail !== null || outcome.kind === 'failed') return { kind: 'failed', detail: detail ?? '' };
+    if (outcome.kind === 'failed') return { kind: 'failed', detail: `${outcome.error}: ${outcome.detail}` };
+    // A redirect may lead anywhere; the manifest names final addresses.
+    if (outcome.status !== 200)
+      return { kind: 'failed', detail: `the publisher answered with status ${outcome.status}` };
     await writeFile(path, outcome.body);
     return { kind: 'fetched' };
   };
-}
-
-function failureOfFetch(outcome: EgressOutcome): string | null {
-  if (outcome.kind === 'failed') return `${outcome.error}: ${outcome.detail}`;
-  // A redirect may lead anywhere; the manifest names final addresses.
-  return outcome.status === 200 ? null : `the publisher answered with status ${outcome.status}`;
 }
 
 /**

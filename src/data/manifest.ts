@@ -3,10 +3,10 @@
  * be used.
  */
 
-/** `custom`: added by the operator. */
-export type FeedForm = 'lines' | 'asn' | 'operators';
+/** How a file is written: a network a line, networks with their autonomous systems, or JSON by operator. */
+type FeedForm = 'lines' | 'asn' | 'operators';
 
-/** Flags that a feed may set on its networks; `operators` names the field that holds the operator of a crawler. */
+/** Flags that a feed may set on its networks: fields of GeoIP databases. */
 export const FEED_KINDS = ['tor', 'vpn', 'hosting', 'proxy', 'relay'] as const;
 export type FeedKind = (typeof FEED_KINDS)[number];
 
@@ -31,6 +31,8 @@ export interface DataFeed {
   readonly without: string;
 }
 
+export const FEED_ROWS_MAX = 2_000_000;
+
 export const FEEDS: readonly DataFeed[] = [
   {
     name: 'tor',
@@ -54,7 +56,7 @@ export const FEEDS: readonly DataFeed[] = [
     licence: 'MIT (the shipped copy)',
     isShipped: true,
     rowsMin: 100,
-    rowsMax: 2_000_000,
+    rowsMax: FEED_ROWS_MAX,
     oldAfterDays: 180,
     without: 'commercial VPN services are not seen',
   },
@@ -93,7 +95,7 @@ export const FEEDS: readonly DataFeed[] = [
     licence: 'that of the file',
     isShipped: false,
     rowsMin: 1_000,
-    rowsMax: 2_000_000,
+    rowsMax: FEED_ROWS_MAX,
     oldAfterDays: 90,
     without: 'rules about autonomous systems see hosting companies only',
   },
@@ -101,6 +103,5 @@ export const FEEDS: readonly DataFeed[] = [
 
 /** Choice: several times the largest list that is published. */
 export const FEED_BYTES_MAX = 64 * 1024 * 1024;
-export const FEED_ROWS_MAX = 2_000_000;
 /** A feed never holds a larger network. Choice: no single publisher has one. */
 export const WIDEST_PREFIX = { 4: 8, 6: 16 } as const;

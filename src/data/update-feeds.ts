@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fileErrorCode } from '../assets/asset-files.ts';
 import { CheckChild } from '../assets/check-child.ts';
 import { allFeeds, FEEDS_FOLDER, type FeedStates, readFeedStates, writeFeedStates } from './feed-folder.ts';
 import { feedSnapshotFolder } from '../kernel/programs.ts';
@@ -55,7 +56,7 @@ export async function updateFeeds(options: FeedUpdateOptions): Promise<readonly 
       return path === null ? [] : [{ feed, path }];
     });
     const answer = await child.ask({ do: 'compile', files, folder: geoipDir, nowSeconds });
-    if (answer.kind !== 'answer' || answer.message === null)
+    if (answer.kind !== 'answer' || answer.message !== true)
       throw new Error(
         `the databases were not compiled: ${answer.kind === 'answer' ? 'a file changed' : answer.detail}`,
       );
@@ -148,7 +149,6 @@ export function copyFeed(from: string, path: string): FeedFetch {
     copyFileSync(from, path);
     return { kind: 'fetched' };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    return { kind: 'failed', detail: `it cannot be read (${code})` };
+    return { kind: 'failed', detail: `it cannot be read (${fileErrorCode(error)})` };
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { fileErrorCode } from '../assets/asset-files.ts';
 import { FOREST_BYTES_MAX, MODEL_BYTES_MAX, MODEL_FILES } from '../assets/asset-messages.ts';
 import type { ModelCheck, ModelFault } from '../assets/asset-messages.ts';
 import { parseManifest } from './model-manifest.ts';
@@ -88,7 +89,7 @@ async function readBounded(path: string, bytesMax: number): Promise<ReadOutcome>
     if (size > bytesMax) return { kind: 'fault', detail: `${basename(path)} is larger than ${bytesMax} bytes` };
     return { kind: 'ok', bytes: await readFile(path) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = fileErrorCode(error);
     if (code === 'ENOENT') return { kind: 'absent' };
     return { kind: 'fault', detail: `${basename(path)} cannot be read (${code})` };
   }
