@@ -1,16 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import type { Cli } from '../context.ts';
 import { failure, ok } from '../command-outcome.ts';
+import type { TrainModelOptions } from '../train-model.ts';
 import { withStore } from '../with-store.ts';
-
-interface TrainFlags {
-  readonly customer?: string;
-  readonly out: string;
-  readonly prior: number;
-  readonly budget?: number;
-  readonly allowRate: number;
-  readonly flaggedColumns: boolean;
-}
 
 /** Reads a share above 0, up to 1: `.002` or `0.2%`. */
 function parseShare(text: string): number {
@@ -52,7 +44,7 @@ export function addModels(cli: Cli): void {
     )
     .option('--allow-rate <share>', 'share of ALLOW decisions whose feature row is kept', parseShare, 1)
     .option('--flagged-columns', 'also learn from columns that tell integrations apart', false)
-    .action((options: TrainFlags) =>
+    .action((options: TrainModelOptions) =>
       cli.run(async () => {
         const { trainModel } = await import('../train-model.ts');
         return withStore(cli.globals().dataDir, (store) => trainModel(store, options, cli.io));

@@ -83,7 +83,7 @@ const ADDRESS: readonly DecisionFact[] = [
 ];
 
 const NO_AGENT = 'the request has no user agent';
-const NOT_SUCH = 'it is none';
+const NOT_SUCH = 'the user agent names none';
 
 const AGENT: readonly DecisionFact[] = [
   fact('agent.text', 'text', 'the whole user agent', ({ facts }) => facts.userAgent, { absentWhen: NO_AGENT }),

@@ -9,11 +9,11 @@ export type PolicyMode = (typeof POLICY_MODES)[number];
 export const LOG_IDENTITIES = ['none', 'hashed', 'masked', 'plain'] as const;
 export type LogIdentities = (typeof LOG_IDENTITIES)[number];
 
-/** Whether a token must have a grant of the collector. Source: contract, 17.3. */
 /** What the model says on the first day of a customer. */
 export const MODEL_FIRST_DAYS = ['silent', 'counts'] as const;
 type ModelFirstDay = (typeof MODEL_FIRST_DAYS)[number];
 
+/** Whether a token must have a grant of the collector. Source: contract, 17.3. */
 export const GRANT_POLICIES = ['optional', 'required'] as const;
 export type GrantPolicy = (typeof GRANT_POLICIES)[number];
 
