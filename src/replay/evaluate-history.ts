@@ -94,7 +94,7 @@ async function* eventsOfFile(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<HistoryEventRow> {
   for await (const read of readHistory(path, format, onBytes)) {
-    if (read.kind === 'fault') reader.faults.unreadable++;
+    if (read.kind === 'fault') reader.addUnreadable();
     else {
       const event = reader.read(read.row);
       if (event !== null) yield event;

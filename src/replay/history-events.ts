@@ -3,6 +3,14 @@ import { DEFAULT_ATTRIBUTES, type AttributeDeclarations } from '../risk/policy/a
 import { readEventTime } from './event-time.ts';
 import type { ColumnMap, HistoryField } from './history-columns.ts';
 import type { HistoryRow } from './history-rows.ts';
+import {
+  addUnknownWord,
+  BOOLEAN_WORDS,
+  LABEL_WORDS,
+  meaningOf,
+  OUTCOME_MEANINGS,
+  type UnknownWord,
+} from './history-words.ts';
 
 /** An event of a customer's own history. */
 export interface HistoryEventRow {
@@ -27,49 +35,13 @@ export interface HistoryFaults {
   /** Lines that are no rows. */
   unreadable: number;
   /** Values of the columns `outcome` and `label` that mean nothing here. */
-  readonly outcomes: Map<string, number>;
-  readonly labels: Map<string, number>;
+  readonly outcomes: Map<string, UnknownWord>;
+  readonly labels: Map<string, UnknownWord>;
 }
 
 export function noFaults(): HistoryFaults {
   return { withoutTime: 0, unreadable: 0, outcomes: new Map(), labels: new Map() };
 }
-
-const OUTCOME_WORDS: Readonly<Record<Outcome, readonly string[]>> = {
-  succeeded: [
-    'succeeded',
-    'success',
-    'successful',
-    'ok',
-    'true',
-    '1',
-    'yes',
-    'approved',
-    'accepted',
-    'paid',
-    'completed',
-  ],
-  failed: ['failed', 'failure', 'fail', 'false', '0', 'no', 'error', 'wrong_password', 'invalid'],
-  declined: ['declined', 'refused', 'rejected', 'denied'],
-  challenge_passed: ['challenge_passed', 'challenge_succeeded'],
-  challenge_failed: ['challenge_failed'],
-};
-const OUTCOME_OF: ReadonlyMap<string, Outcome> = new Map(
-  Object.entries(OUTCOME_WORDS).flatMap(([outcome, words]) => words.map((word) => [word, outcome as Outcome] as const)),
-);
-const FRAUD_WORDS = 'fraud fraudulent true 1 yes bad attack abuse chargeback attacker bot malicious'.split(' ');
-const LEGITIMATE_WORDS = 'legitimate legit false 0 no good honest genuine ok human benign normal'.split(' ');
-const IS_FRAUD: ReadonlyMap<string, boolean> = new Map([
-  ...FRAUD_WORDS.map((word) => [word, true] as const),
-  ...LEGITIMATE_WORDS.map((word) => [word, false] as const),
-]);
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ...['true', '1', 'yes', 't', 'y'].map((word) => [word, true] as const),
-  ...['false', '0', 'no', 'f', 'n'].map((word) => [word, false] as const),
-]);
-/** Choice: different words that are counted; the rest has one count. */
-const WORDS_MAX = 20;
-const OTHER_WORDS = '(others)';
 
 /** Fields of a decide request that are texts at its top level. */
 const TEXT_FIELDS = new Set<HistoryField>(['event_type', 'ip', 'user_agent', 'url', 'referrer', 'session_token']);
@@ -100,8 +72,8 @@ export class HistoryReader {
       const value = row.get(column);
       if (value === undefined) continue;
       if (field === 'timestamp') atMs = readEventTime(value);
-      else if (field === 'outcome') outcome = known(OUTCOME_OF, value, this.faults.outcomes);
-      else if (field === 'label') isFraud = known(IS_FRAUD, value, this.faults.labels);
+      else if (field === 'outcome') outcome = this.#known(OUTCOME_MEANINGS, value, this.faults.outcomes);
+      else if (field === 'label') isFraud = this.#known(LABEL_WORDS, value, this.faults.labels);
       else if (field === 'customer') customer = columnText(value);
       else if (TEXT_FIELDS.has(field)) body[field] = columnText(value);
       else this.#addPart(parts, field, value);
@@ -117,6 +89,21 @@ export class HistoryReader {
     return { atMs, customer, body: JSON.stringify(body), outcome, isFraud, person };
   }
 
+  /** Counts a line that is no row. */
+  addUnreadable(): void {
+    this.#rows++;
+    this.faults.unreadable++;
+  }
+
+  /** Returns the meaning of a word; null without one, which is counted. */
+  #known<T>(words: ReadonlyMap<string, T>, value: unknown, unknowns: Map<string, UnknownWord>): T | null {
+    const word = columnText(value);
+    const meaning = meaningOf(words, word);
+    if (meaning !== undefined) return meaning;
+    addUnknownWord(unknowns, word, this.#rows);
+    return null;
+  }
+
   #addPart(parts: Readonly<Record<string, Record<string, unknown>>>, field: HistoryField, value: unknown): void {
     const at = field.indexOf('.');
     const name = field.slice(at + 1);
@@ -130,7 +117,7 @@ export class HistoryReader {
   #attribute(name: string, value: unknown): unknown {
     const type = this.#attributes[name]?.type;
     if (typeof value !== 'string') return type === 'text' && typeof value === 'number' ? String(value) : value;
-    if (type === 'boolean') return BOOLEANS.get(value.trim().toLowerCase());
+    if (type === 'boolean') return meaningOf(BOOLEAN_WORDS, value);
     if (type === 'list') return value.split(/[,;|]/).map((item) => item.trim());
     if (type !== 'number') return value.slice(0, 256);
     if (name === 'account_created_at') {
@@ -140,16 +127,6 @@ export class HistoryReader {
     const number = Number(value.trim().replace(/^[$€£]\s*/, ''));
     return value.trim() === '' || Number.isNaN(number) ? undefined : number;
   }
-}
-
-/** Returns the meaning of a word; null without one, which is counted. */
-function known<T>(meanings: ReadonlyMap<string, T>, value: unknown, unknowns: Map<string, number>): T | null {
-  const word = columnText(value).trim().toLowerCase();
-  const meaning = meanings.get(word);
-  if (meaning !== undefined) return meaning;
-  const counted = unknowns.has(word) || unknowns.size < WORDS_MAX ? word : OTHER_WORDS;
-  unknowns.set(counted, (unknowns.get(counted) ?? 0) + 1);
-  return null;
 }
 
 /** Returns the text of a value: items of a list are joined by commas. */

@@ -2,7 +2,9 @@ import { stat, writeFile } from 'node:fs/promises';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { evaluateHistory, type EvaluatedHistory } from '../../replay/evaluate-history.ts';
 import { applyMap, guessColumns, type ColumnMap } from '../../replay/history-columns.ts';
+import type { HistoryFaults } from '../../replay/history-events.ts';
 import { readHistory, type HistoryFormat, type HistoryRow } from '../../replay/history-rows.ts';
+import type { UnknownWord } from '../../replay/history-words.ts';
 import { ReplayEngine } from '../../replay/replay-engine.ts';
 import { failure, ok, usage, type CommandOutcome } from '../command-outcome.ts';
 import type { Io } from '../io.ts';
@@ -146,7 +148,13 @@ function jsonOf(evaluated: EvaluatedHistory, source: EvaluationSource): object {
     was_in_order: isSorted,
     stopped: isStopped,
     left_out: { without_time: faults.withoutTime, unreadable: faults.unreadable, refused },
-    unknown_labels: Object.fromEntries(faults.labels),
-    unknown_outcomes: Object.fromEntries(faults.outcomes),
+    unknown_labels: membersOf(faults.labels, 'count'),
+    unknown_label_rows: membersOf(faults.labels, 'firstRow'),
+    unknown_outcomes: membersOf(faults.outcomes, 'count'),
+    unknown_outcome_rows: membersOf(faults.outcomes, 'firstRow'),
   };
+}
+
+function membersOf(words: HistoryFaults['labels'], member: keyof UnknownWord): Readonly<Record<string, number>> {
+  return Object.fromEntries([...words].map(([word, unknown]) => [word, unknown[member]]));
 }

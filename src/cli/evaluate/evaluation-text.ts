@@ -4,6 +4,7 @@ import type { ColdStartStep, EvaluatedRule } from '../../replay/evaluation.ts';
 import type { ShareInterval } from '../../replay/wilson.ts';
 import { tableText } from '../text-table.ts';
 import type { ColumnMap } from '../../replay/history-columns.ts';
+import type { HistoryFaults } from '../../replay/history-events.ts';
 
 /** What a report says about its input. */
 export interface EvaluationSource {
@@ -76,8 +77,10 @@ export function notesOf(evaluated: EvaluatedHistory, { missingDatabases }: Evalu
   return notes;
 }
 
-function wordsText(words: ReadonlyMap<string, number>): string {
-  return [...words].map(([word, count]) => `${word === '' ? '(empty)' : word} (${count})`).join(', ');
+function wordsText(words: HistoryFaults['labels']): string {
+  return [...words]
+    .map(([word, { count, firstRow }]) => `${word === '' ? '(empty)' : word} (${count}, first in row ${firstRow})`)
+    .join(', ');
 }
 
 /** For example `42 of 50, 84.0 % (71.5 to 91.7 %)`. */

@@ -159,11 +159,13 @@ describe('gatehouse evaluate', () => {
       catch: { part: 0, of: 0, share: null },
       left_out: { without_time: 1, unreadable: 0 },
       unknown_labels: { maybe: 1 },
+      unknown_label_rows: { maybe: 3 },
       unknown_outcomes: { perhaps: 1 },
+      unknown_outcome_rows: { perhaps: 4 },
     });
     const ran = await evaluate(join(folder, 'f.csv'));
     expect(ran.out).toContain('1 rows without a time were left out.');
-    expect(ran.out).toContain('Unknown labels: maybe (1).');
+    expect(ran.out).toContain('Unknown labels: maybe (1, first in row 3).');
   });
 
   test('The page is one file without scripts and links, with escaped names and masked people', async () => {
