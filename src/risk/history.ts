@@ -8,6 +8,8 @@ import type { Outcome } from './event-outcome.ts';
  * present event. Counts belong to the customer; public and secret keys are counted separately. Windows slide, on the service's clock.
  */
 export interface HistoryFacts {
+  /** Since the customer's first login or sign-up; until it has one, since its first event. */
+  readonly customerAgeSeconds: number;
   readonly session: SessionHistory;
   /** Null without a public address. */
   readonly ip: IpHistory | null;

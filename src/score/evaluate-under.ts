@@ -32,7 +32,7 @@ const DAY_SECONDS = 86_400;
 
 /**
  * Adds the model's finding. On the first day of a customer everybody is new, which no model was trained on, so there it says nothing.
- * Choice: the day begins with the first login or sign-up; events that have no history of the customer's accounts are not silenced.
+ * Choice: the day begins with the first login or sign-up, and until there is one with the first event.
  */
 export function addModelHit(
   evaluated: Evaluated,
@@ -41,7 +41,7 @@ export function addModelHit(
   evidence: string,
 ): void {
   if (modelRule === undefined) return;
-  const ageSeconds = history?.crowd?.customerAgeSeconds ?? DAY_SECONDS;
+  const ageSeconds = history?.customerAgeSeconds ?? DAY_SECONDS;
   if (policy.modelFirstDay === 'silent' && ageSeconds < DAY_SECONDS) return;
   addHit(evaluated, modelRule, 'default', 1, evidence);
 }

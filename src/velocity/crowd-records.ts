@@ -72,6 +72,11 @@ export class CrowdRecords {
     };
   }
 
+  /** Returns the seconds since the customer's first login or sign-up; until it has one, since its first event. Call after `observe`. */
+  customerAgeSeconds(keys: EventKeys, nowMs: number): number {
+    return this.#surges.ageOf(keys, nowMs);
+  }
+
   /** Counts a login's outcome in its network. */
   countOutcome(keys: Pick<EventKeys, 'populationLow'>, site: number, change: OutcomeChange): void {
     this.#logins.countOutcome(keys, site, change);

@@ -27,7 +27,8 @@ import { HOUR_SET, setMemberOf, TEN_MINUTE_SET, TimedSet } from './timed-set.ts'
  *
  *   0 hash   1 first seen, Unix seconds   2-3 maximum of networks with logins of unknown accounts (10 min) and with sign-ups (1 h)
  *   4-5 what these usually are (`peaks.ts`)   6-15 pairs of an agent and a network of unknown accounts, 1 h (`buckets.ts`)
- *   16-17 the same as 2 and 4 for codes and passwords of unknown accounts (`guess-steps.ts`)   18-31 unused
+ *   16-17 the same as 2 and 4 for codes and passwords of unknown accounts (`guess-steps.ts`)
+ *   18 first event of any type, Unix seconds; 0 if none came before the first login or sign-up   19-31 unused
  *
  * Each kind of network has a set of up to three records (`set-record.ts`): exact up to 30, saturated at about 1,370. With the earlier
  * maxima of all three kinds (`usual.ts`) and the agent shares a customer has up to 99 records, 13.6 KB, and one for each rarer agent of
@@ -40,6 +41,7 @@ const AT_MOST = 2;
 const AT_USUAL = 4;
 const AT_ALL = 6;
 const AT_CODES = 16;
+const AT_FIRST_EVENT = 18;
 const HOUR_MS = 3_600_000;
 const AT_PAIRS = 1;
 const AT_AGENT_NETWORKS = 11;
@@ -95,6 +97,22 @@ export class CrowdSurges {
   /** Only reads the customer's age; 0 if it has had neither logins nor sign-ups. */
   look(keys: EventKeys, nowMs: number): void {
     this.customerAgeSeconds = customerAgeSeconds(this.#table, keys, nowMs);
+  }
+
+  /** Returns the seconds since the customer's first login or sign-up; until it has one, since its first event. Call after `open`. */
+  ageOf({ populationLow, populationHigh }: EventKeys, nowMs: number): number {
+    const { words } = this.#table;
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
+    const high = mix(populationHigh, populationLow, SALT_CUSTOMER);
+    const record = this.#table.take(low, high, KIND_POPULATION, nowSeconds);
+    if (record === 0) return 0;
+    const first =
+      words[record + AT_FIRST] ||
+      words[record + AT_FIRST_EVENT] ||
+      Atomics.compareExchange(words, record + AT_FIRST_EVENT, 0, nowSeconds) ||
+      nowSeconds;
+    return Math.max(0, nowSeconds - first);
   }
 
   /** Counts networks with logins of unknown accounts, this event's included; null if the event is not such a login. */

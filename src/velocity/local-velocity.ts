@@ -215,9 +215,12 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       if (outcome?.isLogin === true && outcome.isBad) this.#forget(trace, nowMs);
     }
     const isTokenReplayed = event.grant !== null && this.#nonces.isUsed(keys, event.grant, nowSeconds);
+    // Also without a session: the customer's first day begins with its first event.
+    const customerAgeSeconds = this.#crowds.customerAgeSeconds(keys, nowMs);
     if (session === null) return null;
     const device = make === null ? null : deviceOf(make, browser, keys, context);
-    return { session, ip, entities, context, device, surge, crowd, values, amounts, isTokenReplayed, trace };
+    const subjects = { session, ip, entities, context, device };
+    return { customerAgeSeconds, ...subjects, surge, crowd, values, amounts, isTokenReplayed, trace };
   }
 
   /**

@@ -103,6 +103,8 @@ const CALM_CROWD: CrowdHistory = {
 };
 
 interface Overrides {
+  /** Default a month. */
+  readonly customerAgeSeconds?: number;
   readonly session?: Partial<SessionHistory>;
   readonly ip?: Partial<IpHistory> | null;
   readonly entities?: readonly Partial<EntityHistory>[];
@@ -118,6 +120,7 @@ interface Overrides {
 
 /** History of a shopper that fires no rule, with the test's overrides. */
 export function history({
+  customerAgeSeconds = 30 * 86_400,
   session,
   ip = {},
   entities = [{}],
@@ -130,6 +133,7 @@ export function history({
   isTokenReplayed = false,
 }: Overrides = {}): HistoryFacts {
   return {
+    customerAgeSeconds,
     session: { ...CALM_SESSION, ...session },
     ip: ip === null ? null : { ...CALM_IP, ...ip },
     entities: entities.map((entity) => ({ ...CALM_ENTITY, ...entity })),

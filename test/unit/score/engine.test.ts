@@ -179,6 +179,7 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
     leftItsOrigin: false,
     ...over,
   },
+  customerAgeSeconds: 30 * 86_400,
   ip: null,
   entities: [],
   context: null,
@@ -287,7 +288,7 @@ describe('reporting a BLOCK to the registry', () => {
   test('On the first day of a customer the model adds nothing, unless the policy says that it counts', async () => {
     world.probability = 1;
     const isCounted = async (customerAgeSeconds: number): Promise<boolean> => {
-      world.velocity = { observe: () => [shopperHistory({ crowd: { customerAgeSeconds } })] };
+      world.velocity = { observe: () => [shopperHistory({ customerAgeSeconds })] };
       return (await scoreOne(CALM)).record?.contributions.some(({ code }) => code === 'model_score') ?? false;
     };
     expect([await isCounted(86_399), await isCounted(86_400)]).toEqual([false, true]);

@@ -91,6 +91,18 @@ describe('surges of unknown accounts', () => {
     expect(last.customerAgeSeconds).toBe(59 * 60);
   });
 
+  it('Every event has the age of the customer, from its first login on, and until then from its first event', () => {
+    const world = new World();
+    const page = { eventType: 'page', entities: [] };
+    const ages = [world.see(page).customerAgeSeconds];
+    world.wait(2 * DAY);
+    ages.push(world.see({ ...page, eventType: 'payment' }).customerAgeSeconds);
+    ages.push(world.see({ eventType: 'login' }).customerAgeSeconds);
+    world.wait(MINUTE);
+    ages.push(world.see(page).customerAgeSeconds, world.see({ ...page, publicKey: true }).customerAgeSeconds);
+    expect(ages).toEqual([0, 2 * 86_400, 0, 60, 0]);
+  });
+
   it('A surge is compared with the usual number at this hour', () => {
     const world = new World(8 * 2 ** 20);
     const at = (day: number, minute: number): number => Date.UTC(2026, 10, 1 + day, 9, minute);

@@ -609,6 +609,7 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
     }),
   ),
   amounts: maybe(fc.record({ value: hostile, usual: hostile, known: hostile })),
+  customerAgeSeconds: hostile,
   isTokenReplayed: fc.boolean(),
   trace: fc.constant(null),
 });
