@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -244,6 +244,21 @@ describe('--out', () => {
     expect((await extract('page.article', { url: at('/none') }, ['--out', join(folder, 'a.ndjson')])).code).toBe(1);
     expect(readFileSync(join(folder, 'a.ndjson'), 'utf8')).toBe(before);
     expect(readdirSync(folder)).toEqual(['a.ndjson']);
+  });
+
+  test('The temporary store is removed after a success, a failure and SIGINT', async () => {
+    const env = { TMPDIR: folder, GATEHOUSE_EXTRACT_HOST_GAP_MS: '200', GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '1' };
+    const seen: string[] = [];
+    const watcher = watch(folder, (_kind, name) => seen.push(String(name)));
+    const codes = [
+      await extract('page.article', { url: at('/article') }, [], { env }, gatehouseAsProcess),
+      await extract('page.article', { url: at('/none') }, [], { env }, gatehouseAsProcess),
+      await gatehouseAsProcess(crawl(), { env, stopAfterBytes: 300 }),
+    ].map(({ code }) => code);
+    watcher.close();
+    expect(codes).toEqual([0, 1, 1]);
+    expect(new Set(seen.filter((name) => name.startsWith('gatehouse-job-'))).size).toBe(3);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('extract --out with a file that cannot be written is an error, and nothing is fetched', async () => {

@@ -77,7 +77,6 @@ const INNER_ROOMS: Readonly<Record<string, Readonly<Record<string, readonly stri
     worker: ['base', 'fetch', 'shape'],
     engine: ['base', 'fetch', 'request', 'shape', 'sinks'],
     door: ['base', 'engine', 'shape', 'sinks'],
-    local: ['base', 'engine', 'fetch', 'worker'],
   },
 };
 

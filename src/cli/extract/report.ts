@@ -3,12 +3,12 @@ import type { FailureReason } from '../../work/extraction-job.ts';
 import { countsOf } from '../../work/extraction-state.ts';
 import { NOTE_MESSAGES, notesJson } from '../../extract/base/job-wire.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
-import type { LocalEnd } from '../../extract/local/run-local.ts';
+import type { OneJobEnd } from '../../extract/engine/run-one-job.ts';
 import { ok, type CommandOutcome } from '../command-outcome.ts';
 
 export interface ExtractReport {
   readonly request: CheckedRequest;
-  readonly end: LocalEnd;
+  readonly end: OneJobEnd;
   readonly durationMs: number;
   /** The file with the records; null for standard output. */
   readonly out: string | null;

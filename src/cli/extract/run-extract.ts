@@ -1,14 +1,12 @@
 import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../extract/connectors/connector-table.ts';
-import { runLocal, type LocalEnd } from '../../extract/local/run-local.ts';
-import { SCHEDULER_BOUNDS } from '../../extract/engine/scheduler.ts';
+import { type OneJobEnd, runOneJob } from '../../extract/engine/run-one-job.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
 import { createShaper } from '../../extract/shape/shaper.ts';
 import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';
+import { EXTRACT_USER_AGENT } from '../../kernel/limits.ts';
 import { readSettings, type Settings } from '../../app/settings.ts';
-import { EXTRACTION_BOUNDS } from '../../state/tables/extractions/job-bounds.ts';
 import type { Io } from '../io.ts';
 import { failure, usage, type CommandOutcome } from '../command-outcome.ts';
-import { openFetching } from './fetching.ts';
 import type { ExtractOptions } from './options.ts';
 import { createExtractProgress, type ExtractProgress } from './extract-progress.ts';
 import { reportOf } from './report.ts';
@@ -38,7 +36,7 @@ export async function extract(options: ExtractOptions, json: boolean, io: Io): P
     const createProgress = (): ExtractProgress =>
       createExtractProgress(options.out === undefined && !isHeld && io.stdout.isTTY === true, io.write);
     const startedMs = performance.now();
-    const end = await gather(request, read.settings, sink, writer, createProgress, io.stopSignal());
+    const end = await gather(request, read.settings, sink, writer, createProgress, io);
     const durationMs = performance.now() - startedMs;
     return reportOf({ request, end, durationMs, out: options.out ?? null, records: held?.records() ?? null });
   } catch (error) {
@@ -64,27 +62,19 @@ async function gather(
   sink: Sink,
   writer: RecordWriter,
   createProgress: () => ExtractProgress,
-  signal: AbortSignal,
-): Promise<LocalEnd> {
-  const fetching = openFetching(settings.egressAllow);
+  io: Io,
+): Promise<OneJobEnd> {
   const progress = createProgress();
-  const { connector, operation, output, collect, steps } = request;
+  const { collect } = request;
   let collected = 0;
   try {
     await sink.write(writer.begin(true));
-    const job = { connector: connector.id, operation: operation.name, output, collect, steps };
-    const end = await runLocal(job, {
+    const end = await runOneJob(request, {
       connectors: CONNECTORS,
-      fetch: fetching.parts,
-      bases: settings.connectorBases,
-      bounds: { recordsMax: EXTRACTION_BOUNDS.recordsMax, durationMsMax: SCHEDULER_BOUNDS.jobMsMax },
+      worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
-      signal,
-      after(ms, then) {
-        const timer = setTimeout(then, ms);
-        return () => clearTimeout(timer);
-      },
-      monotonicMs: () => performance.now(),
+      signal: io.stopSignal(),
+      onWarning: (message) => io.write(2, `warning: ${message}\n`),
       async write(ndjson, firstSeq) {
         await sink.write(writer.records(ndjson, firstSeq));
         collected = firstSeq;
@@ -104,6 +94,5 @@ async function gather(
     throw error;
   } finally {
     progress.stop();
-    fetching.close();
   }
 }

@@ -35,7 +35,7 @@ export function endFields({ job, state }: StoredJob, entries: readonly FailureEn
  * Returns the entry that explains the failure. For a crawl that found nothing, that is the first failure of its pages. For any other job,
  * it is the last matching entry, which ended the job.
  */
-function decidingEntry(state: ExtractionState, entries: readonly FailureEntry[]): FailureEntry | null {
+export function decidingEntry(state: ExtractionState, entries: readonly FailureEntry[]): FailureEntry | null {
   const reason = state.failure?.reason;
   const isOfReason = (entry: FailureEntry): boolean => entry.reason === reason;
   const isByFirst = state.isWide && state.collected === 0;
