@@ -61,8 +61,8 @@ export async function scoreSmallBatches(
   let batches = 0;
 
   function isInline({ frame, from, count }: ScoreTask): boolean {
-    if (isScoring || count > INLINE_REQUESTS_MAX || set.model.kind !== 'absent' || pool.isIdle?.() !== true)
-      return false;
+    if (isScoring || count > INLINE_REQUESTS_MAX || pool.isIdle?.() !== true) return false;
+    if (set.model.kind !== 'absent' || set.challenger.kind !== 'absent') return false;
     if (frame >= simulationsFrom && frame < warmUpFrom) return false;
     if (performance.now() - handedOverMs < WORKERS_QUIET_MS) return false;
     const requests = sides[frame]?.requests;

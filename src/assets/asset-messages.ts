@@ -22,8 +22,12 @@ export type AssetName =
   | 'hosting_networks'
   | 'model';
 
+/** The model that counts, and the one that runs beside it and decides nothing. */
+export const MODEL_SLOTS = ['model', 'challenger'] as const;
+export type ModelSlot = (typeof MODEL_SLOTS)[number];
+
 /** A slot for an asset; slots are swapped independently. */
-export type AssetSlot = GeoSlot | 'model';
+export type AssetSlot = GeoSlot | ModelSlot;
 
 /**
  * `ok`: runs; `absent`: was never configured; `broken`: is configured and cannot run. `detail` is public text: it names files without their
@@ -74,12 +78,14 @@ export interface AssetSet {
   readonly channel: string;
   readonly geo: Record<GeoSlot, GeoContent>;
   model: ModelContent;
+  /** Runs beside the model and decides nothing. */
+  challenger: ModelContent;
 }
 
 /** Main thread → workers. */
 export type AssetSwap =
   | { readonly kind: 'geo'; readonly slot: GeoSlot; readonly content: GeoContent }
-  | { readonly kind: 'model'; readonly content: ModelContent };
+  | { readonly kind: 'model'; readonly slot: ModelSlot; readonly content: ModelContent };
 
 /** Worker → main thread: the state of a slot in that worker. Sent after each swap and whenever the state changes. */
 export interface AssetAck {

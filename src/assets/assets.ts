@@ -6,7 +6,7 @@ import { GeoFolder } from './geo-folder.ts';
 import { hostingStatus } from './hosting-status.ts';
 import { GEO_PACKAGES } from './asset-files.ts';
 import type { GeoPackage } from './asset-files.ts';
-import { GEO_SLOTS, cityState } from './asset-messages.ts';
+import { GEO_SLOTS, MODEL_SLOTS, cityState } from './asset-messages.ts';
 import type {
   GeoContent,
   AssetAck,
@@ -17,6 +17,7 @@ import type {
   AssetStatus,
   AssetSwap,
   ModelContent,
+  ModelSlot,
 } from './asset-messages.ts';
 import { ModelFolder } from './model-folder.ts';
 import { joined } from './settling.ts';
@@ -38,6 +39,8 @@ export interface Assets {
   initial(): AssetSet;
   /** State for `/readyz`: of the files, and of what the workers acknowledged. */
   status(): Record<AssetName, AssetStatus>;
+  /** State of the model that runs beside the active one. It decides nothing, so it never makes the service degraded. */
+  challenger(): AssetStatus;
   /** Discards the acknowledgements of a worker that has ended. */
   forgetWorker(threadId: number): void;
   /** Polls the folders now. Resolves when all stable files have been loaded or rejected; never rejects. */
@@ -62,7 +65,7 @@ class MainAssets implements Assets {
   readonly #set: AssetSet;
   readonly #channel: BroadcastChannel;
   readonly #geo: GeoFolder;
-  readonly #model: ModelFolder;
+  readonly #models: Readonly<Record<ModelSlot, ModelFolder>>;
   /** Thread → slot → latest acknowledgement. */
   readonly #acks = new Map<number, Map<AssetSlot, AssetAck>>();
   #generation = 0;
@@ -79,6 +82,7 @@ class MainAssets implements Assets {
       channel,
       geo: { city: none, country: none, asn: none, anonymiser: none, networks: none },
       model: none,
+      challenger: none,
     };
     this.#channel = new BroadcastChannel(channel);
     this.#channel.addEventListener('message', (event: unknown) => {
@@ -86,7 +90,8 @@ class MainAssets implements Assets {
     });
     this.#channel.unref();
     this.#geo = new GeoFolder(options.geoipDir, options.packages ?? GEO_PACKAGES, options.log);
-    this.#model = new ModelFolder(options.modelsDir, options.log);
+    const folderOf = (slot: ModelSlot): ModelFolder => new ModelFolder(options.modelsDir, slot, options.log);
+    this.#models = { model: folderOf('model'), challenger: folderOf('challenger') };
   }
 
   async start(): Promise<void> {
@@ -124,6 +129,10 @@ class MainAssets implements Assets {
     };
   }
 
+  challenger(): AssetStatus {
+    return this.#slotStatus('challenger');
+  }
+
   forgetWorker(threadId: number): void {
     this.#acks.delete(threadId);
   }
@@ -146,17 +155,26 @@ class MainAssets implements Assets {
   }
 
   async #look(): Promise<void> {
-    const [geo, model] = await Promise.all([this.#geo.look(() => this.#next()), this.#model.look(() => this.#next())]);
+    const next = (): number => this.#next();
+    const [geo, model, challenger] = await Promise.all([
+      this.#geo.look(next),
+      this.#models.model.look(next),
+      this.#models.challenger.look(next),
+    ]);
     let replacedBytes = 0;
     for (const [slot, content] of geo) {
       replacedBytes += bytesOf(this.#set.geo[slot]);
       this.#set.geo[slot] = content;
       this.#publish({ kind: 'geo', slot, content });
     }
-    if (model !== null) {
-      replacedBytes += bytesOf(this.#set.model);
-      this.#set.model = model;
-      this.#publish({ kind: 'model', content: model });
+    for (const [slot, content] of [
+      ['model', model],
+      ['challenger', challenger],
+    ] as const) {
+      if (content === null) continue;
+      replacedBytes += bytesOf(this.#set[slot]);
+      this.#set[slot] = content;
+      this.#publish({ kind: 'model', slot, content });
     }
     collectShared(replacedBytes);
   }
@@ -167,8 +185,7 @@ class MainAssets implements Assets {
   }
 
   #publish(swap: AssetSwap): void {
-    const slot = swap.kind === 'geo' ? swap.slot : 'model';
-    const { content } = swap;
+    const { slot, content } = swap;
     const fields = { layer: slot, state: content.kind, generation: content.generation };
     if (content.kind === 'ready') this.#options.log.info({ ...fields, version: content.version }, 'layer updated');
     else this.#options.log.info({ ...fields, detail: content.detail }, 'layer updated');
@@ -184,7 +201,7 @@ class MainAssets implements Assets {
     switch (message.kind) {
       case 'hello':
         for (const slot of GEO_SLOTS) this.#send({ kind: 'geo', slot, content: this.#set.geo[slot] });
-        this.#send({ kind: 'model', content: this.#set.model });
+        for (const slot of MODEL_SLOTS) this.#send({ kind: 'model', slot, content: this.#set[slot] });
         return;
       case 'ack': {
         const slots = this.#acks.get(message.threadId) ?? new Map<AssetSlot, AssetAck>();
@@ -201,8 +218,9 @@ class MainAssets implements Assets {
   }
 
   #slotStatus(slot: AssetSlot): AssetStatus {
-    const content: GeoContent | ModelContent = slot === 'model' ? this.#set.model : this.#set.geo[slot];
-    const notes = slot === 'model' ? this.#model.notes() : this.#geo.notes(slot);
+    const isModel = slot === 'model' || slot === 'challenger';
+    const content: GeoContent | ModelContent = isModel ? this.#set[slot] : this.#set.geo[slot];
+    const notes = isModel ? this.#models[slot].notes() : this.#geo.notes(slot);
     if (content.kind !== 'ready')
       return {
         state: content.kind === 'absent' ? 'absent' : 'broken',
@@ -219,7 +237,7 @@ class MainAssets implements Assets {
       if (ack.detail !== '') details.push(`in a worker: ${ack.detail}`);
       if (ack.state === 'broken' || (ack.state === 'absent' && state === 'ok')) ({ state, version } = ack);
     }
-    const refused = slot === 'model' ? notes.length > 0 : this.#geo.isRefused(slot);
+    const refused = isModel ? notes.length > 0 : this.#geo.isRefused(slot);
     return { state, version, detail: joined(details), refused };
   }
 }

@@ -1,5 +1,6 @@
 import { unpack } from '../kernel/pack.ts';
 import { PackWriter } from '../kernel/pack-writer.ts';
+import { type ChallengerFinding, challengerFindingOf, withChallenger } from './challenger-finding.ts';
 import { effectOfWeight, storedWeight } from './stored-weight.ts';
 import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './decision.ts';
 import type { Facts } from './facts.ts';
@@ -44,6 +45,8 @@ export interface DecisionRecord {
   readonly contributions: readonly RecordedContribution[];
   /** Rules of the customer's own that were evaluated without an effect. */
   readonly observed: readonly RecordedContribution[];
+  /** What the challenger model found; absent without one. */
+  readonly beside?: ChallengerFinding;
   /** As given in the request itself. */
   readonly outcome: Outcome | null;
   /** Identifies the event in the velocity store when its outcome is reported; null if outcomes change nothing for it. */
@@ -114,6 +117,8 @@ export interface RecordParts {
     readonly decides?: Decision;
     readonly isObserved?: boolean;
   }[];
+  /** Null or absent without a challenger model. */
+  readonly beside?: ChallengerFinding | null;
   /** Null or absent: none are kept. */
   readonly links?: LinkTail | null;
   /** Whether to keep the feature row. */
@@ -168,8 +173,9 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   const asn = facts?.geo?.asn ?? null;
   if (asn === null) writer.null();
   else writer.number(asn);
-  writer.array(contributions.length * 3);
-  for (const contribution of contributions) {
+  const all = withChallenger(contributions, parts.beside ?? null);
+  writer.array(all.length * 3);
+  for (const contribution of all) {
     writer.text(contribution.rule.code);
     writer.number(storedWeight(contribution));
     writer.text(contribution.evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
@@ -312,7 +318,7 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
   if (typeof id !== 'string' || decided === undefined || sessionMode === undefined || !Array.isArray(fired)) {
     throw new Error('these bytes are not a decision record');
   }
-  const all = readContributions(fired);
+  const { all, beside } = readContributions(fired);
   return {
     requestId: id,
     occurredAtMs: Number(at),
@@ -331,6 +337,7 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     asn: typeof asn === 'number' ? asn : null,
     contributions: all.filter(({ isObserved }) => isObserved !== true),
     observed: all.filter(({ isObserved }) => isObserved === true),
+    ...(beside !== null && { beside }),
     // Older records have none of what follows.
     outcome: OUTCOMES[Number(outcome ?? -1)] ?? null,
     trace: bytesOrNull(trace),
@@ -362,13 +369,20 @@ export function trustedName({ contributions }: Pick<DecisionRecord, 'contributio
   return contributions.find(({ code }) => code === 'trusted_source')?.evidence ?? null;
 }
 
-function readContributions(fired: readonly unknown[]): RecordedContribution[] {
-  const contributions: RecordedContribution[] = [];
+function readContributions(fired: readonly unknown[]): {
+  readonly all: readonly RecordedContribution[];
+  readonly beside: ChallengerFinding | null;
+} {
+  const all: RecordedContribution[] = [];
+  let beside: ChallengerFinding | null = null;
   for (let i = 0; i + 2 < fired.length; i += 3) {
     const effect = effectOfWeight(Number(fired[i + 1]));
-    contributions.push({ code: String(fired[i]), ...effect, evidence: String(fired[i + 2]) });
+    const [code, evidence] = [String(fired[i]), String(fired[i + 2])];
+    const found = challengerFindingOf(code, effect.decides, evidence);
+    if (found === null) all.push({ code, ...effect, evidence });
+    else beside = found;
   }
-  return contributions;
+  return { all, beside };
 }
 
 /** Older builds stored the digits. */

@@ -1,5 +1,5 @@
 import { BroadcastChannel } from 'node:worker_threads';
-import { GEO_SLOTS, cityState } from '../assets/asset-messages.ts';
+import { GEO_SLOTS, MODEL_SLOTS, cityState } from '../assets/asset-messages.ts';
 import type { AssetMessage, AssetSet, AssetSlot } from '../assets/asset-messages.ts';
 import { createGeoIp } from './geoip.ts';
 import type { GeoIp } from './geoip.ts';
@@ -10,6 +10,8 @@ import type { ModelAsset } from './model.ts';
 export interface WorkerAssets {
   readonly geo: GeoIp;
   readonly model: ModelAsset;
+  /** Runs beside the model and decides nothing. */
+  readonly challenger: ModelAsset;
   /**
    * Returns whether a required asset is unavailable, for `session_mode`. A missing city database counts, missing network and anonymiser
    * databases and a missing model do not. Source: contract, 5.2.
@@ -32,29 +34,33 @@ export async function openWorkerAssets(
   let open = true;
   const acknowledge = (slot: AssetSlot): void => {
     if (!open) return;
-    const { generation, state, version, detail } = slot === 'model' ? model.status() : geo.status(slot);
+    const isModel = slot === 'model' || slot === 'challenger';
+    const { generation, state, version, detail } = isModel ? models[slot].status() : geo.status(slot);
     send({ kind: 'ack', threadId, slot, generation, state, version, detail });
   };
   const send = (message: AssetMessage): void => channel.postMessage(message);
 
   const geo = createGeoIp(set.geo, acknowledge);
   const model = await openModel(set.model, () => acknowledge('model'));
+  const challenger = await openModel(set.challenger, () => acknowledge('challenger'));
+  const models = { model, challenger };
 
   channel.addEventListener('message', (event: unknown) => {
     const message = (event as { readonly data: AssetMessage }).data;
     if (message.kind === 'geo') geo.swap(message.slot, message.content);
-    else if (message.kind === 'model') void model.swap(message.content);
+    else if (message.kind === 'model') void models[message.slot].swap(message.content);
   });
   // The pool's own port keeps the worker alive, not this channel.
   channel.unref();
   for (const slot of GEO_SLOTS) acknowledge(slot);
-  acknowledge('model');
+  for (const slot of MODEL_SLOTS) acknowledge(slot);
   forget(set);
   send({ kind: 'hello', threadId });
 
   return {
     geo,
     model,
+    challenger,
     degraded: () =>
       cityState(geo.status('city').state, geo.status('country').state) !== 'ok' ||
       geo.status('country').state === 'broken' ||
@@ -65,7 +71,7 @@ export async function openWorkerAssets(
     async close() {
       open = false;
       channel.close();
-      await model.close();
+      await Promise.all([model.close(), challenger.close()]);
     },
   };
 }
@@ -74,5 +80,5 @@ export async function openWorkerAssets(
 function forget(set: AssetSet): void {
   const none = { kind: 'absent', generation: -1, detail: '' } as const;
   for (const slot of GEO_SLOTS) set.geo[slot] = none;
-  set.model = none;
+  for (const slot of MODEL_SLOTS) set[slot] = none;
 }

@@ -1,16 +1,16 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
+import { isStop } from '../risk/challenger-finding.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
 import { hasFired, type Evaluated } from '../risk/evaluate.ts';
-import { fillFeatures } from '../risk/features.ts';
 import { fuse, fusedScore, sessionMode, unsilenced, type Contribution } from '../risk/fuse.ts';
 import type { Velocity } from '../ports/velocity.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
-import { addModelHit, evaluateUnder } from './evaluate-under.ts';
+import { evaluateUnder } from './evaluate-under.ts';
 import { noteNames, ownFindings } from './own-findings.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
@@ -41,7 +41,8 @@ import type { RecordKeys } from '../frames/score-messages.ts';
 import { historyEvent } from './history-event.ts';
 import { Linker } from './linker.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
-import type { ModelAsset } from './model.ts';
+import type { ActiveModel, ModelAsset } from './model.ts';
+import { runModels, challengerFinding } from './model-findings.ts';
 import { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
 import type { WorkerPolicies } from './policies.ts';
 import { NO_SESSION, NO_SESSION_CONTRIBUTIONS } from './no-session.ts';
@@ -50,6 +51,8 @@ import type { SessionMemo } from './session-memo.ts';
 export interface EngineParts {
   readonly sources: Sources;
   readonly model: Pick<ModelAsset, 'current'>;
+  /** Runs beside the model and decides nothing; absent in a replay. */
+  readonly challengerModel?: Pick<ModelAsset, 'current'>;
   readonly policies: Pick<WorkerPolicies, 'current'> & Partial<Pick<WorkerPolicies, 'attributes'>>;
   readonly velocity: Velocity;
   readonly keys: RecordKeys;
@@ -96,8 +99,11 @@ interface Scored {
   challenger: Evaluated | null;
   /** The model's; null without one. */
   probability: number | null;
+  /** The challenger model's; null without one. */
+  challengerProbability: number | null;
 }
 
+const NO_PROBABILITIES = { probability: null, challengerProbability: null } as const;
 const NOT_EVALUATED: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0, rulesTop: 0 };
 
 /**
@@ -144,14 +150,16 @@ export class Engine {
         answerFailed(answers, one.at, error);
       }
     }
-    await this.#addModel(scored);
+    const { model, challengerModel } = this.#parts;
+    const challenger = challengerModel?.current() ?? null;
+    await runModels(scored, model.current(), challenger);
     const storeFailed = this.#parts.takeStoreFailure();
     const degraded = storeFailed || !remembered || this.#parts.isDegraded();
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
     for (const one of scored) {
       try {
         const isDegraded = (one.meta.flags & REQUEST_DEGRADED) !== 0;
-        this.#answer(answers, one, isDegraded ? flags | ANSWER_DEGRADED : flags);
+        this.#answer(answers, one, challenger, isDegraded ? flags | ANSWER_DEGRADED : flags);
       } catch (error) {
         answerFailed(answers, one.at, error);
       }
@@ -178,7 +186,7 @@ export class Engine {
     const { facts, session } = this.#gatherer.gather(request, { customer, nowMs, originHash, isPublicKey, attributes });
     const kind = isPublicKey ? 'public' : 'secret';
     const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs, at);
-    const found = { event: null, evaluated: NOT_EVALUATED, challenger: null, probability: null };
+    const found = { event: null, evaluated: NOT_EVALUATED, challenger: null, ...NO_PROBABILITIES };
     into.push({ at, meta, requestId, facts, session, active, attributes: request.attributes, ...found });
   }
 
@@ -219,29 +227,7 @@ export class Engine {
     return (flags & REQUEST_WARM_UP) !== 0 ? warmUpVelocity : velocity;
   }
 
-  async #addModel(scored: readonly Scored[]): Promise<void> {
-    const model = this.#parts.model.current();
-    if (model === null || scored.length === 0) return;
-    const { columns } = model;
-    const features = new Float32Array(scored.length * columns.length);
-    for (const [row, { facts, evaluated }] of scored.entries()) {
-      fillFeatures(columns, facts, (code) => hasFired(evaluated, code), features, row * columns.length);
-    }
-    const probabilities = await model.run(features, scored.length);
-    if (probabilities === null) return;
-    for (const [row, one] of scored.entries()) {
-      const { active, evaluated, challenger } = one;
-      const p = probabilities[row] ?? Number.NaN;
-      if (!Number.isNaN(p)) one.probability = p;
-      if (!(p >= model.threshold)) continue;
-      const evidence = `probability ${p.toFixed(3)}${model.reasons(features, row * columns.length)}`;
-      addModelHit(evaluated, active, one.facts, evidence);
-      if (challenger !== null && active.challenger !== null)
-        addModelHit(challenger, active.challenger, one.facts, evidence);
-    }
-  }
-
-  #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
+  #answer(answers: AnswerWriter, scored: Scored, challengerModel: ActiveModel | null, flags: number): void {
     const { at, meta, requestId, facts, active, evaluated } = scored;
     const counting = unsilenced(evaluated.contributions, facts.list);
     const own = ownFindings(scored, active, counting, this.#namedLists);
@@ -253,7 +239,10 @@ export class Engine {
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     const { decision, score } = real;
     const challenger = challengerDecision(scored, this.#namedLists);
-    const isChallenged = challenger !== null && challenger !== decision;
+    const beside = challengerFinding(scored, challengerModel, counting, own);
+    const isChallenged =
+      (challenger !== null && challenger !== decision) ||
+      (beside !== null && isStop(beside.decision) && !isStop(decision));
     const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
@@ -273,6 +262,7 @@ export class Engine {
       eventType: facts.eventType,
       facts,
       contributions: own.observed.length === 0 ? fused : [...fused, ...own.observed],
+      beside,
       links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
       withFeatures: decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample,
     });

@@ -27,21 +27,3 @@ export function evaluateUnder(
 function positionOf({ rule }: Contribution): number {
   return RULE_INDEX.get(rule.code) ?? 0;
 }
-
-const DAY_SECONDS = 86_400;
-
-/**
- * Adds the model's finding. On the first day of a customer everybody is new, which no model was trained on, so there it says nothing.
- * Choice: the day begins with the first login or sign-up, and until there is one with the first event.
- */
-export function addModelHit(
-  evaluated: Evaluated,
-  { modelRule, policy }: Pick<CompiledPolicy, 'modelRule' | 'policy'>,
-  { history }: Pick<GatheredFacts, 'history'>,
-  evidence: string,
-): void {
-  if (modelRule === undefined) return;
-  const ageSeconds = history?.customerAgeSeconds ?? DAY_SECONDS;
-  if (policy.modelFirstDay === 'silent' && ageSeconds < DAY_SECONDS) return;
-  addHit(evaluated, modelRule, 'default', 1, evidence);
-}

@@ -47,6 +47,7 @@ export function openLane(parts: LaneParts): Score {
     ...parts,
     sources: worker.sources,
     model: layers.model,
+    challengerModel: layers.challenger,
     isDegraded: () => layers.degraded() || isVelocityDegraded(),
     takeStoreFailure: () => worker.takeStoreFailure(),
     onMemoryFailed: warnOnce,

@@ -2,6 +2,7 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import type { AssetSet } from '../../src/assets/asset-messages.ts';
 import { openWorkerAssets } from '../../src/score/asset-slots.ts';
+import type { ActiveModel } from '../../src/score/model.ts';
 
 export interface LayerQuestion {
   readonly id: number;
@@ -16,6 +17,8 @@ export interface LayerAnswer {
   readonly country: string | null;
   readonly model: string | null;
   readonly probability: number | null;
+  readonly challenger: string | null;
+  readonly challengerProbability: number | null;
   readonly degraded: boolean;
 }
 
@@ -26,14 +29,19 @@ parentPort?.on('message', (question: LayerQuestion) => {
       await layers.close();
       process.exit(0);
     }
+    const run = async (model: ActiveModel | null): Promise<number | null> => {
+      const row = new Float32Array(model?.columns.length ?? 0).fill(question.fill ?? 0);
+      return (await model?.run(row, 1))?.[0] ?? null;
+    };
     const model = layers.model.current();
-    const probabilities =
-      model === null ? null : await model.run(new Float32Array(model.columns.length).fill(question.fill ?? 0), 1);
+    const challenger = layers.challenger.current();
     const answer: LayerAnswer = {
       id: question.id,
       country: layers.geo.lookup(question.ip ?? '203.0.113.1', 4)?.country ?? null,
       model: model?.version ?? null,
-      probability: probabilities?.[0] ?? null,
+      probability: await run(model),
+      challenger: challenger?.version ?? null,
+      challengerProbability: await run(challenger),
       degraded: layers.degraded(),
     };
     parentPort?.postMessage(answer);

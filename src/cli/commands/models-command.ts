@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from 'commander';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../context.ts';
 import { failure, ok } from '../command-outcome.ts';
 import type { TrainModelOptions } from '../train-model.ts';
@@ -13,6 +14,7 @@ function parseShare(text: string): number {
 
 export function addModels(cli: Cli): void {
   const models = cli.program.command('models').description('machine learning models');
+  addSlots(cli, models);
 
   models
     .command('check <file>')
@@ -59,6 +61,29 @@ export function addModels(cli: Cli): void {
       cli.run(async () => {
         const { reportLearningStock } = await import('../learning-stock-report.ts');
         return withStore(cli.globals().dataDir, (store) => reportLearningStock(store, customer ?? null));
+      }),
+    );
+}
+
+function withFolder(command: Command): Command {
+  return command.option('--models <folder>', 'folder of the models (default: GATEHOUSE_MODELS_DIR, else ./models)');
+}
+
+/** The commands that choose which candidate runs. */
+function addSlots(cli: Cli, models: Command): void {
+  const folderOf = (given: string | undefined): string =>
+    resolve(given ?? cli.io.env['GATEHOUSE_MODELS_DIR'] ?? 'models');
+
+  withFolder(models.command('shadow [id]'))
+    .description('run a candidate beside the active model: it decides nothing')
+    .option('--off', 'end the run of the candidate', false)
+    .action((id: string | undefined, options: { readonly models?: string; readonly off: boolean }) =>
+      cli.run(async () => {
+        const { endShadow, shadowModel } = await import('../choose-model.ts');
+        const folder = folderOf(options.models);
+        if (options.off) return endShadow(folder);
+        if (id === undefined) return failure('usage', 'give the id of a candidate, or --off');
+        return shadowModel(folder, id, Date.now());
       }),
     );
 }

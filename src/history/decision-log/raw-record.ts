@@ -1,4 +1,5 @@
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
+import { CHALLENGER_CODE } from '../../risk/challenger-finding.ts';
 import { challengerOf, hasPublicKey, wouldBeOf } from '../../risk/decision-record.ts';
 import { effectOfWeight } from '../../risk/stored-weight.ts';
 
@@ -103,10 +104,10 @@ export class RawRecord {
     });
   }
 
-  /** Passes the code of each rule that was only observed. */
+  /** Passes the code of each rule that was only observed, without the challenger model. */
   observed(visit: (code: string) => void): void {
     this.#eachContribution((code, stored) => {
-      if (stored < 0 && effectOfWeight(stored).isObserved === true) visit(code);
+      if (stored < 0 && code !== CHALLENGER_CODE && effectOfWeight(stored).isObserved === true) visit(code);
     });
   }
 

@@ -54,6 +54,7 @@ interface World {
   list: ListAction | null;
   registry: RegistryFacts | null;
   probability: number | null;
+  challengerProbability: number | null;
   policies: PolicySet;
   velocity: Velocity;
   seen: HistoryEvent[];
@@ -77,6 +78,7 @@ beforeEach(() => {
     list: null,
     registry: null,
     probability: null,
+    challengerProbability: null,
     policies: DEFAULT_POLICY_SET,
     velocity,
     seen,
@@ -92,6 +94,17 @@ interface Scored {
   readonly record: DecisionRecord | null;
 }
 
+function modelOf(version: string, probability: number | null): ConstructorParameters<typeof Engine>[0]['model'] {
+  const model = {
+    version,
+    threshold: 0.5,
+    columns: [],
+    run: (_rows: Float32Array, count: number) => Promise.resolve(new Float32Array(count).fill(probability ?? 0)),
+    reasons: () => ': geo:tor +1.00',
+  };
+  return { current: () => (probability === null ? null : model) };
+}
+
 async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
   const frame = createBatchBuffer();
   const writer = new BatchWriter(frame);
@@ -99,7 +112,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     writer.add(Buffer.from(text), CUSTOMER, flags, NOW_MS);
   }
-  const { probability } = world;
+  const { probability, challengerProbability } = world;
   const engine = new Engine({
     sources: {
       findList: () => world.list,
@@ -112,17 +125,8 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
       geoEpoch: () => 0,
       crawlersKnown: () => new Set<string>(),
     },
-    model: {
-      current: () =>
-        probability === null
-          ? null
-          : {
-              threshold: 0.5,
-              columns: [],
-              run: (_rows, count) => Promise.resolve(new Float32Array(count).fill(probability)),
-              reasons: () => ': geo:tor +1.00',
-            },
-    } as ConstructorParameters<typeof Engine>[0]['model'],
+    model: modelOf('active', probability),
+    challengerModel: modelOf('next', challengerProbability),
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
     keys: {
@@ -283,6 +287,38 @@ describe('reporting a BLOCK to the registry', () => {
       return (await scoreOne(CALM)).record?.contributions.find(({ code }) => code === 'model_score')?.weight;
     };
     expect([await weightAt(0.499), await weightAt(0.5), await weightAt(1)]).toEqual([undefined, 0.44, 0.44]);
+  });
+
+  test('A challenger model is kept with the decision, and neither the decision nor its reasons have it', async () => {
+    const alone = await scoreOne(CALM);
+    world.challengerProbability = 0.9;
+    const beside = await scoreOne(CALM);
+    expect(beside.text).not.toContain('challenger');
+    expect(beside.record).toMatchObject({ decision: alone.record?.decision, score: alone.record?.score });
+    expect(beside.record?.contributions).toEqual(alone.record?.contributions);
+    expect(beside.record?.observed).toEqual([]);
+    expect(beside.record?.beside).toEqual({ id: 'next', probability: 0.9, decision: 'ALLOW_WATCH' });
+    expect(alone.record?.beside).toBeUndefined();
+  });
+
+  test("A challenger's decision is that without the active model", async () => {
+    world.probability = 0.9;
+    world.challengerProbability = 0.1;
+    const { record } = await scoreOne(CALM);
+    expect(record?.decision).toBe('ALLOW_WATCH');
+    expect(record?.beside).toEqual({ id: 'next', probability: 0.1, decision: 'ALLOW' });
+  });
+
+  test('A challenger whose probability is none is not kept', async () => {
+    world.challengerProbability = Number.NaN;
+    expect((await scoreOne(CALM)).record?.beside).toBeUndefined();
+  });
+
+  test('A model with a weight of 0 gives no reason', async () => {
+    world.probability = 0.9;
+    const document = { ...DEFAULT_DOCUMENT, weights: { model_score: 0 } };
+    world.policies = compilePolicies(document, () => 1 as CustomerNumber);
+    expect((await scoreOne(CALM)).record?.contributions.map(({ code }) => code)).not.toContain('model_score');
   });
 
   test('On the first day of a customer the model adds nothing, unless the policy says that it counts', async () => {
