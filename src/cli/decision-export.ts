@@ -3,9 +3,9 @@ import { readDecisions } from '../history/open-decision-log.ts';
 import { linksOf } from '../history/link-summary.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import { FEATURE_SET, readFeatureRow } from '../risk/feature-row.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
 import { readClass } from '../risk/record-class.ts';
+import { readFeatureRow } from '../risk/stored-features.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, type CommandOutcome } from './command-outcome.ts';
 import type { ExportFormat } from './export-formats.ts';
@@ -87,9 +87,9 @@ function rowOf(store: Store, customer: CustomerNumber, customerId: string | null
   };
 }
 
-/** Returns the columns that are not 0, by name; null for a row of a build with other columns. */
+/** Returns the columns that are not 0, by name; null for a row of a newer build with other columns. */
 function featuresOf(bytes: Buffer): Readonly<Record<string, number>> | null {
-  const row = readFeatureRow(bytes, (set) => (set === FEATURE_SET ? FEATURE_NAMES.length : null));
+  const row = readFeatureRow(bytes);
   if (row === null) return null;
   return Object.fromEntries([...row.values].map(([column, value]) => [FEATURE_NAMES[column] ?? '', value]));
 }

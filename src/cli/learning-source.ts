@@ -3,7 +3,7 @@ import { readDecisions } from '../history/open-decision-log.ts';
 import type { LearningRow } from '../learn/learning-rows.ts';
 import { StockCounter, type LearningStock } from '../learn/learning-stock.ts';
 import { ENTITY_PREFIX } from '../risk/decision-links.ts';
-import { FEATURE_SET } from '../risk/feature-row.ts';
+import { isReadableRow } from '../risk/stored-features.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Store } from '../state/feed/open-store.ts';
 
@@ -32,7 +32,7 @@ export async function readLearningRows(
     const links = linksOf(record);
     const id = links.find(({ kind }) => kind === 'session')?.id ?? fingerprintHash;
     const session = id === null ? null : `${owner} ${id}`;
-    const features = record.features !== null && isReadable(record.features) ? record.features : null;
+    const features = record.features !== null && isReadableRow(record.features) ? record.features : null;
     const label = store.labels.labelOf(owner, requestId);
     const isBlocked = decision === 'BLOCK';
     counter.add({ occurredAtMs, eventType, session, hasFeatures: features !== null, isBlocked, label });
@@ -59,8 +59,4 @@ export async function readLearningRows(
     step = reading.next();
   }
   return { stock: counter.stock(), unreadableBlocks: step.value };
-}
-
-function isReadable(features: Buffer): boolean {
-  return features.length >= 4 && features.readUInt32BE(0) === FEATURE_SET;
 }

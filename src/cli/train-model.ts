@@ -5,7 +5,7 @@ import { toOnnx } from '../learn/forest-onnx.ts';
 import { type Candidate, makeCandidate } from '../learn/make-candidate.ts';
 import type { LearningStock } from '../learn/learning-stock.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
-import { readFeatureRow } from '../risk/feature-row.ts';
+import { readFeatureRow } from '../risk/stored-features.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 import type { Io } from './io.ts';
@@ -81,7 +81,7 @@ function fillRow(
   target: Float32Array,
   at: number,
 ): void {
-  const read = row === undefined ? null : readFeatureRow(row.features, () => FEATURE_NAMES.length);
+  const read = row === undefined ? null : readFeatureRow(row.features);
   for (const [column, value] of read?.values ?? []) {
     const position = positions.get(column);
     if (position !== undefined) target[at + position] = value;

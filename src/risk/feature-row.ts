@@ -8,15 +8,9 @@ import { COMPUTED_FEATURES, computeFeatures, FEATURE_NAMES } from './features.ts
  *   bits    one for each column, set unless the value is 0
  *   values  for each set bit: a whole number from 1 to 254 as u8, otherwise 255 and a float32
  *
- * The values are those that a model gets (`fillFeatures`). Measured: some 70 bytes.
+ * The values are those that a model gets (`fillFeatures`). Measured: some 70 bytes. `stored-features.ts` reads it.
  */
-export interface FeatureRow {
-  readonly set: number;
-  /** By position in the set; columns that are 0 are absent. */
-  readonly values: ReadonlyMap<number, number>;
-}
-
-export const FEATURE_SET = hashOf(FEATURE_NAMES.join('\n'));
+export const FEATURE_SET = featureSetOf(FEATURE_NAMES);
 
 const SET_BYTES = 4;
 const BITS_BYTES = Math.ceil(FEATURE_NAMES.length / 8);
@@ -71,27 +65,10 @@ function setBit(target: Buffer, bitsAt: number, column: number): boolean {
   return (before & bit) === 0;
 }
 
-/** FNV-1a. */
-function hashOf(text: string): number {
+/** Returns the number that identifies a set of columns: FNV-1a of their names. */
+export function featureSetOf(names: readonly string[]): number {
+  const text = names.join('\n');
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash >>> 0;
-}
-
-/** `columnsOf` returns the number of columns of a set; null for an unknown one, whose row cannot be read. */
-export function readFeatureRow(bytes: Buffer, columnsOf: (set: number) => number | null): FeatureRow | null {
-  if (bytes.length < SET_BYTES) return null;
-  const set = bytes.readUInt32BE(0);
-  const columns = columnsOf(set);
-  if (columns === null) return null;
-  const values = new Map<number, number>();
-  let at = SET_BYTES + Math.ceil(columns / 8);
-  for (let column = 0; column < columns; column++) {
-    if (((bytes[SET_BYTES + (column >> 3)] ?? 0) & (1 << (column & 7))) === 0) continue;
-    const small = bytes[at++];
-    if (small === undefined || (small === FLOAT && at + 4 > bytes.length)) return null;
-    values.set(column, small === FLOAT ? bytes.readFloatBE(at) : small);
-    if (small === FLOAT) at += 4;
-  }
-  return { set, values };
 }

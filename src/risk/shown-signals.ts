@@ -1,5 +1,5 @@
-import { FEATURE_SET, readFeatureRow } from './feature-row.ts';
 import { FEATURE_NAMES } from './features.ts';
+import { readFeatureRow } from './stored-features.ts';
 
 /**
  * Columns that are not shown: reasons already name the rules, the registry's figures are those of all customers and shown only as
@@ -17,11 +17,11 @@ export const SIGNAL_NAMES: readonly string[] = SHOWN.map(([name]) => name);
 
 /**
  * Returns what the rules and models read of a request, by name, from its stored feature row. 0 stands for "no" and for "not known". Null if
- * the record has no row, or that of a build with other columns.
+ * the record has no row, or that of a newer build with other columns.
  */
 export function readSignals(features: Buffer | null): Readonly<Record<string, number>> | null {
   if (features === null) return null;
-  const row = readFeatureRow(features, (set) => (set === FEATURE_SET ? FEATURE_NAMES.length : null));
+  const row = readFeatureRow(features);
   if (row === null) return null;
   const rounded = (column: number): number => Math.round((row.values.get(column) ?? 0) * DECIMALS) / DECIMALS;
   return Object.fromEntries(SHOWN.map(([name, column]) => [name, rounded(column)]));

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { pack } from '../../../src/kernel/pack.ts';
 import { DECISIONS, SESSION_MODES } from '../../../src/risk/decision.ts';
 import { decodeRecord, encodeRecord, fingerprintOf } from '../../../src/risk/decision-record.ts';
-import { FEATURE_SET, readFeatureRow } from '../../../src/risk/feature-row.ts';
+import { FEATURE_SET } from '../../../src/risk/feature-row.ts';
 import { FEATURE_NAMES, fillFeatures } from '../../../src/risk/features.ts';
+import { readFeatureRow } from '../../../src/risk/stored-features.ts';
 import { readClass } from '../../../src/risk/record-class.ts';
 import { readAgent } from '../../../src/risk/signals/agent.ts';
 import { readIp } from '../../../src/risk/signals/ip.ts';
@@ -96,12 +97,13 @@ describe('a decision record', () => {
     const parts = { ...PARTS, facts: given, contributions: fired };
     expect(decodeRecord(encodeRecord(parts)).features).toBeNull();
     const { features } = decodeRecord(encodeRecord({ ...parts, withFeatures: true }));
-    const row = features === null ? null : readFeatureRow(features, () => FEATURE_NAMES.length);
+    const row = features === null ? null : readFeatureRow(features);
     const all = new Float32Array(FEATURE_NAMES.length);
     fillFeatures([...FEATURE_NAMES.keys()], given, (code) => code === 'device_headless', all, 0);
     expect(row?.set).toBe(FEATURE_SET);
     expect([...all].map((_value, at) => row?.values.get(at) ?? 0)).toEqual([...all]);
-    expect(features === null ? null : readFeatureRow(features, () => null)).toBeNull();
+    features?.writeUInt32BE(1, 0);
+    expect(features === null ? null : readFeatureRow(features)).toBeNull();
   });
 
   it('The feature row keeps its values with all rules at once, in any order and named twice', () => {
@@ -110,7 +112,7 @@ describe('a decision record', () => {
     const given = facts({ ip: readIp('91.10.20.30'), history: history() });
     const record = encodeRecord({ ...PARTS, facts: given, contributions: fired, withFeatures: true });
     const { features, links } = decodeRecord(record);
-    const row = features === null ? null : readFeatureRow(features, () => FEATURE_NAMES.length);
+    const row = features === null ? null : readFeatureRow(features);
     const all = new Float32Array(FEATURE_NAMES.length);
     fillFeatures([...FEATURE_NAMES.keys()], given, () => true, all, 0);
     for (const [at, name] of FEATURE_NAMES.entries()) {
