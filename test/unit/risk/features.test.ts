@@ -6,7 +6,7 @@ import { readIp } from '../../../src/risk/signals/ip.ts';
 import { FEATURE_NAMES, fillFeatures, findColumn } from '../../../src/risk/features.ts';
 import { RULES } from '../../../src/risk/rules/rule-table.ts';
 import { facts } from '../../support/facts.ts';
-import { history } from '../../support/history.ts';
+import { history, place } from '../../support/history.ts';
 
 const BARE = facts({
   eventType: '',
@@ -58,6 +58,16 @@ const SIGNALS = {
   keyRhythm: null,
   webView: null,
 };
+const UNKNOWN = {
+  device: 'unknown',
+  exactAgent: 'unknown',
+  agent: 'unknown',
+  network: 'unknown',
+  place: 'unknown',
+  country: 'unknown',
+} as const;
+const SURGE = { networks10m: 12, usual: 3, badShare10m: 0.5 };
+const CROWD = { networks: 20, slowNetworks: 0, usual: 0 };
 const COLLECTOR = {
   kind: 'collector',
   hasFingerprint: true,
@@ -125,6 +135,56 @@ describe('features', () => {
     ['history:entity_known_hours', { history: history({ entities: [{ knownForSeconds: NaN }] }) }, 0],
     ['history:device_entities_24h', { history: history({ device: { entities24h: 4 } }) }, 4],
     ['history:device_entities_24h', { history: history({ device: null }) }, 0],
+    ['event:other', { eventType: 'page' }, 1],
+    ['event:other', { eventType: 'login' }, 0],
+    ['event:pays', { eventType: 'checkout' }, 1],
+    ['event:pays', { eventType: 'login' }, 0],
+    ['customer:age_hours', { history: history({ customerAgeSeconds: 5_400 }) }, 1.5],
+    ['customer:age_hours', { history: history() }, 48],
+    ['history:session_pages_10m', { history: history({ session: { pages: { events10m: 8, events1h: 9 } } }) }, 8],
+    ['history:session_left_origin', { history: history({ session: { leftItsOrigin: true } }) }, 1],
+    ['history:session_rhythm_known', { history: history({ session: { rhythm: { events: 5, variation: 0 } } }) }, 1],
+    [
+      'history:session_rhythm_variation',
+      { history: history({ session: { rhythm: { events: 5, variation: 0.5 } } }) },
+      0.5,
+    ],
+    ['history:device_days', { history: history({ device: { days: 3 } }) }, 3],
+    ['history:device_networks_24h', { history: history({ device: { networks24h: 4 } }) }, 4],
+    [
+      'history:values_of_actor_24h',
+      {
+        history: history({
+          values: { name: 'card', ofActor24h: 3, actor: 'session', ofBrowser24h: 0, ofAddress24h: 1 },
+        }),
+      },
+      3,
+    ],
+    ['history:ip_accounts_succeeded_24h', { history: history({ ip: { accountsSucceeded24h: 5 } }) }, 5],
+    ['history:ip_logins_failed_24h', { history: history({ ip: { loginsFailed24h: 6 } }) }, 6],
+    ['history:ip_signups_24h', { history: history({ ip: { signups24h: 7 } }) }, 7],
+    ['history:ip_cold_share_10m', { history: history({ ip: { coldShare10m: 0.25 } }) }, 0.25],
+    ['history:ip_cold_payments_1h', { history: history({ ip: { coldPayments1h: 2 } }) }, 2],
+    [
+      'history:entity_known_hours_min',
+      { history: history({ entities: [{ knownForSeconds: 7_200 }, { knownForSeconds: 5_400 }] }) },
+      1.5,
+    ],
+    ['history:entity_known_hours_min', { history: history({ entities: [] }) }, 0],
+    ['history:entity_declined_1h', { history: history({ entities: [{}, { declined1h: 2 }] }) }, 2],
+    ['history:entity_places', { history: history({ entities: [{ places: [place(), place()] }, {}] }) }, 2],
+    ['history:entity_agent_new', { history: history({ entities: [{}, { agentIsNew: true }] }) }, 1],
+    ['history:entity_network_new', { history: history({ entities: [{}, { networkIsNew: true }] }) }, 1],
+    ['history:entity_succeeded_here', { history: history({ entities: [{ hasSucceededHere: true }] }) }, 1],
+    ['history:context_new', { history: history({ context: { ...UNKNOWN, device: 'new', country: 'new' } }) }, 2],
+    ['history:context_known', { history: history({ context: { ...UNKNOWN, device: 'known' } }) }, 1],
+    ['history:context_country_new', { history: history({ context: { ...UNKNOWN, country: 'new' } }) }, 1],
+    ['history:surge_networks_10m', { history: history({ surge: SURGE }) }, 12],
+    ['history:surge_bad_share_10m', { history: history({ surge: SURGE }) }, 0.5],
+    ['history:surge_deviations', { history: history({ surge: SURGE }) }, 4.5],
+    ['history:surge_deviations', { history: history({ surge: SURGE, crowd: { surge: CROWD } }) }, 20],
+    ['history:surge_deviations', { history: history() }, 0],
+    ['history:crowd_networks', { history: history({ crowd: { surge: CROWD } }) }, 20],
     ['time:hour_cos', { nowSeconds: 0 }, 1],
     ['time:hour_cos', { nowSeconds: 43_200 }, -1],
     ['time:hour_sin', { nowSeconds: NaN }, 0],
