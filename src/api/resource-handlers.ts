@@ -18,6 +18,7 @@ import { deliveryHandlers } from './delivery-handlers.ts';
 import type { ListKeys } from '../risk/lists/list-key.ts';
 import { linkHandlers } from './link-handlers.ts';
 import type { LinkTargets } from './link-target.ts';
+import { type ModelParts, modelHandlers } from './model-handlers.ts';
 import { labelHandlers } from './label-handlers.ts';
 import { namedListHandlers } from './lists/named-list-handlers.ts';
 import { listHandlers } from './lists/list-handlers.ts';
@@ -60,6 +61,7 @@ export interface ManagementParts {
   readonly policies: OwnPolicies;
   readonly backtests: BacktestQueue;
   readonly keyUse: KeyUseReader;
+  readonly readModels: ModelParts['readModels'];
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */
@@ -130,6 +132,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       version,
     }),
     ...keyHandlers(endpoint, { apiKeys: store.apiKeys, keyUse, changes, cursors }),
+    ...modelHandlers(endpoint, parts),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...backtestHandlers(endpoint, parts.backtests),

@@ -1,6 +1,7 @@
 import type { DecisionRecorder } from '../observe/decision-recorder.ts';
 import type { Reading } from '../observe/reading.ts';
-import type { AssetStatus } from '../assets/asset-messages.ts';
+import { type AssetStatus, MODEL_SLOTS, type ModelSlot } from '../assets/asset-messages.ts';
+import type { Assets } from '../assets/assets.ts';
 import type { StoreNotice } from '../state/repair/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import { readVelocityState } from '../cluster/velocity/velocity-state.ts';
@@ -63,6 +64,34 @@ export function isDegraded(states: AssetStates): boolean {
 /** Returns layer → name of its state. */
 export function stateNames(states: AssetStates): Readonly<Record<string, AssetStatus['state']>> {
   return Object.fromEntries(Object.entries(states).map(([name, { state }]) => [name, state]));
+}
+
+/** Returns the state of a model's slot on this node. */
+export function modelStatus(deciding: { readonly layers: Assets } | null, slot: ModelSlot): AssetStatus {
+  if (deciding === null) return { state: 'absent', version: null, detail: 'this node does not decide' };
+  return slot === 'model' ? deciding.layers.status().model : deciding.layers.challenger();
+}
+
+/** Metrics of the active model and the challenger. */
+export function modelReadings(layers: Assets): readonly Reading[] {
+  const read = (): readonly (readonly [string, AssetStatus])[] =>
+    MODEL_SLOTS.map((slot) => [slot === 'model' ? 'active' : slot, modelStatus({ layers }, slot)]);
+  return [
+    {
+      name: 'gatehouse_model_state',
+      help: 'State of a model: 1 ok, 0 absent, -1 broken.',
+      kind: 'levels',
+      labels: ['slot'],
+      read: () => read().map(([slot, { state }]) => ({ labels: [slot], count: LEVELS[state] })),
+    },
+    {
+      name: 'gatehouse_model_refused',
+      help: 'Whether newer files of a model were rejected: 1 while they are present, whatever runs instead.',
+      kind: 'levels',
+      labels: ['slot'],
+      read: () => read().map(([slot, { refused }]) => ({ labels: [slot], count: refused === true ? 1 : 0 })),
+    },
+  ];
 }
 
 const LEVELS = { ok: 1, absent: 0, broken: -1 } as const satisfies Record<AssetStatus['state'], number>;

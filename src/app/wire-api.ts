@@ -1,3 +1,4 @@
+import { readModels } from '../assets/model-candidates.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { Cursors } from '../api/kit/paging.ts';
 import { ProvenIds } from '../kernel/ids.ts';
@@ -12,6 +13,7 @@ import type { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { LINKS_PURPOSE, REQUESTS_PURPOSE } from './installation.ts';
 import type { RuleTrips } from './rule-trips.ts';
 import type { OpenPolicies, ServiceParts } from './service-parts.ts';
+import { modelStatus } from './asset-states.ts';
 import { extractHandlers } from './wire-extractions.ts';
 import { webhookParts } from './wire-webhooks.ts';
 
@@ -54,6 +56,7 @@ export function wireApi(
       fingerprints,
       policies,
       backtests: parts.requests.backtests,
+      readModels: () => readModels(settings.modelsDir, (slot) => modelStatus(parts.deciding, slot)),
       keyUse: parts.cluster?.nodes.keyUse(parts.keyUsage) ?? parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,

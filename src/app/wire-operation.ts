@@ -13,6 +13,7 @@ import {
   type AssetStates,
   isDegraded,
   layerReadings,
+  modelReadings,
   storeStatus,
   velocityStatus,
 } from './asset-states.ts';
@@ -143,6 +144,7 @@ function metricsOf(
     ...machineReadings(settings, { version, transport: listener.transport.name }),
     ...connectionReadings(listener.transport.connections),
     ...(deciding === null ? [] : attributeReadings(deciding.policyFile.attributes)),
+    ...(deciding === null ? [] : modelReadings(deciding.layers)),
     ...(policies?.trips.readings ?? []),
     ...(velocity === null ? [] : velocityReadings(velocity.memory)),
     ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),

@@ -1579,6 +1579,41 @@ export declare namespace Api {
     /** The same fields as they are now; null if nothing is left */
     readonly after: { readonly [name: string]: unknown } | null;
   };
+
+  type Models = {
+    readonly active: ModelSlot;
+    readonly challenger: ModelSlot;
+    /** Newest first, at most 50 */
+    readonly candidates: readonly ModelCandidate[];
+  };
+
+  type ModelSlot = {
+    /** Null for the files in the folder of models itself, and without a model */
+    readonly id: string | null;
+    readonly version: string | null;
+    readonly state: "ok" | "absent" | "broken";
+    /** Why it does not run, or why newer files were refused */
+    readonly detail: string;
+    /** Whether newer files were refused, whatever runs now */
+    readonly refused: boolean;
+    /** When it was chosen; null if that is not known */
+    readonly since: number | null;
+  };
+
+  type ModelCandidate = {
+    readonly id: string;
+    readonly version: string | null;
+    /** `forest` or `onnx` */
+    readonly format: string | null;
+    readonly trained_at: number | null;
+    /** Share of fraud that its probabilities are at */
+    readonly prior: number | null;
+    /** The probability from which it counts */
+    readonly threshold: number | null;
+    /** It knows too few frauds to decide */
+    readonly shadow_only: boolean;
+    readonly role: "active" | "challenger" | null;
+  };
 }
 
 /** Each call by its operationId: its query, its body and the JSON of its successful responses. */
@@ -2578,5 +2613,12 @@ export interface ApiCalls {
     };
     readonly body: undefined;
     readonly answer: Api.AuditPage;
+  };
+
+  /** The active model, the challenger beside it, and the candidates: `GET /v1/models` */
+  readModels: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.Models;
   };
 }

@@ -45,6 +45,7 @@ export type Tag =
   | 'decisions'
   | 'extractions'
   | 'lists'
+  | 'models'
   | 'operation'
   | 'policy'
   | 'reviews'

@@ -13,6 +13,7 @@ import {
 } from './endpoints/decision-endpoints.ts';
 import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
 import { LIST_ENDPOINTS } from './endpoints/list-endpoints.ts';
+import { MODEL_ENDPOINTS } from './endpoints/model-endpoints.ts';
 import { NAMED_LIST_ENDPOINTS } from './endpoints/named-list-endpoints.ts';
 import { OPERATION_ENDPOINTS } from './endpoints/operation-endpoints.ts';
 import { POLICY_ENDPOINTS } from './endpoints/policy-endpoints.ts';
@@ -38,6 +39,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...SESSION_ENDPOINTS,
   ...CONNECTOR_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
+  ...MODEL_ENDPOINTS,
   ...DASHBOARD_ENDPOINTS,
   ...COLLECTOR_ENDPOINTS,
   ...OPERATION_ENDPOINTS,

@@ -154,8 +154,8 @@ export const ROUTES = {
 
   listConnectors: secret('GET', '/v1/connectors'),
   findConnector: secret('GET', '/v1/connectors/{id}'),
-
   listAudit: secret('GET', '/v1/audit'),
+  readModels: secret('GET', '/v1/models'),
 
   signIn: { method: 'POST', path: '/dashboard/session', access: 'sign_in', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
   signOut: { method: 'POST', path: '/dashboard/logout', access: 'session', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },

@@ -75,6 +75,7 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   listNamedItems: 'read',
   changeNamedItems: 'write',
   listAudit: 'read',
+  readModels: 'read',
 };
 
 describe('What a key may do', () => {

@@ -246,6 +246,8 @@ const NO_PANEL = [
   'ignored_members_total',
   'inline_batches_total',
   'keys',
+  'model_refused',
+  'model_state',
   'replay_ids',
   'rules_tripped_total',
   'sightings_waiting',

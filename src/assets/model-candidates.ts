@@ -1,0 +1,104 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BoundedCache } from '../kernel/bounded-cache.ts';
+import { fileSignatureOf } from './asset-files.ts';
+import type { AssetStatus, ModelSlot } from './asset-messages.ts';
+import { CANDIDATES, isCandidateId, readSlot } from './model-slots.ts';
+
+/** Choice: a year of weekly training; names begin with their time, so the newest are kept. */
+export const CANDIDATES_MAX = 50;
+/** Choice: a manifest of 512 columns and 32 golden rows has some 200 KB. */
+const MANIFEST_BYTES_MAX = 2 * 1024 * 1024;
+const TEXT_CHARACTERS_MAX = 128;
+
+/** What `model.json` of a candidate says about it; null for what it does not say. */
+export interface CandidateSummary {
+  readonly id: string;
+  readonly version: string | null;
+  readonly format: string | null;
+  /** Unix ms. */
+  readonly trainedAtMs: number | null;
+  /** Share of fraud that the probabilities are at. */
+  readonly prior: number | null;
+  readonly threshold: number | null;
+  /** Trained on so few known frauds that it should only be compared. */
+  readonly isShadowOnly: boolean;
+}
+
+export interface SlotView extends AssetStatus {
+  /** Candidate of the slot; null for the files in the folder of models itself, and without any. */
+  readonly id: string | null;
+  /** When it was chosen, Unix ms; null if that is not known. */
+  readonly sinceMs: number | null;
+}
+
+export interface ModelsView {
+  readonly slots: Readonly<Record<ModelSlot, SlotView>>;
+  /** Newest first. */
+  readonly candidates: readonly CandidateSummary[];
+}
+
+const summaries = new BoundedCache<string, CandidateSummary>(4 * CANDIDATES_MAX);
+
+/** Reads which models there are; `statusOf` is what the score workers report. Never rejects. */
+export async function readModels(modelsDir: string, statusOf: (slot: ModelSlot) => AssetStatus): Promise<ModelsView> {
+  const view = async (slot: ModelSlot): Promise<SlotView> => {
+    const choice = await readSlot(modelsDir, slot);
+    const chosen = choice.kind === 'chosen' ? choice : null;
+    return { ...statusOf(slot), id: chosen?.id ?? null, sinceMs: chosen?.sinceMs ?? null };
+  };
+  return {
+    slots: { model: await view('model'), challenger: await view('challenger') },
+    candidates: await readCandidates(modelsDir),
+  };
+}
+
+async function readCandidates(modelsDir: string): Promise<readonly CandidateSummary[]> {
+  const folder = join(modelsDir, CANDIDATES);
+  const names = await readdir(folder).catch(() => []);
+  const newest = names.filter(isCandidateId).sort().reverse().slice(0, CANDIDATES_MAX);
+  const found: CandidateSummary[] = [];
+  // One after the other: each is parsed in a turn of its own.
+  for (const id of newest) {
+    const path = join(folder, id, 'model.json');
+    const signature = await fileSignatureOf(path);
+    if (signature === null) continue;
+    const key = `${path} ${signature}`;
+    const summary = summaries.get(key) ?? summaryOf(id, await readBounded(path));
+    summaries.set(key, summary);
+    found.push(summary);
+  }
+  return found;
+}
+
+async function readBounded(path: string): Promise<unknown> {
+  try {
+    const { size } = await stat(path);
+    return size > MANIFEST_BYTES_MAX ? null : JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function summaryOf(id: string, manifest: unknown): CandidateSummary {
+  const fields: Readonly<Record<string, unknown>> =
+    typeof manifest === 'object' && manifest !== null ? (manifest as Record<string, unknown>) : {};
+  const text = (name: string): string | null => {
+    const value = fields[name];
+    return typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : null;
+  };
+  const share = (name: string): number | null => {
+    const value = fields[name];
+    return typeof value === 'number' && value >= 0 && value <= 1 ? value : null;
+  };
+  const trainedAtMs = Date.parse(text('trained_at') ?? '');
+  return {
+    id,
+    version: text('version'),
+    format: text('format'),
+    trainedAtMs: Number.isFinite(trainedAtMs) ? trainedAtMs : null,
+    prior: share('prior'),
+    threshold: share('threshold'),
+    isShadowOnly: fields['shadow_only'] === true,
+  };
+}

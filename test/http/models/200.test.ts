@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeForest } from '../../support/forest-files.ts';
+import { bearer } from '../../support/manage.ts';
+import { decide, newCustomer } from '../../support/requests.ts';
+import { type RunningServer, startServer } from '../../support/server.ts';
+import { eventually } from '../../support/webhooks.ts';
+
+describe('GET /v1/models answers 200', () => {
+  let server: RunningServer;
+  let models: string;
+  beforeAll(async () => {
+    models = mkdtempSync(join(tmpdir(), 'gatehouse-models-'));
+    writeForest(models, { version: 'one', probability: 0.2 });
+    const manifest = {
+      trained_at: '2026-11-20T00:00:00.000Z',
+      prior: 0.01,
+      threshold: 0.4,
+      labels: { fraud_sessions: 777 },
+    };
+    writeForest(join(models, 'candidates', '20261120-000000'), { version: 'two', probability: 0.9, manifest });
+    writeFileSync(join(models, 'shadow.json'), '{"id":"20261120-000000","since":1795600000}');
+    server = await startServer({ env: { GATEHOUSE_MODELS_DIR: models } });
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(models, { recursive: true });
+  });
+
+  test('Every customer sees the same models and candidates, and nothing that they were trained on', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const [mine, other] = await Promise.all(
+      [server.secretKey, secretKey].map((key) => bearer(server.url, key, 'GET', '/v1/models')),
+    );
+    expect(mine?.status).toBe(200);
+    expect(other?.json).toEqual(mine?.json);
+    expect(mine?.json).toEqual({
+      active: { id: null, version: 'forest one', state: 'ok', detail: '', refused: false, since: null },
+      challenger: {
+        id: '20261120-000000',
+        version: '20261120-000000',
+        state: 'ok',
+        detail: '',
+        refused: false,
+        since: 1_795_600_000,
+      },
+      candidates: [
+        {
+          id: '20261120-000000',
+          version: 'two',
+          format: 'forest',
+          trained_at: Date.UTC(2026, 10, 20) / 1000,
+          prior: 0.01,
+          threshold: 0.4,
+          shadow_only: false,
+          role: 'challenger',
+        },
+      ],
+    });
+    expect(JSON.stringify(mine?.json)).not.toContain('777');
+  });
+
+  test('A challenger is in no response and in no record that a key can read', async () => {
+    const decided = await decide(server.url, server.secretKey, {
+      session_token: 'one',
+      ip: '86.1.1.1',
+      event_type: 'login',
+    });
+    expect(decided.json['reasons']).not.toContain('challenger_model');
+    const path = `/v1/decisions/${String(decided.json['request_id'])}`;
+    const found = await eventually('the decision', async () => {
+      const { status, json } = await bearer(server.url, server.secretKey, 'GET', path);
+      return status === 200 ? json : null;
+    });
+    expect(JSON.stringify(found)).not.toContain('challenger_model');
+  });
+
+  test('A candidate that is spoiled later changes neither the active model nor the readiness', async () => {
+    const ready = async (): Promise<unknown> =>
+      ((await (await fetch(`${server.url}/readyz`)).json()) as { status: string }).status;
+    const before = await ready();
+    writeFileSync(join(models, 'candidates', '20261120-000000', 'forest.json'), '{');
+    const refused = await eventually('the refusal', async () => {
+      const { json } = await bearer(server.url, server.secretKey, 'GET', '/v1/models');
+      return (json['challenger'] as { refused: boolean }).refused ? json : null;
+    });
+    expect(refused['active']).toMatchObject({ state: 'ok', version: 'forest one' });
+    expect(refused['challenger']).toMatchObject({ state: 'ok', refused: true });
+    expect(await ready()).toBe(before);
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    expect(metrics).toContain('gatehouse_model_refused{slot="challenger"} 1');
+    expect(metrics).toContain('gatehouse_model_state{slot="active"} 1');
+  });
+});
