@@ -40,6 +40,7 @@ export interface NewWebhook {
   readonly url: string;
   readonly eventTypes: readonly Decision[];
   readonly description: string | null;
+  readonly filter?: string | null;
 }
 
 interface NotFound {

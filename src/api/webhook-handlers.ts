@@ -4,7 +4,9 @@ import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import { GRACE_SECONDS_DEFAULT } from '../contract/requests/webhook-requests.ts';
+import { compileFilter } from '../work/webhook-filter.ts';
 import type { Webhook, WebhookId } from '../work/webhook.ts';
+import { showFaults } from './condition-errors.ts';
 import { overloaded } from '../decide/respond.ts';
 import { originOf } from './kit/actor.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
@@ -79,10 +81,12 @@ function additionHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description = null } = read.value;
+    const { url, event_types: eventTypes, description = null, filter = null } = read.value;
     const fault = checkTarget(url);
     if (fault !== null) return blocked(fault);
-    const given = { customer: request.caller.customer, url, eventTypes, description };
+    const unreadable = filterProblem(filter);
+    if (unreadable !== null) return unreadable;
+    const given = { customer: request.caller.customer, url, eventTypes, description, filter };
     const made = await control.create(given, originOf(request).by);
     switch (made.kind) {
       case 'created': {
@@ -107,9 +111,11 @@ function changeHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description, disabled } = read.value;
+    const { url, event_types: eventTypes, description, disabled, filter } = read.value;
     const fault = url === undefined ? null : checkTarget(url);
     if (fault !== null) return blocked(fault);
+    const unreadable = filterProblem(filter);
+    if (unreadable !== null) return unreadable;
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
     const wanted = {
@@ -117,6 +123,7 @@ function changeHandler({
       ...(eventTypes !== undefined && { eventTypes }),
       ...(description !== undefined && { description }),
       ...(disabled !== undefined && { disabled }),
+      ...(filter !== undefined && { filter }),
     };
     const changed = await control.change(request.caller.customer, id, wanted, originOf(request).by);
     if (changed.kind === 'fault') return changed;
@@ -205,6 +212,15 @@ export const DELIVERIES_BUSY: EndpointResponse = {
 function blocked({ detail }: BodyTargetFault): EndpointResponse {
   const errors = [{ pointer: '/url', code: 'blocked_url', message: detail }];
   return { kind: 'problem', problem: problem('blocked_url', 'Deliveries may not go to this URL.', { errors }) };
+}
+
+/** Returns the 422 for a filter that cannot be used, with the position of each error; null for one that can, and without one. */
+function filterProblem(filter: string | null | undefined): EndpointResponse | null {
+  if (filter === null || filter === undefined) return null;
+  const compiled = compileFilter(filter);
+  if (compiled.kind === 'ok') return null;
+  const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/filter', ...error }));
+  return { kind: 'problem', problem: problem('validation_failed', 'The filter cannot be used.', { errors }) };
 }
 
 const LIMIT_REACHED: EndpointResponse = {

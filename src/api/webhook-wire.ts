@@ -1,4 +1,5 @@
 import { idPattern } from '../contract/wire-ids.ts';
+import { filterFaultOf } from '../work/webhook-filter.ts';
 import type { Delivery, DeliveryAttempt, DeliveryId, Webhook, WebhookId } from '../work/webhook.ts';
 
 /** Serialises webhooks and deliveries for the wire, with their fields in a fixed order. Source: contract, 10.1 and 10.8. */
@@ -12,6 +13,8 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     event_types: webhook.eventTypes,
     description: webhook.description,
     disabled: webhook.disabled,
+    filter: webhook.filter ?? null,
+    filter_error: filterFaultOf(webhook.filter),
     secret,
     status: health.status,
     consecutive_failures: health.consecutiveFailures,

@@ -1274,6 +1274,10 @@ export declare namespace Api {
     readonly description: string | null;
     /** Paused: the webhook receives nothing and is not unhealthy */
     readonly disabled: boolean;
+    /** Only decisions for which this is true are delivered */
+    readonly filter: string | null;
+    /** Why this version cannot read the stored filter; then every decision is delivered. Else null */
+    readonly filter_error: string | null;
     /** `whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters */
     readonly secret: string;
     readonly status: "healthy" | "unhealthy";
@@ -1293,6 +1297,8 @@ export declare namespace Api {
     readonly url: string;
     readonly event_types: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
     readonly description?: string | null;
+    /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
+    readonly filter?: string | null;
   };
 
   type DeliveryPage = {
@@ -1335,6 +1341,8 @@ export declare namespace Api {
     readonly event_types?: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
     readonly description?: string | null;
     readonly disabled?: boolean;
+    /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
+    readonly filter?: string | null;
   };
 
   type Rotation = {

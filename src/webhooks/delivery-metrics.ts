@@ -52,6 +52,7 @@ export function deliveryReadings(
       'Decisions skipped because too many deliveries are pending for their webhook or customer.',
       () => dispatcher.fanOut.overflowed,
     ),
+    filteredReading(dispatcher),
     total(
       'gatehouse_webhook_skipped_unrecorded_total',
       'Skipped deliveries without a row in the log.',
@@ -67,4 +68,9 @@ export function deliveryReadings(
       dispatcher.total('connectionsReused'),
     ),
   ];
+}
+
+function filteredReading(dispatcher: Pick<Dispatcher, 'fanOut'>): Reading {
+  const help = 'Decisions excluded by the filter of a webhook: no_match, or unknown because a fact is absent.';
+  return totals('gatehouse_webhook_filtered_total', help, 'result', () => Object.entries(dispatcher.fanOut.filtered));
 }

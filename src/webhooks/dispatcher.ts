@@ -1,4 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import { filterFaultOf } from '../work/webhook-filter.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../work/webhook.ts';
 import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../kernel/delivery-limits.ts';
 import { DeliveryCounts } from '../observe/delivery-counts.ts';
@@ -272,6 +273,7 @@ export class Dispatcher {
     const { webhooks, deliveries, journal } = this.#parts;
     const known = webhooks.loadAll();
     this.subscribers.load(known);
+    this.#reportFilters();
     this.health.forgetProbes();
     const pending = deliveries.endpointsWithPending();
     for (const endpointId of pending) this.prefetch.look(endpointId);
@@ -279,6 +281,16 @@ export class Dispatcher {
     this.#fanOut = this.#fanOutFrom(newest);
     this.rows.resume(newest);
     if (known.length > 0 || pending.length > 0) this.#pool.wake();
+  }
+
+  /** A filter that an upgrade made unreadable must not hide decisions: without it all are delivered. */
+  #reportFilters(): void {
+    for (const { webhook, filter } of this.subscribers.all()) {
+      if (filter !== null || (webhook.filter ?? null) === null) continue;
+      const { id, customer } = webhook;
+      const reason = filterFaultOf(webhook.filter);
+      this.#parts.log.error({ webhook: id, customer, reason }, "a webhook's filter cannot be read; it is ignored");
+    }
   }
 
   /** Adds a webhook and starts the worker, so that it is up when the first delivery is due. */
@@ -329,7 +341,7 @@ export class Dispatcher {
     return this.#statsBefore[name] + this.#stats[name];
   }
 
-  get fanOut(): Pick<FanOut, 'skippedUnrecorded' | 'overflowed'> {
+  get fanOut(): Pick<FanOut, 'skippedUnrecorded' | 'overflowed' | 'filtered'> {
     return this.#fanOut;
   }
 

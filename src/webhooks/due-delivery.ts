@@ -1,6 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
+import { compileFilter, type WebhookFilter } from '../work/webhook-filter.ts';
 import type { Delivery, DeliveryId, DeliveryTrigger, Webhook, WebhookId } from '../work/webhook.ts';
 
 /** Outbox entry: the webhook deliveries of one decision, kept in the journal until their rows are in the store. */
@@ -74,6 +75,18 @@ export function newRow(
 /** An existing webhook; `webhook` is its latest state. */
 export interface Subscriber {
   webhook: Webhook;
+  /** Null without a filter, and for one that this build cannot read: then every decision is delivered. */
+  filter: WebhookFilter | null;
+}
+
+function subscriberOf(webhook: Webhook): Subscriber {
+  return { webhook, filter: readFilter(webhook) };
+}
+
+function readFilter({ filter }: Webhook): WebhookFilter | null {
+  if (filter === null || filter === undefined) return null;
+  const compiled = compileFilter(filter);
+  return compiled.kind === 'ok' ? compiled.condition : null;
 }
 
 /** All webhooks, by id and by subscribed decision. Most customers have none, which costs them one look-up per decision. */
@@ -100,7 +113,7 @@ export class Subscribers {
   }
 
   add(webhook: Webhook): void {
-    this.#byId.set(webhook.id, { webhook });
+    this.#byId.set(webhook.id, subscriberOf(webhook));
     this.#index(webhook.customer);
   }
 
@@ -108,7 +121,7 @@ export class Subscribers {
   load(webhooks: Iterable<Webhook>): void {
     const groups = new Map<CustomerNumber, Subscriber[]>();
     for (const webhook of webhooks) {
-      const subscriber = { webhook };
+      const subscriber = subscriberOf(webhook);
       this.#byId.set(webhook.id, subscriber);
       const group = groups.get(webhook.customer);
       if (group === undefined) groups.set(webhook.customer, [subscriber]);
@@ -121,6 +134,7 @@ export class Subscribers {
   replace(webhook: Webhook): void {
     const subscriber = this.#byId.get(webhook.id);
     if (subscriber === undefined) return;
+    if (subscriber.webhook.filter !== webhook.filter) subscriber.filter = readFilter(webhook);
     subscriber.webhook = webhook;
     this.#index(webhook.customer);
   }

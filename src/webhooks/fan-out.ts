@@ -1,7 +1,8 @@
 import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
-import { eventBody } from '../work/webhook-event.ts';
+import { DecidedEvent, eventBody } from '../work/webhook-event.ts';
 import { decideRoute, probeSent } from '../work/webhook-health.ts';
+import type { WebhookFilter } from '../work/webhook-filter.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook } from '../work/webhook.ts';
 import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../kernel/delivery-limits.ts';
@@ -50,6 +51,8 @@ export class FanOut {
   overflowed = 0;
   /** Skipped decisions without a row. */
   skippedUnrecorded = 0;
+  /** Decisions that a webhook's filter excludes: its condition is false, or unknown because a fact is absent. */
+  readonly filtered = { no_match: 0, unknown: 0 };
 
   /** `sequence` is the newest one known to the journal or the store. */
   constructor(parts: FanOutParts, sequence: number) {
@@ -63,13 +66,19 @@ export class FanOut {
     // The worker's text ends before the value of `latency_ms`, its last field; `0}` completes it.
     const answered = JSON.parse(`${answers.text(at)}0}`) as Answered;
     const { request_id: requestId, decision, score, reasons } = answered;
-    const body = Buffer.from(eventBody({ requestId, decision, score, reasons, occurredAtMs }));
+    const event = { requestId, decision, score, reasons, occurredAtMs };
+    const body = Buffer.from(eventBody(event));
     const createdAtMs = this.#parts.nowMs();
     const due = { customer, requestId, event: decision, createdAtMs, body };
     const targets: DueTarget[] = [];
     const rows: Delivery[] = [];
+    let decided: DecidedEvent | null = null;
     for (const subscriber of subscribers) {
-      const { webhook } = subscriber;
+      const { webhook, filter } = subscriber;
+      if (filter !== null) {
+        decided ??= new DecidedEvent(event, answers.record(at));
+        if (!this.#matches(filter, decided)) continue;
+      }
       const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
       const trigger = this.#triggerOf(subscriber, createdAtMs);
       if (trigger === null) this.#skip(rows, skippedRow(newRow(due, deliveryId, webhook, 'decision')));
@@ -103,6 +112,13 @@ export class FanOut {
       this.skippedUnrecorded += rows.length - owed;
       if (sequence === 0 && owed > 0) this.#parts.onLost(owed);
     }
+  }
+
+  #matches(filter: WebhookFilter, decided: DecidedEvent): boolean {
+    const holds = filter.evaluate(decided);
+    if (holds === undefined) this.filtered.unknown++;
+    else if (!holds) this.filtered.no_match++;
+    return holds === true;
   }
 
   /** Returns null if the decision is to be skipped. */

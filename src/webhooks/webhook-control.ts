@@ -57,6 +57,7 @@ export class Control {
       readonly url: string;
       readonly eventTypes: readonly Decision[];
       readonly description: string | null;
+      readonly filter?: string | null;
     },
     by: Actor,
   ): Promise<

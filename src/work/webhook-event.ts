@@ -1,4 +1,5 @@
 import type { Decision } from '../risk/decision.ts';
+import { decodeRecord, type DecisionRecord } from '../risk/decision-record.ts';
 
 /** A decision as input of an event. */
 export interface EventInput {
@@ -9,6 +10,40 @@ export interface EventInput {
   readonly reasons: readonly string[];
   /** The decision's time, Unix ms. */
   readonly occurredAtMs: number;
+}
+
+/** What is known of a decision beyond the fields of its event. */
+export type EventDetail = Pick<
+  DecisionRecord,
+  | 'eventType'
+  | 'fingerprintHash'
+  | 'ip'
+  | 'country'
+  | 'asn'
+  | 'path'
+  | 'publicKey'
+  | 'wouldBe'
+  | 'outcome'
+  | 'contributions'
+>;
+
+/** A decision that is being delivered. Its record is decoded at the first use, because most webhooks need only the event. */
+export class DecidedEvent {
+  readonly event: EventInput;
+  readonly #record: Uint8Array;
+  #detail: EventDetail | null | undefined;
+
+  /** `record`: bytes of the decision's record, which must not change while this is used; empty if it is not known. */
+  constructor(event: EventInput, record: Uint8Array) {
+    this.event = event;
+    this.#record = record;
+  }
+
+  /** Null without a record. */
+  get detail(): EventDetail | null {
+    this.#detail ??= this.#record.length === 0 ? null : decodeRecord(this.#record);
+    return this.#detail;
+  }
 }
 
 /**

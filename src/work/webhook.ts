@@ -28,13 +28,15 @@ export interface Webhook {
   readonly description: string | null;
   /** Paused by its customer: nothing is enqueued for it, sent to it or counted for its health. */
   readonly disabled: boolean;
+  /** Condition in the language of own rules; absent or null: every decision of `eventTypes` is delivered. */
+  readonly filter?: string | null | undefined;
   readonly health: WebhookHealth;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
 /** The fields that its customer may change. */
-export type WebhookChange = Partial<Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled'>>;
+export type WebhookChange = Partial<Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled' | 'filter'>>;
 
 /** Results of an endpoint's deliveries; only `webhook-health.ts` changes it. */
 export interface WebhookHealth {

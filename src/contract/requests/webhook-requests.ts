@@ -6,6 +6,8 @@ import { text } from './request-text.ts';
 const URL_CHARACTERS_MAX = 2_048;
 /** Choice: the limit of a list entry's note. */
 const DESCRIPTION_CHARACTERS_MAX = 500;
+/** Choice: that of a condition of own rules. */
+const FILTER_CHARACTERS_MAX = 1_000;
 /** Choice: a week; an old secret that stays valid longer has not really been replaced. */
 const GRACE_SECONDS_MAX = 7 * 86_400;
 /** Source: contract, 10.2: its example has a day. */
@@ -29,8 +31,16 @@ const eventTypes = z
 
 const description = text(DESCRIPTION_CHARACTERS_MAX).nullish();
 
+/** Only the server can check a condition: its errors have their line and column. */
+const filter = text(FILTER_CHARACTERS_MAX).nullish().meta({
+  description:
+    'Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered',
+});
+
 /** The body of `POST /v1/webhooks`. */
-export const WEBHOOK_CHANGE = z.object({ url, event_types: eventTypes, description }).meta({ id: 'WebhookChange' });
+export const WEBHOOK_CHANGE = z
+  .object({ url, event_types: eventTypes, description, filter })
+  .meta({ id: 'WebhookChange' });
 
 /** The body of `PATCH /v1/webhooks/{id}`. */
 export const WEBHOOK_PATCH = z
@@ -39,6 +49,7 @@ export const WEBHOOK_PATCH = z
     event_types: eventTypes.optional(),
     description,
     disabled: z.boolean().optional(),
+    filter,
   })
   .meta({
     id: 'WebhookPatch',

@@ -10,6 +10,10 @@ export const WEBHOOK = z
     event_types: z.array(decision),
     description: z.string().nullable(),
     disabled: z.boolean().meta({ description: 'Paused: the webhook receives nothing and is not unhealthy' }),
+    filter: z.string().nullable().meta({ description: 'Only decisions for which this is true are delivered' }),
+    filter_error: z.string().nullable().meta({
+      description: 'Why this version cannot read the stored filter; then every decision is delivered. Else null',
+    }),
     secret: z.string().meta({
       description:
         '`whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters',

@@ -80,6 +80,24 @@ function withoutKind(entry: unknown): unknown {
   return rest;
 }
 
+/** Since version 2 a webhook has a filter. A node that knows version 1 delivers without it until it is written again. */
+const WEBHOOK: ChangeFormat = {
+  version: 2,
+  up: { 1: (fields) => fields },
+  down: {
+    2: ({ webhook, change, ...rest }) => ({
+      ...rest,
+      ...(webhook === undefined ? {} : { webhook: withoutSettings(webhook) }),
+      ...(change === undefined ? {} : { change: withoutSettings(change) }),
+    }),
+  },
+};
+
+function withoutSettings(webhook: unknown): unknown {
+  const { filter: _filter, ...rest } = webhook as Readonly<Record<string, unknown>>;
+  return rest;
+}
+
 const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
 
 export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
@@ -99,8 +117,8 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'review.judged': JUDGED,
   'review.changed': FIRST,
   'reviews.queued': QUEUED,
-  'webhook.created': FIRST,
-  'webhook.changed': FIRST,
+  'webhook.created': WEBHOOK,
+  'webhook.changed': WEBHOOK,
   'webhook.removed': FIRST,
   'webhook.rotated': FIRST,
   'webhook.health': FIRST,

@@ -128,6 +128,11 @@ const REST = packedFields<Omit<WebhookValue, 'health'>>({
   sealed: BYTES_FIELD,
   // Rows of older versions end with the secrets.
   disabled: FLAG_FIELD,
+  // Absent without one, as in rows of builds that did not have it.
+  filter: field(
+    (stored) => (typeof stored === 'string' ? stored : undefined),
+    (filter) => filter ?? undefined,
+  ),
 });
 
 /**

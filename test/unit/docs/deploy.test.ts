@@ -263,6 +263,7 @@ const NO_PANEL = [
   'velocity_exchange_waiting',
   'webhook_connections_opened_total',
   'webhook_connections_reused_total',
+  'webhook_filtered_total',
   'webhook_held_deliveries',
   'webhook_skipped_unrecorded_total',
   'webhook_warnings_total',

@@ -143,3 +143,22 @@ test('After a failed journal write nothing is enqueued, and a probe among the de
   expect(rows.filter((row) => row.endpointId === id)).toMatchObject([{ trigger: 'probe', status: 'pending' }]);
   expect([rows.length, probes]).toEqual([2, 1]);
 });
+
+test('A decision that a filter excludes costs nothing but a count', () => {
+  const webhook = subscribe(1);
+  subscribers.replace({ ...webhook, filter: 'score > 95' });
+  decide(1);
+  subscribers.replace({ ...webhook, filter: 'country == "DE"' });
+  decide(1);
+  expect([staged, taken, fanOut.filtered]).toEqual([[], [], { no_match: 1, unknown: 1 }]);
+  subscribers.replace({ ...webhook, filter: 'score > 90 && decision == "BLOCK"' });
+  decide(1);
+  expect([staged, taken.length]).toEqual([[5], 1]);
+});
+
+test('A filter that this build cannot read is ignored', () => {
+  const webhook = subscribe(1);
+  subscribers.replace({ ...webhook, filter: 'fact_of_another_version > 1' });
+  decide(1);
+  expect(staged).toEqual([5]);
+});

@@ -53,6 +53,11 @@ export const setHealth: Apply<'webhook.health'> = (at, { changed }) => {
 };
 
 /** The query of a URL may hold a token, and a description is free text; both are left out. */
-function factsOf({ url, eventTypes, disabled }: Webhook): AuditFacts {
-  return { url: url.replace(/\?.*$/s, '?…'), event_types: eventTypes, disabled };
+function factsOf({ url, eventTypes, disabled, filter = null }: Webhook): AuditFacts {
+  return {
+    url: url.replace(/\?.*$/s, '?…'),
+    event_types: eventTypes,
+    disabled,
+    ...(filter !== null && { filter }),
+  };
 }

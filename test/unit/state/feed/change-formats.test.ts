@@ -42,3 +42,13 @@ describe('changes of the review queue beside nodes of version 1', () => {
     });
   });
 });
+
+test('An older node gets a webhook and its changes without a filter', () => {
+  const down = CHANGE_FORMATS['webhook.created'].down[2];
+  expect(down?.({ webhook: { id: 'wh_1', filter: 'score > 90' }, sealed: 's' })).toEqual({
+    webhook: { id: 'wh_1' },
+    sealed: 's',
+  });
+  const change = { url: 'https://receiver.test/', filter: null };
+  expect(down?.({ id: 'wh_1', change })).toEqual({ id: 'wh_1', change: { url: 'https://receiver.test/' } });
+});
