@@ -15,7 +15,7 @@ import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, Caller, EndpointHandler, EndpointRequest, EndpointResponse } from './kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
-import { ANY_REQUEST_BODY, type BodyOf } from './kit/request-body.ts';
+import type { BodyOf } from './kit/request-body.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { readPlace, writePlace } from './decision-query.ts';
 import { withOptionalBody } from './webhook-handlers.ts';
@@ -30,6 +30,7 @@ export interface KeyParts {
 
 const KEYS_ROUTE = ROUTES.listKeys.path;
 const NEW_KEY_BODY = schemaBody('createKey');
+const ROTATION_BODY = schemaBody('rotateKey');
 
 export function keyHandlers(
   endpoint: EndpointFactory,
@@ -89,19 +90,6 @@ function writingHandlers(
     return written.value === 'limit_reached' ? LIMIT_REACHED : answerOf(made, grant);
   };
 
-  const rotate: EndpointHandler = async (request) => {
-    const { caller } = request;
-    const found = keys.valid(caller.customer, request);
-    if (found === null) return KEY_NOT_FOUND;
-    if (!isWithin(found, keys.ofCaller(caller))) return BEYOND_OWN;
-    const made = newReplacement(found, new Set(keys.of(caller.customer).map(({ prefix }) => prefix)));
-    const written = await changes.commit(made.change, originOf(request));
-    if (written.kind === 'fault') return written;
-    // The new key is durable before the old one ends.
-    const revoked = await changes.commit({ kind: 'key.revoked', hash: found.hash }, originOf(request));
-    return revoked.kind === 'fault' ? revoked : answerOf(made, found, found.kind);
-  };
-
   const revoke: EndpointHandler = async (request) => {
     const found = keys.valid(request.caller.customer, request);
     if (found === null) return KEY_NOT_FOUND;
@@ -112,8 +100,34 @@ function writingHandlers(
 
   return {
     createKey: endpoint({ body: NEW_KEY_BODY }, create),
-    rotateKey: withOptionalBody(endpoint, ANY_REQUEST_BODY, rotate),
+    rotateKey: withOptionalBody(endpoint, ROTATION_BODY, rotateHandler(keys, changes)),
     revokeKey: endpoint({}, revoke),
+  };
+}
+
+function rotateHandler(keys: KeysByCustomer, changes: Committer): EndpointHandler<BodyOf<typeof ROTATION_BODY> | null> {
+  return async (request) => {
+    const { caller, nowSeconds, body: read } = request;
+    if (read?.kind === 'problem') return read;
+    const graceSeconds = read?.value.grace_seconds ?? 0;
+    const found = keys.valid(caller.customer, request);
+    if (found === null) return KEY_NOT_FOUND;
+    if (!isWithin(found, keys.ofCaller(caller))) return BEYOND_OWN;
+    const taken = new Set(keys.of(caller.customer).map(({ prefix }) => prefix));
+    const made = newReplacement(found, taken, graceSeconds === 0 ? null : KEYS_VALID_PER_CUSTOMER_MAX);
+    const written = await changes.commit(made.change, originOf(request));
+    if (written.kind === 'fault') return written;
+    if (written.value === 'limit_reached') return LIMIT_REACHED;
+    const { hash } = found;
+    const replacedBy = made.secret.slice(0, KEY_PREFIX_CHARACTERS);
+    // The new key is durable before the old one ends.
+    const ended = await changes.commit(
+      graceSeconds === 0
+        ? { kind: 'key.revoked', hash }
+        : { kind: 'key.replaced', hash, replacedBy, endSeconds: nowSeconds + graceSeconds },
+      originOf(request),
+    );
+    return ended.kind === 'fault' ? ended : answerOf(made, found, found.kind);
   };
 }
 
@@ -153,6 +167,7 @@ function showKey(
     created_at: key.createdAtSeconds,
     expires_at: key.expiresAtSeconds,
     revoked_at: key.revokedAtSeconds,
+    replaced_by: key.replacedBy === '' ? null : key.replacedBy,
     rate_limit: key.rateLimit,
     origins: key.origins,
     is_current: key.number === caller.key.number,

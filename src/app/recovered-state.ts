@@ -38,6 +38,7 @@ const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set([
   'key.created',
   'key.granted',
   'key.revoked',
+  'key.replaced',
   'keys.revoked_again',
   'customer.changed',
 ]);

@@ -231,6 +231,8 @@ export declare namespace Api {
     /** The key is unknown from then on; null for ever */
     readonly expires_at: number | null;
     readonly revoked_at: number | null;
+    /** Prefix of the key that replaces this one, which is valid until `expires_at` */
+    readonly replaced_by: string | null;
     /** Decide calls in a minute */
     readonly rate_limit: number;
     /** Origins whose scripts may use the key */
@@ -275,6 +277,11 @@ export declare namespace Api {
     readonly secret_key?: string;
     /** With the scope decide only */
     readonly public_key?: string;
+  };
+
+  type KeyRotation = {
+    /** How long the old key stays valid */
+    readonly grace_seconds?: number | null;
   };
 
   type LoggedDecisionPage = {
@@ -1576,7 +1583,7 @@ export declare namespace Api {
      * the operator; `circuit_breaker`: that of rules of your own; `service`: the service itself
      */
     readonly actor: string;
-    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed";
+    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced";
     /**
      * What was changed: the id of the customer, webhook or decision, the fingerprint hash, or the first 12 characters of
      * the key; null for a batch
@@ -1683,7 +1690,7 @@ export interface ApiCalls {
   /** Replace a key: `POST /v1/keys/{prefix}/rotate` */
   rotateKey: {
     readonly query: undefined;
-    readonly body: undefined;
+    readonly body: Api.KeyRotation;
     readonly answer: Api.NewApiKey & Api.IgnoredMembers;
   };
 
@@ -2613,7 +2620,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** Only entries of this kind */
-      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed";
+      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced";
       /** Only entries from then on, Unix seconds */
       readonly since?: number;
       /** Only entries before then, Unix seconds */

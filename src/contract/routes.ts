@@ -11,7 +11,7 @@ import { LIST_QUERIES, USAGE } from './list-queries.ts';
 import { decisionFilter, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
-import { NEW_KEY } from './requests/key-requests.ts';
+import { KEY_ROTATION, NEW_KEY } from './requests/key-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
 import { NAMED_LIST_PUT } from './requests/named-list-requests.ts';
@@ -227,6 +227,8 @@ const RANGE = {
     .meta({ description: 'Unix seconds, exclusive; by default now' }),
 };
 
+const seconds = wholeNumber(0, 253_402_300_799, 'This must be a number of Unix seconds.');
+
 /**
  * The query parameters of each endpoint that has any. The OpenAPI document describes them, and the endpoints read them with `readQuery`;
  * the message of a schema is the message on the wire. Values are text on the wire; the schemas describe the value that the text
@@ -377,18 +379,15 @@ export const QUERIES = {
   listAudit: {
     ...PAGE,
     kind: oneOf(AUDIT_KINDS).optional().meta({ description: 'Only entries of this kind' }),
-    since: wholeNumber(0, 253_402_300_799, 'This must be a number of Unix seconds.')
-      .optional()
-      .meta({ description: 'Only entries from then on, Unix seconds' }),
-    until: wholeNumber(0, 253_402_300_799, 'This must be a number of Unix seconds.')
-      .optional()
-      .meta({ description: 'Only entries before then, Unix seconds' }),
+    since: seconds.optional().meta({ description: 'Only entries from then on, Unix seconds' }),
+    until: seconds.optional().meta({ description: 'Only entries before then, Unix seconds' }),
   },
 } satisfies Readonly<Partial<Record<EndpointId, Shape>>>;
 
 /** The bodies that a schema alone validates. `schemaBody` reads them. */
 export const BODIES = {
   createKey: NEW_KEY,
+  rotateKey: KEY_ROTATION,
   labelDecision: LABEL_CHANGE,
   judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,

@@ -74,6 +74,7 @@ export const AUDIT_KINDS = [
   'named_list.put',
   'named_list.items',
   'named_list.removed',
+  'key.replaced',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

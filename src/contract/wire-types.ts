@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { API_KEY, ME } from './responses/account-responses.ts';
+import type { API_KEY, ME, NEW_API_KEY } from './responses/account-responses.ts';
 import type { AUDIT_PAGE } from './responses/audit-responses.ts';
 import type {
   EXPLAINED_DECISION,
@@ -57,6 +57,7 @@ export type ExplainedDecisionBody = z.infer<typeof EXPLAINED_DECISION>;
 export type SimulationBody = z.infer<typeof SIMULATION>;
 export type MeBody = z.infer<typeof ME>;
 export type ApiKeyRow = z.infer<typeof API_KEY>;
+export type NewApiKeyBody = z.infer<typeof NEW_API_KEY>;
 export type PolicyBody = z.infer<typeof POLICY>;
 export type PolicyHistoryBody = z.infer<typeof POLICY_HISTORY>;
 export type RuleCountsBody = z.infer<typeof RULE_COUNTS>;

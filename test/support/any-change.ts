@@ -114,6 +114,12 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       validKeysMax: pick([null, 2]),
     }),
     'key.revoked': () => ({ kind: 'key.revoked', hash: keyHash() }),
+    'key.replaced': () => ({
+      kind: 'key.replaced',
+      hash: keyHash(),
+      replacedBy: 'sk_live_next',
+      endSeconds: Math.floor(nowMs / 1000) + random(100),
+    }),
     'keys.revoked_again': () => ({ kind: 'keys.revoked_again', revocations: [[keyHash(), Math.floor(nowMs / 1000)]] }),
     'list.put': () => ({ kind: 'list.put', customer: customer(), entry: entry() }),
     'list.batch': () => ({

@@ -209,6 +209,7 @@ function weightOf(change: Change): number {
     case 'key.created':
     case 'key.granted':
     case 'key.revoked':
+    case 'key.replaced':
     case 'list.put':
     case 'list.removed':
     case 'registry.removed':

@@ -122,6 +122,7 @@ export function malformationOf(change: Change): string | null {
     // Keys that no row can have are found to be absent.
     case 'customer.changed':
     case 'key.revoked':
+    case 'key.replaced':
     case 'keys.revoked_again':
     case 'list.removed':
     case 'registry.removed':

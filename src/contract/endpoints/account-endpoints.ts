@@ -1,16 +1,5 @@
 import * as z from 'zod';
-import {
-  body,
-  type EndpointTexts,
-  json,
-  noContent,
-  optionalBody,
-  reads,
-  writes,
-  writesAnyBody,
-  writesBody,
-} from '../endpoint.ts';
-import { ANY_OBJECT } from '../requests/webhook-requests.ts';
+import { body, type EndpointTexts, json, noContent, optionalBody, reads, writes, writesBody } from '../endpoint.ts';
 import { BODIES, QUERIES } from '../routes.ts';
 import { API_KEY_PAGE, ME, NEW_API_KEY } from '../responses/account-responses.ts';
 
@@ -53,12 +42,14 @@ export const ACCOUNT_ENDPOINTS = {
     summary: 'Replace a key',
     description:
       'Needs the scope `admin`, and at least the rights of the key. The new key has the name, rights, allowance and origins of the old ' +
-      'one, which is refused from this response on.',
-    guide: '201 with the new key, shown only once; the old one is refused from then on',
+      'one. The old key is refused from this response on, or with `grace_seconds` stays valid for that time, at most to its own expiry.',
+    guide:
+      'The body `{"grace_seconds":86400}` is optional, 0 to 604,800: the old key stays valid for this time, by default none. 201 with the new ' +
+      'key, shown only once; with a time 409 `limit_reached` at 200 valid keys',
     params: { prefix: PREFIX },
-    body: { ...optionalBody(ANY_OBJECT), described: false },
+    body: optionalBody(BODIES.rotateKey),
     responses: { 201: json(NEW_API_KEY, 'The new key, and its text') },
-    problems: writesAnyBody('not_found'),
+    problems: writesBody('not_found', 'limit_reached'),
   },
   revokeKey: {
     tag: 'account',

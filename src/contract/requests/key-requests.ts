@@ -18,6 +18,21 @@ const network = z
     return z.NEVER;
   });
 
+/** Choice: a week, as for secrets of webhooks. */
+const GRACE_SECONDS_MAX = 7 * 86_400;
+
+/** The body of `POST /v1/keys/{prefix}/rotate`. */
+export const KEY_ROTATION = z
+  .object({
+    grace_seconds: z
+      .int()
+      .min(0)
+      .max(GRACE_SECONDS_MAX)
+      .nullish()
+      .meta({ default: 0, description: 'How long the old key stays valid' }),
+  })
+  .meta({ id: 'KeyRotation' });
+
 /** The body of `POST /v1/keys`. */
 export const NEW_KEY = z
   .object({

@@ -67,6 +67,9 @@ export const API_KEY = z
     created_at: unixSeconds,
     expires_at: expiresAt,
     revoked_at: unixSeconds.nullable(),
+    replaced_by: keyPrefix
+      .nullable()
+      .meta({ description: 'Prefix of the key that replaces this one, which is valid until `expires_at`' }),
     rate_limit: rateLimit,
     origins: z.array(z.string()).meta({ description: 'Origins whose scripts may use the key' }),
     is_current: z.boolean().meta({ description: 'This call was made with it' }),
@@ -84,6 +87,7 @@ export const API_KEY = z
         created_at: 1_795_262_400,
         expires_at: null,
         revoked_at: null,
+        replaced_by: null,
         rate_limit: 6_000,
         origins: [],
         is_current: true,

@@ -1,5 +1,13 @@
 import type { Origin } from '../../ports/change-feed.ts';
-import { changeCustomer, createCustomer, createKeys, grantKeys, revokeAgain, revokeKey } from './apply/accounts.ts';
+import {
+  changeCustomer,
+  createCustomer,
+  createKeys,
+  grantKeys,
+  replaceKey,
+  revokeAgain,
+  revokeKey,
+} from './apply/accounts.ts';
 import type { Applying, Apply } from './apply/applying.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
@@ -17,6 +25,7 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'key.created': createKeys,
   'key.granted': grantKeys,
   'key.revoked': revokeKey,
+  'key.replaced': replaceKey,
   'keys.revoked_again': revokeAgain,
   'list.put': putEntry,
   'list.batch': putEntries,

@@ -106,6 +106,7 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'key.created': FIRST,
   'key.granted': FIRST,
   'key.revoked': FIRST,
+  'key.replaced': FIRST,
   'keys.revoked_again': FIRST,
   'list.put': LISTED,
   'list.batch': LISTED,

@@ -64,6 +64,11 @@ export type StateChanges = {
     readonly outcome: readonly ApiKey[] | 'limit_reached';
   };
   'key.revoked': { readonly fields: { readonly hash: string }; readonly outcome: Revocation };
+  /** The key expires at `endSeconds`, Unix seconds. `replacedBy`: prefix of the new key. The outcome is null for a revoked key. */
+  'key.replaced': {
+    readonly fields: { readonly hash: string; readonly replacedBy: string; readonly endSeconds: number };
+    readonly outcome: ApiKey | null;
+  };
   /** Revocations made earlier that a restored store does not contain. The outcome is the number of keys that were still live. */
   'keys.revoked_again': {
     readonly fields: { readonly revocations: readonly (readonly [hash: string, atSeconds: number])[] };

@@ -57,10 +57,14 @@ export function newGrantedKeys(
 
 const NONE_TAKEN: ReadonlySet<string> = new Set();
 
-/** Makes a key that replaces one, with the same rights and allowance. The key that it replaces is to be revoked. */
+/**
+ * Makes a key that replaces one, with the same rights and allowance. The key that it replaces is to be revoked, or to expire soon.
+ * `validKeysMax`: the keys that the customer may have before the old one ends; null where it ends at once.
+ */
 export function newReplacement(
   { customer, kind, rateLimit, origins, ...key }: ApiKey,
   taken: ReadonlySet<string>,
+  validKeysMax: number | null = null,
 ): GrantedKeys {
   const { name, scopes, expiresAtSeconds, networks } = key;
   const text = newKeyText(kind, taken);
@@ -70,7 +74,7 @@ export function newReplacement(
   return {
     secret: text,
     public: null,
-    change: { kind: 'key.granted', customer, rateLimit, keys, grant, validKeysMax: null },
+    change: { kind: 'key.granted', customer, rateLimit, keys, grant, validKeysMax },
   };
 }
 

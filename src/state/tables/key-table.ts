@@ -31,6 +31,8 @@ export interface ApiKey extends KeyRights {
   readonly origins: readonly string[];
   /** Given when it was made; empty for a key without a name. */
   readonly name: string;
+  /** Prefix of the key that replaces it when it expires; empty without one. */
+  readonly replacedBy: string;
 }
 
 /**
@@ -46,12 +48,17 @@ interface KeyValue extends Omit<ApiKey, 'hash' | 'kind' | 'rateLimit' | 'scopes'
   readonly scopes: ApiKey['scopes'] | null;
 }
 
-type NewKey = Omit<ApiKey, 'revokedAtSeconds' | 'rateLimit'> & { readonly rateLimit: number | null };
+type NewKey = Omit<ApiKey, 'revokedAtSeconds' | 'rateLimit' | 'replacedBy'> & { readonly rateLimit: number | null };
 
 /** A list of texts that is left out at the end of a row when it is empty. */
 const TEXTS = field(
   (stored): readonly string[] => (Array.isArray(stored) ? stored.map(String) : []),
   (texts) => (texts.length > 0 ? texts : undefined),
+);
+
+const OMITTED_TEXT = field(
+  (stored) => (typeof stored === 'string' ? stored : ''),
+  (text) => (text === '' ? undefined : text),
 );
 
 const VALUE = packedFields<KeyValue>({
@@ -64,16 +71,14 @@ const VALUE = packedFields<KeyValue>({
   number: packedNumber(),
   // Rows of keys without origins end before this field, as all rows of earlier versions do.
   origins: TEXTS,
-  name: field(
-    (stored) => (typeof stored === 'string' ? stored : ''),
-    (name) => (name === '' ? undefined : name),
-  ),
+  name: OMITTED_TEXT,
   scopes: field(
     (stored) => (Array.isArray(stored) ? sortedScopes(stored as ApiKey['scopes']) : null),
     (scopes) => scopes ?? undefined,
   ),
   expiresAtSeconds: omittedField(MAYBE_NUMBER),
   networks: TEXTS,
+  replacedBy: OMITTED_TEXT,
 });
 
 /**
@@ -109,7 +114,8 @@ export class ApiKeys {
   insert({ hash: keyHash, ...given }: NewKey): ApiKey {
     const isRestricted = given.kind === 'secret' && !areUsualRights(given);
     const kind = isRestricted ? 'restricted' : given.kind;
-    const value = { ...given, kind, scopes: isRestricted ? given.scopes : null, revokedAtSeconds: null } as const;
+    const scopes = isRestricted ? given.scopes : null;
+    const value = { ...given, kind, scopes, revokedAtSeconds: null, replacedBy: '' } as const;
     this.#table.put(keyHash, value);
     return present(keyHash, value);
   }
@@ -128,6 +134,22 @@ export class ApiKeys {
     const before = this.#table.get(keyHash);
     if (before === null || before.revokedAtSeconds !== null) return null;
     const value = { ...before, revokedAtSeconds: atSeconds };
+    this.#table.put(keyHash, value);
+    return present(keyHash, value);
+  }
+
+  /**
+   * For `apply`, inside its transaction. Makes the key expire at that time, unless it does before. Returns the key as it is now; null if it
+   * is unknown or revoked.
+   */
+  markReplaced(keyHash: string, replacedBy: string, endSeconds: number): ApiKey | null {
+    const before = this.#table.get(keyHash);
+    if (before === null || before.revokedAtSeconds !== null) return null;
+    const { scopes } = present(keyHash, before);
+    const expiresAtSeconds = Math.min(before.expiresAtSeconds ?? Infinity, endSeconds);
+    // An earlier version knows no expiry.
+    const form = before.kind === 'public' ? {} : ({ kind: 'restricted', scopes } as const);
+    const value = { ...before, ...form, expiresAtSeconds, replacedBy };
     this.#table.put(keyHash, value);
     return present(keyHash, value);
   }

@@ -161,6 +161,49 @@ describe('What a key may do', () => {
     ]);
   });
 
+  test('A key that is replaced with an overlap stays valid until the overlap ends', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const made = await ask(secretKey, 'POST', '/v1/keys', { name: 'shop', scopes: ['read'], expires_at: 4e9 });
+    const old = String(made.json['secret_key']);
+    const path = `/v1/keys/${old.slice(0, 12)}/rotate`;
+    const listed = async (key: string): Promise<Record<string, unknown>> =>
+      ((await ask(secretKey, 'GET', '/v1/keys')).json['data'] as Record<string, unknown>[]).find(
+        ({ prefix }) => prefix === key.slice(0, 12),
+      ) ?? {};
+    expect((await ask(secretKey, 'POST', path, { grace_seconds: 604_801 })).json).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ pointer: '/grace_seconds' }],
+    });
+    const before = Math.floor(Date.now() / 1000);
+    const rotated = await ask(secretKey, 'POST', path, { grace_seconds: 3 });
+    expect(rotated).toMatchObject({ status: 201, json: { name: 'shop', scopes: ['read'], expires_at: 4e9 } });
+    const next = String(rotated.json['secret_key']);
+    const row = await listed(old);
+    expect(row).toMatchObject({ scopes: ['read'], revoked_at: null, replaced_by: next.slice(0, 12) });
+    expect(Number(row['expires_at']) - before).toBeLessThanOrEqual(4);
+    expect(await listed(next)).toMatchObject({ expires_at: 4e9, replaced_by: null });
+    expect((await ask(next, 'GET', '/v1/me')).status).toBe(200);
+    expect((await ask(old, 'GET', '/v1/me')).status).toBe(200);
+    const audit = (await ask(secretKey, 'GET', '/v1/audit?kind=key.replaced')).json['data'] as unknown[];
+    expect(audit).toMatchObject([
+      {
+        target: old.slice(0, 12),
+        before: { expires_at: 4e9 },
+        after: { expires_at: row['expires_at'], replaced_by: next.slice(0, 12) },
+      },
+    ]);
+    await expect
+      .poll(async () => (await ask(old, 'GET', '/v1/me')).json['code'], { timeout: 10_000 })
+      .toBe('unknown_key');
+    expect((await ask(next, 'GET', '/v1/me')).status).toBe(200);
+
+    // A key with all usual rights is one of another stored form as soon as it expires.
+    const { secretKey: usual } = await newCustomer(server.url, server.dataDir);
+    const replaced = await ask(usual, 'POST', `/v1/keys/${usual.slice(0, 12)}/rotate`, { grace_seconds: 60 });
+    expect(replaced.json).toMatchObject({ scopes: DEFAULT_KEY_SCOPES, expires_at: null });
+    expect((await ask(usual, 'GET', '/v1/me')).json['scopes']).toEqual(DEFAULT_KEY_SCOPES);
+  });
+
   test('A key gives at most what it has', async () => {
     const { customerId } = await newCustomer(server.url, server.dataDir);
     const words = ['--scopes', 'read,admin', '--networks', '127.0.0.0/8', '--expires', '30d', '--rate-limit', '77'];

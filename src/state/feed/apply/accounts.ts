@@ -92,6 +92,21 @@ export const revokeKey: Apply<'key.revoked'> = (at, { hash }) => {
   return at.tables.apiKeys.find(hash) === null ? 'unknown' : 'already_revoked';
 };
 
+export const replaceKey: Apply<'key.replaced'> = (at, { hash, replacedBy, endSeconds }) => {
+  const { tables } = at;
+  const before = tables.apiKeys.find(hash);
+  const key = tables.apiKeys.markReplaced(hash, replacedBy, endSeconds);
+  if (before === null || key === null) return null;
+  tables.counters.rise('keysVersion');
+  record(at, key.customer, {
+    kind: 'key.replaced',
+    target: key.prefix,
+    before: { expires_at: before.expiresAtSeconds },
+    after: { expires_at: key.expiresAtSeconds, replaced_by: replacedBy },
+  });
+  return key;
+};
+
 export const revokeAgain: Apply<'keys.revoked_again'> = (at, { revocations }) => {
   const revoked = revocations.filter(([hash, atSeconds]) => revoke(at, hash, atSeconds)).length;
   if (revoked > 0) at.tables.counters.rise('keysVersion');

@@ -10,6 +10,7 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'customer.changed': 'Customer renamed or suspended',
   'key.created': 'Key created',
   'key.revoked': 'Key revoked',
+  'key.replaced': 'Key replaced, with an overlap',
   'list.put': 'List entry set',
   'list.batch': 'List entries set in bulk',
   'list.removed': 'List entry removed',
