@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
 import { decide, newcomer } from '../../support/requests.ts';
 import {
   expectAccessible,
@@ -18,9 +19,14 @@ const AT = 1_795_262_400;
 
 const KEY = {
   prefix: 'pk_live_4f2a',
+  name: HOSTILE,
   kind: 'public',
+  scopes: ['decide'],
+  networks: [],
   created_at: AT,
+  expires_at: null,
   revoked_at: null,
+  replaced_by: null,
   rate_limit: 6_000,
   origins: [HOSTILE],
   is_current: false,
@@ -83,9 +89,91 @@ describe('The page of keys and health', () => {
     expect(new URL(page.url()).search).toBe('?kind=public');
     await page.getByRole('link', { name: 'Revoked', exact: true }).click();
     await page.getByText('No such key').waitFor();
-    await page.getByText('Create and revoke keys').click();
-    await page.getByText(/keys create --customer cus_[0-9A-Z]{26}\n/).waitFor();
+    await page.getByText('Keys on the command line').click();
+    await page.getByText(/keys create --customer cus_[0-9A-Z]{26} /).waitFor();
     await expectAccessible(page);
+    expectClean(page);
+  });
+
+  test('makes a key whose text is shown once, replaces it with an overlap and revokes it', async () => {
+    const page = await harness.open(PATH);
+    await page.getByRole('button', { name: 'New key' }).click();
+    const make = page.getByRole('dialog', { name: 'New key' });
+    await make.getByLabel('Name').fill('checkout service');
+    await make.getByLabel(/^Read:/).check();
+    await make.getByLabel('Networks').fill('127.0.0.1, 10.0.0.0/8');
+    await make.getByLabel('Expires').selectOption('After 7 days');
+    await expectAccessible(page);
+    await shoot(page, 'keys-new');
+    await make.getByLabel('Networks').fill('127.0.0.1/8');
+    await make.getByRole('button', { name: 'Make the key' }).click();
+    await make.getByText(/without bits beyond its prefix/).waitFor();
+    await make.getByLabel('Networks').fill('127.0.0.1, 10.0.0.0/8');
+    await make.getByRole('button', { name: 'Make the key' }).click();
+    const shown = page.getByRole('dialog', { name: 'The key, shown once' });
+    const secret = (await shown.getByRole('region', { name: 'Secret key' }).textContent()) ?? '';
+    expect(secret).toMatch(/^sk_live_/);
+    expect(await shown.getByRole('region', { name: 'Public key' }).textContent()).toMatch(/^pk_live_/);
+    await shown.getByRole('button', { name: 'Copy Secret key' }).waitFor();
+    await expectAccessible(page);
+    await shoot(page, 'keys-shown-once');
+    await shown.getByRole('button', { name: 'I have stored it' }).click();
+    expect((await bearer(harness.api.url, secret, 'GET', '/v1/me')).json).toMatchObject({ scopes: ['decide', 'read'] });
+    expect(await page.content()).not.toContain(secret);
+
+    const row = page.getByRole('row').filter({ hasText: secret.slice(0, 12) });
+    await row.getByText('checkout service').waitFor();
+    await row.getByText('Expires in 6 days').waitFor();
+    await row.getByRole('link').click();
+    const pane = page.getByRole('complementary', { name: secret.slice(0, 12) });
+    await pane.getByText('127.0.0.1/32, 10.0.0.0/8').waitFor();
+    await expectReadable(page);
+    await shoot(page, 'keys-pane');
+    await pane.getByRole('button', { name: 'Rotate' }).click();
+    const rotate = page.getByRole('dialog', { name: 'Rotate the key' });
+    await rotate.getByLabel('The old key ends').selectOption('After 1 hour');
+    await rotate.getByRole('button', { name: 'Make a new key' }).click();
+    const next = (await shown.getByRole('region', { name: 'Secret key' }).textContent()) ?? '';
+    await shown.getByText(/The old key is valid until/).waitFor();
+    await shown.getByRole('button', { name: 'I have stored it' }).click();
+    await row.getByText('Rotating until').waitFor();
+    for (const key of [secret, next])
+      expect((await bearer(harness.api.url, key, 'GET', '/v1/me')).json).toMatchObject({ scopes: ['decide', 'read'] });
+
+    await pane.getByRole('button', { name: 'Revoke' }).click();
+    const revoke = page.getByRole('dialog', { name: 'Revoke the key' });
+    await revoke.getByText(/It was last used/).waitFor();
+    await revoke.getByText(/your shop goes on without decisions/).waitFor();
+    await expectAccessible(page);
+    await shoot(page, 'keys-revoke');
+    await revoke.getByRole('button', { name: 'Revoke' }).click();
+    await row.getByText('Revoked').waitFor();
+    expect((await bearer(harness.api.url, secret, 'GET', '/v1/me')).json['code']).toBe('unknown_key');
+    expect(await pane.getByRole('button', { name: 'Revoke' }).count()).toBe(0);
+    expectClean(page);
+  });
+
+  test('replaces the key of the session only with an overlap, because the session ends with the key', async () => {
+    const page = await harness.open(PATH);
+    await page.getByRole('row').filter({ hasText: 'yours' }).getByRole('link').click();
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    const choices = page.getByRole('dialog').getByRole('option');
+    await page.getByText('You are signed in with it').waitFor();
+    expect(await choices.allTextContents()).toEqual(['After 1 hour', 'After 1 day', 'After 7 days']);
+  });
+
+  test('offers nothing that a session without the scope admin may not do', async () => {
+    const page = await harness.open(PATH, {
+      override: (path) => {
+        const own = { ...REVOKED, revoked_at: null, scopes: ['read'], is_current: true };
+        return path === '/v1/keys' ? { body: { data: [own], has_more: false, next_cursor: null } } : null;
+      },
+    });
+    await page.getByText('a key without the scope admin').waitFor();
+    await page.getByRole('row').filter({ hasText: 'yours' }).getByRole('link').click();
+    await page.getByText('Read: reads everything').waitFor();
+    for (const name of ['New key', 'Rotate', 'Revoke'])
+      expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
     expectClean(page);
   });
 

@@ -309,7 +309,7 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
       stale: turnLive,
       states: {
         empty: { words: 'No such key', response: noRows },
-        'no more': { words: /rows?\. Revoked keys stay in the list\.$/ },
+        'no more': { words: /rows?\. Revoked and expired keys stay in the list\.$/ },
         'too much': 'its filter is in the page, over all keys',
       },
     },

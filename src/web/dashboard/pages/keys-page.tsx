@@ -22,7 +22,7 @@ export default function KeysPage(): JSX.Element {
   const ready = useLive<ReadinessBody>(`${API}/readyz`, { everyMs: 5_000, accept: [503] });
   return (
     <div class="stack">
-      <KeyTable customerId={me.data?.customer_id ?? null} />
+      <KeyTable me={me.data} />
       <Health ready={ready} />
       <Account me={me} ready={ready} />
       <CollectorSnippet />

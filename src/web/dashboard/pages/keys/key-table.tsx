@@ -1,87 +1,17 @@
 import type { JSX } from 'preact';
-import type { ApiKeyRow } from '../../../../contract/wire-types.ts';
-import type { Column } from '../../components/data-table.tsx';
+import { useState } from 'preact/hooks';
+import type { ApiKeyRow, MeBody } from '../../../../contract/wire-types.ts';
+import { Button } from '../../components/fields.tsx';
 import { ResourceList, type ResourceSpec, useResource } from '../../components/resource-list.tsx';
-import { StateMark } from '../../components/state-mark.tsx';
-import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatCount } from '../../format.ts';
-import { cutText, visibleText } from '../../visible-text.ts';
-
-const REFUSALS_SHOWN = 3;
-
-const COLUMNS: readonly Column<ApiKeyRow>[] = [
-  {
-    id: 'prefix',
-    title: 'Key',
-    render: ({ prefix, is_current: isCurrent }) => (
-      <>
-        <code>{prefix}…</code> {isCurrent && <span class="tag">yours</span>}
-      </>
-    ),
-  },
-  { id: 'kind', title: 'Kind', render: ({ kind }) => (kind === 'secret' ? 'Secret' : 'Public') },
-  {
-    id: 'state',
-    title: 'State',
-    render: ({ revoked_at: at }) =>
-      at === null ? (
-        <StateMark tone="good" word="Valid" />
-      ) : (
-        <span>
-          <StateMark tone="bad" word="Revoked" /> <Time at={at} ago />
-        </span>
-      ),
-  },
-  {
-    id: 'used',
-    title: 'Last used',
-    render: ({ usage }) =>
-      usage.last_used_at === null ? (
-        <span class="muted">not since the server started</span>
-      ) : (
-        <Time at={usage.last_used_at} ago />
-      ),
-  },
-  { id: 'calls', title: 'Calls', align: 'right', render: ({ usage }) => formatCount(usage.calls) },
-  { id: 'refusals', title: 'Refused', render: ({ usage }) => <Refusals refusals={usage.refusals} /> },
-  {
-    id: 'origins',
-    title: 'Allowed origins',
-    grows: true,
-    render: ({ kind, origins }) =>
-      kind === 'secret' ? (
-        <span class="muted">none: it belongs on a server</span>
-      ) : origins.length === 0 ? (
-        <span class="muted">none: no web page can use it</span>
-      ) : (
-        <Text value={origins.join(', ')} charactersMax={300} />
-      ),
-  },
-  {
-    id: 'limit',
-    title: 'Decide calls a minute',
-    align: 'right',
-    optional: true,
-    render: (row) => formatCount(row.rate_limit),
-  },
-  { id: 'made', title: 'Created', align: 'right', render: ({ created_at: at }) => <Time at={at} ago /> },
-];
-
-function Refusals({ refusals }: { readonly refusals: ApiKeyRow['usage']['refusals'] }): JSX.Element {
-  const sorted = Object.entries(refusals).sort(([, a], [, b]) => b - a);
-  if (sorted.length === 0) return <span class="faint">–</span>;
-  const rest = sorted.length - REFUSALS_SHOWN;
-  return (
-    <span class="tone-warn">
-      {sorted
-        .slice(0, REFUSALS_SHOWN)
-        .map(([code, count]) => `${formatCount(count)} ${cutText(visibleText(code), 30)}`)
-        .join(', ')}
-      {rest > 0 && ` and ${rest} more codes`}
-    </span>
-  );
-}
+import { useKeys } from '../../keyboard.ts';
+import { now } from '../../now.ts';
+import { isReadOnly } from '../../session.ts';
+import { useUrlState } from '../../url-state.ts';
+import { KEY_COLUMNS } from './key-columns.tsx';
+import { KeyTextDialog, type MadeKey, NewKeyDialog } from './key-dialogs.tsx';
+import { KeyPane } from './key-pane.tsx';
+import { keyStateOf } from './key-words.ts';
 
 const KEYS: ResourceSpec<ApiKeyRow> = {
   title: 'API keys',
@@ -90,7 +20,8 @@ const KEYS: ResourceSpec<ApiKeyRow> = {
   pageRows: 100,
   everyMs: 5_000,
   keyOf: ({ prefix, created_at: at }) => `${prefix} ${at}`,
-  columns: COLUMNS,
+  columns: KEY_COLUMNS,
+  opens: { name: 'key' },
   filters: [
     {
       name: 'kind',
@@ -99,39 +30,87 @@ const KEYS: ResourceSpec<ApiKeyRow> = {
       values: [
         ['secret', 'Secret'],
         ['public', 'Public'],
+        ['expired', 'Expired'],
         ['revoked', 'Revoked'],
       ],
-      matches: (row, kind) => (kind === 'revoked' ? row.revoked_at !== null : row.kind === kind),
+      matches: (row, kind) =>
+        kind === 'expired' || kind === 'revoked' ? keyStateOf(row, now.value).kind === kind : row.kind === kind,
     },
   ],
-  empty: { title: 'No such key', text: 'Keys are created on the server’s machine, with the command below.' },
-  retention: 'Revoked keys stay in the list.',
+  empty: { title: 'No such key', text: 'A key with the scope admin makes others, here or by POST /v1/keys.' },
+  retention: 'Revoked and expired keys stay in the list.',
 };
 
-/** The keys with their calls and refusals since the start; they are created and revoked on the command line only. */
-export function KeyTable({ customerId }: { readonly customerId: string | null }): JSX.Element {
+/** The keys with their rights and their use since the start. A session of a key with the scope admin makes, replaces and revokes them. */
+export function KeyTable({ me }: { readonly me: MeBody | undefined }): JSX.Element {
+  const url = useUrlState();
   const keys = useResource(KEYS);
-  const since = Math.max(0, ...keys.pages.rows.map(({ usage }) => usage.since));
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<MadeKey | null>(null);
+  const { rows, refresh } = keys.pages;
+  const own = rows.find(({ is_current: isCurrent }) => isCurrent);
+  const isAdmin = own?.scopes.includes('admin') === true;
+  const canManage = isAdmin && !isReadOnly();
+  const open = rows.find((row) => KEYS.keyOf(row) === keys.openKey);
+  useKeys('Keys', canManage ? [{ keys: 'n', does: 'New key', run: () => setMaking(true) }] : [], [canManage]);
+  const since = Math.max(0, ...rows.map(({ usage }) => usage.since));
   const note = (
     <>
       Calls and refusals since <Time at={since} />
     </>
   );
   return (
-    <ResourceList of={keys} note={since === 0 ? undefined : note}>
-      <details class="padded">
-        <summary>Create and revoke keys</summary>
-        <pre tabIndex={0}>
-          <code>{commandsFor(customerId ?? 'cus_ID')}</code>
-        </pre>
-      </details>
-    </ResourceList>
+    <>
+      <ResourceList
+        of={keys}
+        note={since === 0 ? undefined : note}
+        actions={
+          canManage ? (
+            <Button icon="plus" onClick={() => setMaking(true)}>
+              New key
+            </Button>
+          ) : undefined
+        }
+        pane={
+          open === undefined ? null : (
+            <KeyPane
+              key={keys.openKey}
+              row={open}
+              keys={rows}
+              canManage={canManage}
+              closeHref={url.href({ key: null })}
+              onMade={setMade}
+              onChanged={refresh}
+            />
+          )
+        }
+      >
+        {own !== undefined && !canManage && (
+          <p class="padded muted">
+            {isAdmin
+              ? 'This dashboard is read-only: keys are made by POST /v1/keys, or with the commands below.'
+              : 'You are signed in with a key without the scope admin: sign in with one that has it to make, rotate or revoke keys.'}
+          </p>
+        )}
+        <details class="padded">
+          <summary>Keys on the command line</summary>
+          <pre tabIndex={0}>
+            <code>{commandsFor(me?.customer_id ?? 'cus_ID')}</code>
+          </pre>
+        </details>
+      </ResourceList>
+      {isMaking && own !== undefined && (
+        <NewKeyDialog own={own} onMade={setMade} onClose={() => setMaking(false)} onDone={refresh} />
+      )}
+      {made !== null && <KeyTextDialog made={made} onClose={() => setMade(null)} />}
+    </>
   );
 }
 
 function commandsFor(customerId: string): string {
   return `# on the machine of the server; the key is printed once
-npm run -s gatehouse -- keys create --customer ${customerId}
-npm run -s gatehouse -- keys create --customer ${customerId} --origin https://shop.example
-npm run -s gatehouse -- keys revoke sk_live_abcd`;
+npx gatehouse keys create --customer ${customerId} --name shop --scopes decide
+npx gatehouse keys create --customer ${customerId} --origin https://shop.example
+npx gatehouse keys rotate sk_live_abcd
+npx gatehouse keys revoke sk_live_abcd`;
 }
