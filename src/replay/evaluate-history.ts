@@ -89,13 +89,14 @@ async function evaluateOnce(options: HistoryOptions, isSorted: boolean): Promise
 }
 
 async function* eventsOfFile(
-  { path, format }: HistoryOptions,
+  { path, format, columns, stop }: HistoryOptions,
   reader: HistoryReader,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<HistoryEventRow> {
-  for await (const read of readHistory(path, format, onBytes)) {
+  for await (const read of readHistory(path, format, onBytes, new Set(columns.keys()))) {
+    if (stop.aborted) return;
     if (read.kind === 'fault') reader.addUnreadable();
-    else {
+    else if (read.kind === 'row') {
       const event = reader.read(read.row);
       if (event !== null) yield event;
     }

@@ -2,7 +2,7 @@ import type { Outcome } from '../risk/event-outcome.ts';
 import { DEFAULT_ATTRIBUTES, type AttributeDeclarations } from '../risk/policy/attributes.ts';
 import { readEventTime } from './event-time.ts';
 import type { ColumnMap, HistoryField } from './history-columns.ts';
-import type { HistoryRow } from './history-rows.ts';
+import type { HistoryRow } from './history-row.ts';
 import {
   addUnknownWord,
   BOOLEAN_WORDS,

@@ -2,30 +2,26 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { parse } from 'csv-parse';
+import { readParquet } from './history-parquet.ts';
+import type { HistoryRow, ReadRow } from './history-row.ts';
 
-/** A row of a customer's history: column → value. */
-export type HistoryRow = ReadonlyMap<string, unknown>;
-
-export type HistoryFormat = 'csv' | 'ndjson';
+export type HistoryFormat = 'csv' | 'ndjson' | 'parquet';
 
 /** Choice: a row of a decide request has at most 64 KiB; a longer one is not a row. */
 const ROW_CHARACTERS_MAX = 1_048_576;
 const SEPARATORS = [',', ';', '\t', '|'];
 
-/** A row, or the number of the line that is none. */
-export type ReadRow =
-  | { readonly kind: 'row'; readonly row: HistoryRow }
-  | { readonly kind: 'fault'; readonly line: number; readonly message: string };
-
 /**
- * Reads rows in the order of the file. `onBytes` is called with the number of bytes that each piece has. Rejects when the file cannot be
- * read.
+ * Reads rows in the order of the file. `onBytes` is called with the number of bytes that each piece has. `wanted`: columns that are needed;
+ * null for all. Rejects when the file cannot be read.
  */
 export function readHistory(
   path: string,
   format: HistoryFormat,
   onBytes: (bytes: number) => void,
+  wanted: ReadonlySet<string> | null = null,
 ): AsyncGenerator<ReadRow> {
+  if (format === 'parquet') return readParquet(path, onBytes, wanted);
   return format === 'csv' ? readCsv(path, onBytes) : readLines(path, onBytes);
 }
 
@@ -53,6 +49,7 @@ async function* readCsv(path: string, onBytes: (bytes: number) => void): AsyncGe
     for await (const fields of parser as AsyncIterable<readonly string[]>) {
       if (header === null) {
         header = uniqueNames(fields);
+        yield { kind: 'columns', columns: header, leftOut: [] };
         continue;
       }
       if (faults.length > 0) yield* faults.splice(0);

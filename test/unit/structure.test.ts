@@ -111,6 +111,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'crawler-user-agents': ['src/risk/signals/agent.ts'],
   'csv-parse': ['src/replay/'],
   'csv-stringify': ['src/extract/shape/', 'src/cli/export-writers.ts'],
+  hyparquet: ['src/replay/'],
   'hyparquet-writer': ['src/cli/export-writers.ts'],
   'disposable-email-domains-js': ['src/risk/signals/email.ts'],
   domhandler: ['src/extract/read/'],

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { applyMap, FIELD_NAMES, type ColumnMap } from '../../replay/history-columns.ts';
 import { columnText } from '../../replay/history-events.ts';
-import type { HistoryRow } from '../../replay/history-rows.ts';
+import type { HistoryRow } from '../../replay/history-row.ts';
 import { tableText } from '../text-table.ts';
 import { forTerminal } from '../terminal-text.ts';
 
@@ -11,7 +11,7 @@ const VALUE_CHARACTERS = 24;
 /** Shows what each column stands for, with its values in three rows. */
 export function columnsText(columns: readonly string[], fields: ColumnMap, rows: readonly HistoryRow[]): string {
   const lines = columns.map((column) => [
-    column,
+    forTerminal(column),
     fields.get(column) ?? '',
     ...rows.map((row) => forTerminal(shown(row.get(column)))),
   ]);

@@ -3,8 +3,10 @@ import type { CustomerNumber } from '../../kernel/brand.ts';
 import { evaluateHistory, type EvaluatedHistory } from '../../replay/evaluate-history.ts';
 import { applyMap, guessColumns, type ColumnMap } from '../../replay/history-columns.ts';
 import type { HistoryFaults } from '../../replay/history-events.ts';
-import { readHistory, type HistoryFormat, type HistoryRow } from '../../replay/history-rows.ts';
+import type { HistoryRow } from '../../replay/history-row.ts';
+import { readHistory, type HistoryFormat } from '../../replay/history-rows.ts';
 import type { UnknownWord } from '../../replay/history-words.ts';
+import { ParquetFault } from '../../replay/parquet-file.ts';
 import { ReplayEngine } from '../../replay/replay-engine.ts';
 import { failure, ok, usage, type CommandOutcome } from '../command-outcome.ts';
 import type { Io } from '../io.ts';
@@ -28,7 +30,7 @@ export interface EvaluateOptions {
 
 /** Rows that columns are guessed from, and that are shown. */
 const ROWS_SHOWN = 3;
-/** Choice: names of columns of NDJSON are those of its first rows. */
+/** Choice: names of columns of NDJSON are those of its first rows; other formats list all. */
 const ROWS_READ = 100;
 /** The service's default. */
 const VELOCITY_BYTES = 256 * 2 ** 20;
@@ -36,6 +38,15 @@ const FIRST_CUSTOMER = 1 as CustomerNumber;
 
 /** Runs `gatehouse evaluate`. */
 export async function evaluateFile(file: string, options: EvaluateOptions, io: Io): Promise<CommandOutcome> {
+  try {
+    return await evaluateReadable(file, options, io);
+  } catch (error) {
+    if (error instanceof ParquetFault) return unreadable(file, error);
+    throw error;
+  }
+}
+
+async function evaluateReadable(file: string, options: EvaluateOptions, io: Io): Promise<CommandOutcome> {
   const format = formatOf(file, options.format);
   if (format.kind === 'error') return format;
   const opened = await readStart(file, format.format);
@@ -66,7 +77,8 @@ export async function evaluateFile(file: string, options: EvaluateOptions, io: I
     },
     stop: io.stopSignal(),
   }).finally(() => progress.stop());
-  const source = { file, columns, policyVersion: policies.version, missingDatabases: missing };
+  const { columnsLeftOut } = opened;
+  const source = { file, columns, columnsLeftOut, policyVersion: policies.version, missingDatabases: missing };
   const html = options.html === undefined ? null : await writePage(options.html, evaluated, source);
   if (html !== null) return html;
   const written = options.html === undefined ? '' : `\nWritten: ${options.html}`;
@@ -79,10 +91,9 @@ function formatOf(
 ): { readonly kind: 'ok'; readonly format: HistoryFormat } | (CommandOutcome & { readonly kind: 'error' }) {
   const name = given ?? (/\.(\w+)$/.exec(file)?.[1] ?? 'csv').toLowerCase();
   if (name === 'ndjson' || name === 'jsonl' || name === 'json') return { kind: 'ok', format: 'ndjson' };
-  if (name === 'parquet')
-    return { kind: 'error', code: 'format_not_supported', message: 'Parquet is not supported: export CSV or NDJSON' };
+  if (name === 'parquet' || name === 'parq' || name === 'pq') return { kind: 'ok', format: 'parquet' };
   if (given !== undefined && name !== 'csv')
-    return { kind: 'error', code: 'usage', message: '--format must be csv or ndjson', isUsage: true };
+    return { kind: 'error', code: 'usage', message: '--format must be csv, ndjson or parquet', isUsage: true };
   return { kind: 'ok', format: 'csv' };
 }
 
@@ -90,6 +101,7 @@ interface HistoryStart {
   readonly kind: 'ok';
   readonly bytes: number;
   readonly columns: readonly string[];
+  readonly columnsLeftOut: readonly string[];
   readonly rows: readonly HistoryRow[];
 }
 
@@ -100,17 +112,24 @@ async function readStart(file: string, format: HistoryFormat): Promise<HistorySt
     const { size } = await stat(file);
     const columns = new Set<string>();
     const rows: HistoryRow[] = [];
+    let columnsLeftOut: readonly string[] = [];
     for await (const read of readHistory(file, format, () => {})) {
       if (read.kind === 'fault') continue;
-      for (const column of read.row.keys()) columns.add(column);
-      if (rows.push(read.row) >= ROWS_READ) break;
+      for (const column of read.kind === 'columns' ? read.columns : read.row.keys()) columns.add(column);
+      if (read.kind === 'columns') columnsLeftOut = read.leftOut;
+      else if (rows.push(read.row) >= ROWS_READ) break;
     }
     if (rows.length === 0) return { kind: 'failed', outcome: failure('no_rows', `${file} has no rows`) };
-    return { kind: 'ok', bytes: size, columns: [...columns], rows: rows.slice(0, ROWS_SHOWN) };
+    return { kind: 'ok', bytes: size, columns: [...columns], columnsLeftOut, rows: rows.slice(0, ROWS_SHOWN) };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    return { kind: 'failed', outcome: failure('unreadable_file', `${file} cannot be read: ${detail}`) };
+    return { kind: 'failed', outcome: unreadable(file, error) };
   }
+}
+
+function unreadable(file: string, error: unknown): CommandOutcome {
+  if (error instanceof ParquetFault) return failure('unreadable_file', `${file} ${error.message}`);
+  const detail = error instanceof Error ? error.message : String(error);
+  return failure('unreadable_file', `${file} cannot be read: ${detail}`);
 }
 
 async function chooseColumns(
@@ -144,6 +163,7 @@ function jsonOf(evaluated: EvaluatedHistory, source: EvaluationSource): object {
     ...result,
     policy_version: source.policyVersion,
     columns: Object.fromEntries(source.columns),
+    columns_left_out: source.columnsLeftOut,
     databases_missing: source.missingDatabases,
     was_in_order: isSorted,
     stopped: isStopped,

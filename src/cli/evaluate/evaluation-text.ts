@@ -10,6 +10,8 @@ import type { HistoryFaults } from '../../replay/history-events.ts';
 export interface EvaluationSource {
   readonly file: string;
   readonly columns: ColumnMap;
+  /** Columns of Parquet that are not read, as they have lists or maps. */
+  readonly columnsLeftOut: readonly string[];
   readonly policyVersion: string;
   /** Location databases that were missing. */
   readonly missingDatabases: readonly string[];
@@ -57,7 +59,7 @@ export function evaluationText(evaluated: EvaluatedHistory, source: EvaluationSo
 }
 
 /** Says what the reader must know about the input, one line each. */
-export function notesOf(evaluated: EvaluatedHistory, { missingDatabases }: EvaluationSource): string[] {
+export function notesOf(evaluated: EvaluatedHistory, { missingDatabases, columnsLeftOut }: EvaluationSource): string[] {
   const { result, faults, refused, firstProblem, isSorted, isStopped } = evaluated;
   const { fraud, legitimate } = result.labelled;
   const notes = [
@@ -72,6 +74,7 @@ export function notesOf(evaluated: EvaluatedHistory, { missingDatabases }: Evalu
   if (refused > 0) notes.push(`${refused} rows were refused, the first one with ${firstProblem}`);
   if (faults.labels.size > 0) notes.push(`Unknown labels: ${wordsText(faults.labels)}.`);
   if (faults.outcomes.size > 0) notes.push(`Unknown outcomes: ${wordsText(faults.outcomes)}.`);
+  if (columnsLeftOut.length > 0) notes.push(`Columns with lists or maps are not read: ${columnsLeftOut.join(', ')}.`);
   if (missingDatabases.includes('city') && missingDatabases.includes('country'))
     notes.push('No location database: rules about countries, travel and networks stay quiet.');
   return notes;

@@ -181,7 +181,7 @@ describe('gatehouse evaluate', () => {
     expect(page).toContain('prefers-color-scheme:dark');
   });
 
-  test('A file without a time, without rows, of an unknown column or field, and Parquet are refused with a hint', async () => {
+  test('A file without a time, without rows, of an unknown column or field, or not of its format are refused with a hint', async () => {
     const path = write('h.csv', 'a,b\n1,2\n');
     expect(await evaluate(path)).toMatchObject({ code: 2, err: expect.stringContaining('--map <column>=timestamp') });
     expect((await evaluate(path, ['--map', 'c=ip'])).err).toContain('there is no column "c"; the columns are a, b');
@@ -190,7 +190,7 @@ describe('gatehouse evaluate', () => {
     );
     expect((await evaluate(write('i.csv', 'time\n'))).err).toContain('has no rows');
     expect((await evaluate(join(folder, 'none.csv'))).err).toContain('cannot be read');
-    expect((await evaluate(write('j.parquet', 'PAR1'))).err).toContain('Parquet is not supported');
+    expect((await evaluate(write('j.parquet', 'PAR1'))).err).toContain('is not a Parquet file');
   });
 
   test('On a terminal the guess and three rows are shown, and a column can be changed', async () => {
