@@ -19,7 +19,7 @@ esac
 KEY=${KEY:-}
 URL=${URL:-http://127.0.0.1:8080}
 case $KEY in
-sk_live_* | pk_live_*) ;;
+sk_live_* | pk_live_* | sk_test_* | pk_test_*) ;;
 *)
   echo 'decide.sh: set KEY to a secret key (sk_live_...) or a public key (pk_live_...)' >&2
   exit 2
@@ -60,8 +60,8 @@ printf '%s\n%s\n%s\n%s\n%s' "$method" "$path" "$timestamp" "$body_hash" "$reques
 
 # The HMAC key: for a secret key its own text, for a public key the 32 bytes of the SHA-256 of its text. Here both in hex.
 case $KEY in
-sk_live_*) hmac_key=$(printf %s "$KEY" | od -An -v -tx1 | tr -d ' \n') ;;
-pk_live_*) hmac_key=$(printf %s "$KEY" | sha256_hex) ;;
+sk_*) hmac_key=$(printf %s "$KEY" | od -An -v -tx1 | tr -d ' \n') ;;
+pk_*) hmac_key=$(printf %s "$KEY" | sha256_hex) ;;
 esac
 signature=$(openssl dgst -sha256 -mac HMAC -macopt "hexkey:$hmac_key" -r <"$work/text" | cut -c1-64)
 

@@ -1,6 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { sortedScopes } from '../kernel/key-scopes.ts';
 import { RATE_MANAGEMENT } from '../kernel/limits.ts';
+import { isTestCustomer } from '../kernel/test-customers.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { Customer } from '../state/tables/customer-table.ts';
@@ -37,6 +38,7 @@ export function accountHandlers(
       created_at: known.createdAtSeconds,
       key_prefix: key.prefix,
       key_kind: key.kind,
+      test: isTestCustomer(customer),
       scopes: sortedScopes(key.scopes),
       rate_limit: key.rateLimit,
       management_rate_limit: RATE_MANAGEMENT,

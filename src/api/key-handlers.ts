@@ -3,6 +3,7 @@ import { type KeyRights, sortedScopes } from '../kernel/key-scopes.ts';
 import { KEY_PREFIX_CHARACTERS } from '../kernel/key-text.ts';
 import { KEYS_VALID_PER_CUSTOMER_MAX, RATE_SECRET_KEY } from '../kernel/limits.ts';
 import { areWithin } from '../kernel/network-set.ts';
+import { isTestCustomer, liveCustomerOf, testCustomerOf } from '../kernel/test-customers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
@@ -71,8 +72,9 @@ function writingHandlers(
     const { caller, nowSeconds, body: read } = request;
     if (read.kind === 'problem') return read;
     const own = keys.ofCaller(caller);
-    const { name, scopes, expires_at: expiresAt, networks, gate } = read.value;
+    const { name, scopes, expires_at: expiresAt, networks, gate, test: isTest } = read.value;
     if (typeof expiresAt === 'number' && expiresAt <= nowSeconds) return EXPIRED;
+    if (isTest === false && isTestCustomer(caller.customer)) return BEYOND_OWN;
     const grant: KeyGrant = {
       name,
       scopes: sortedScopes(gate === true ? ['gate'] : (scopes ?? own.scopes.filter((scope) => scope !== 'gate'))),
@@ -80,7 +82,8 @@ function writingHandlers(
       networks: networks ?? own.networks,
     };
     if (!isWithin(grant, own)) return BEYOND_OWN;
-    const made = newGrantedKeys(caller.customer, grant, {
+    const customer = isTest === true ? testCustomerOf(caller.customer) : caller.customer;
+    const made = newGrantedKeys(customer, grant, {
       rateLimit: own.rateLimit === RATE_SECRET_KEY ? null : own.rateLimit,
       validKeysMax: KEYS_VALID_PER_CUSTOMER_MAX,
       taken: new Set(keys.of(caller.customer).map(({ prefix }) => prefix)),
@@ -144,6 +147,7 @@ function answerOf(made: GrantedKeys, grant: KeyGrant, kind: ApiKey['kind'] = 'se
   const body = {
     prefix: made.secret.slice(0, KEY_PREFIX_CHARACTERS),
     name,
+    test: isTestCustomer(made.change.customer),
     scopes,
     networks,
     expires_at: expiresAtSeconds,
@@ -162,6 +166,7 @@ function showKey(
     prefix: key.prefix,
     name: key.name,
     kind: key.kind,
+    test: isTestCustomer(key.customer),
     scopes: key.scopes,
     networks: key.networks,
     created_at: key.createdAtSeconds,
@@ -175,7 +180,7 @@ function showKey(
   };
 }
 
-/** The stored keys by customer, read again when any key has changed, as the key cache is. */
+/** The stored keys by customer, read again when any key has changed, as the key cache is. Live keys see the test keys too. */
 class KeysByCustomer {
   readonly #apiKeys: Pick<ApiKeys, 'version' | 'loadAll'>;
   #version = -1;
@@ -190,7 +195,10 @@ class KeysByCustomer {
     const version = this.#apiKeys.version();
     if (version !== this.#version) {
       const keys = new Map<CustomerNumber, ApiKey[]>();
-      for (const key of this.#apiKeys.loadAll()) keys.set(key.customer, [...(keys.get(key.customer) ?? []), key]);
+      for (const key of this.#apiKeys.loadAll()) {
+        for (const seenBy of new Set([key.customer, liveCustomerOf(key.customer)]))
+          keys.set(seenBy, [...(keys.get(seenBy) ?? []), key]);
+      }
       this.#keys = keys;
       this.#version = version;
     }

@@ -194,6 +194,8 @@ export declare namespace Api {
     /** The first 12 characters of the key */
     readonly key_prefix: string;
     readonly key_kind: "secret" | "public";
+    /** A test key, whose data is apart from that of live keys */
+    readonly test: boolean;
     /** What the key may do */
     readonly scopes: readonly ("gate" | "decide" | "read" | "write" | "admin")[];
     /** Decide calls in a minute */
@@ -223,6 +225,8 @@ export declare namespace Api {
     /** Empty for a key without a name */
     readonly name: string;
     readonly kind: "secret" | "public";
+    /** A test key, whose data is apart from that of live keys */
+    readonly test: boolean;
     /** What the key may do */
     readonly scopes: readonly ("gate" | "decide" | "read" | "write" | "admin")[];
     /** The key may be used from these only; empty for every address */
@@ -261,12 +265,16 @@ export declare namespace Api {
     readonly networks?: readonly string[] | null;
     /** The scope gate alone */
     readonly gate?: boolean | null;
+    /** A test key, sk_test_…. A test key makes test keys only */
+    readonly test?: boolean | null;
   };
 
   type NewApiKey = {
     /** The first 12 characters of the key */
     readonly prefix: string;
     readonly name: string;
+    /** A test key, whose data is apart from that of live keys */
+    readonly test: boolean;
     /** What the key may do */
     readonly scopes: readonly ("gate" | "decide" | "read" | "write" | "admin")[];
     /** The key may be used from these only; empty for every address */

@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 
 export interface SignInput {
-  /** The key's text, `sk_live_…` or `pk_live_…`. */
+  /** The key's text, `sk_live_…` or `pk_live_…`, or of a test key. */
   readonly key: string;
   /** Upper case. */
   readonly method: string;
@@ -22,7 +22,7 @@ export interface SignInput {
 export function signRequest(input: SignInput): Record<string, string> {
   const timestamp = String(input.timestampSeconds);
   const text = [input.method, input.path, timestamp, hash('sha256', input.body, 'hex'), input.requestId].join('\n');
-  const hmacKey = input.key.startsWith('pk_live_') ? hash('sha256', input.key, 'buffer') : input.key;
+  const hmacKey = input.key.startsWith('pk_') ? hash('sha256', input.key, 'buffer') : input.key;
   return {
     'X-SVC-Key': input.key,
     'X-SVC-Ts': timestamp,

@@ -3,11 +3,14 @@ import { hash } from 'node:crypto';
 /** The permissions of a key, identified by its prefix. Source: contract, 3.1 and 3.2. */
 export type KeyTextKind = 'secret' | 'public';
 
-const PREFIXES = { secret: 'sk_live_', public: 'pk_live_' } as const satisfies Record<KeyTextKind, string>;
+const PREFIXES = {
+  secret: { live: 'sk_live_', test: 'sk_test_' },
+  public: { live: 'pk_live_', test: 'pk_test_' },
+} as const satisfies Record<KeyTextKind, Readonly<Record<'live' | 'test', string>>>;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 32;
 const SUM_CHARACTERS = 6;
-const FORM = /^(sk|pk)_live_[0-9A-Za-z]{38}$/;
+const FORM = /^(sk|pk)_(live|test)_[0-9A-Za-z]{38}$/;
 
 /** Characters of a key that listings show: the prefix and four of its own. Source: contract, 3.6. */
 export const KEY_PREFIX_CHARACTERS = 12;
@@ -20,8 +23,8 @@ export const KEY_RANDOM_BYTES = 64;
  * it, modulo 62^6, in base62 with leading zeros.
  * Skips bytes of 248 and above, so that all 62 characters are equally likely. Returns `null` if too few bytes were left.
  */
-export function makeKeyText(kind: KeyTextKind, randomBytes: Uint8Array): string | null {
-  let text: string = PREFIXES[kind];
+export function makeKeyText(kind: KeyTextKind, randomBytes: Uint8Array, isTest = false): string | null {
+  let text: string = PREFIXES[kind][isTest ? 'test' : 'live'];
   const full = text.length + RANDOM_CHARACTERS;
   for (const byte of randomBytes) {
     if (text.length === full) break;
@@ -35,7 +38,7 @@ export function checkKeyText(text: string): KeyTextKind | null {
   if (!FORM.test(text)) return null;
   const end = text.length - SUM_CHARACTERS;
   if (text.slice(end) !== keySum(text.slice(0, end))) return null;
-  return text.startsWith(PREFIXES.secret) ? 'secret' : 'public';
+  return text.startsWith('sk_') ? 'secret' : 'public';
 }
 
 function keySum(text: string): string {

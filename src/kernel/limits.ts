@@ -119,6 +119,8 @@ export const JOURNAL_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
 export const RATE_WINDOW_SECONDS = 60;
 export const RATE_SECRET_KEY = 600_000;
 export const RATE_PUBLIC_KEY = 60_000;
+/** The allowance of a test key is never larger. Source: contract, 3.11. */
+export const RATE_TEST_KEY_MAX = 6_000;
 /** Per key, not including its decide requests. */
 export const RATE_MANAGEMENT = 6_000;
 export const RATE_FAILED_AUTHENTICATIONS = 6_000;

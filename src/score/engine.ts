@@ -1,4 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import { isTestCustomer } from '../kernel/test-customers.ts';
 import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
 import { isStop } from '../risk/challenger-finding.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
@@ -248,7 +249,10 @@ export class Engine {
     const { logFeaturesSample, logIdentities } = active.policy;
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
     const isSighting =
-      verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
+      verdict.decision === 'BLOCK' &&
+      !publicKey &&
+      !isTestCustomer(meta.customerNumber as CustomerNumber) &&
+      isOwnEvidence(evaluated.contributions, facts, active.bands);
     const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
     const { bytes: record, length: recordBytes } = writeRecord({
       requestId,

@@ -1,5 +1,6 @@
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { isTestCustomer } from '../kernel/test-customers.ts';
 import { readAgent } from '../risk/signals/agent.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
 import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
@@ -116,7 +117,7 @@ export class Gatherer {
         list,
         // The caller trusts the person or the device: the registry's evidence is dropped, for the model too. Source: contract, 7.2.
         registry:
-          !hasToken || list?.silenced.includes('registry') === true
+          !hasToken || list?.silenced.includes('registry') === true || isTestCustomer(customer)
             ? null
             : this.#sources.findRegistry(fingerprintHash, nowSeconds),
         history: null,

@@ -1,10 +1,11 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import { isTestCustomer } from '../kernel/test-customers.ts';
 import { AT_OWNERS, HEAD_OWNERS, HEAD_PUBLIC, LINE_WORDS, OWNERS, SEEN_MIN, WAYS } from './layout.ts';
 
 /**
  * Divides the table among owners. An owner is a customer with one kind of its keys, one byte a record:
- * 7 bits of the customer's number << 1 | public. Customers whose numbers differ by a multiple of 128 share one owner's part, and thus evict
- * each other.
+ * the customer's number modulo 127 << 1 | public. Customers whose numbers differ by a multiple of 127 share one owner's part, and thus
+ * evict each other. The test keys of all customers are one customer, 127.
  *
  * Shares apply only when a new record finds neither an empty slot nor one whose record no longer counts. Then:
  * - The owner with the most records loses one. With several owners, one that floods the table evicts its own records.
@@ -13,6 +14,7 @@ import { AT_OWNERS, HEAD_OWNERS, HEAD_PUBLIC, LINE_WORDS, OWNERS, SEEN_MIN, WAYS
  *   subjects that are never seen again evicts itself, and not known people or the counters of an attack.
  * - While public keys together hold more than a quarter of the table, their records are evicted before those of secret keys, and a record
  *   of a public key evicts records of public keys only.
+ * - While test keys hold more than a twentieth of the table, their records are evicted before all others, and they evict only each other's.
  * - An owner with over an eighth of the table evicts nothing of an owner that has less than half as much: its record is refused.
  *
  * The counts are of slots in use. They change together with the state of a slot, and are rebuilt when a snapshot is loaded.
@@ -22,37 +24,44 @@ import { AT_OWNERS, HEAD_OWNERS, HEAD_PUBLIC, LINE_WORDS, OWNERS, SEEN_MIN, WAYS
 
 /** Choice: a customer that uses public keys only can still fill the whole table; if secret keys need it too, they get three quarters. */
 const PUBLIC_SHARE = 1 / 4;
+/** Source: contract, 3.11. */
+const TEST_SHARE = 1 / 20;
 /**
  * Choice: no owner below this share has a record refused because of its size, so that a customer of middle size among a hundred small ones
  * is never worse off than without shares.
  */
 const OWN_SHARE = 1 / 8;
 
-const CUSTOMER_MASK = OWNERS / 2 - 1;
+/** The customers of live keys are those below. */
+const TEST_CUSTOMER = OWNERS / 2 - 1;
+const TEST_OWNER = TEST_CUSTOMER << 1;
 const PUBLIC = 1;
 const WORD_BYTES = 4;
 /** Byte of a line with one bit for each of its records that are kept longer. */
 const AT_KEPT = LINE_WORDS * WORD_BYTES - 1;
-/** Added to the rank of records that are evicted first; exceeds any number of records. */
+/** Added to the rank of records that are evicted first, twice for those of test keys; exceeds any number of records. */
 const FIRST = 2 ** 32;
 
 /** Returned if the owner may not evict any of the records. */
 export const REFUSED = -2;
 
 export function ownerOf(customer: CustomerNumber, publicKey: boolean): number {
-  return ((customer & CUSTOMER_MASK) << 1) | (publicKey ? PUBLIC : 0);
+  const part = isTestCustomer(customer) ? TEST_CUSTOMER : customer % TEST_CUSTOMER;
+  return (part << 1) | (publicKey ? PUBLIC : 0);
 }
 
 export class Shares {
   readonly #words: Uint32Array;
   readonly #bytes: Uint8Array;
   readonly #publicMax: number;
+  readonly #testMax: number;
   readonly #ownMax: number;
 
   constructor(words: Uint32Array, capacity: number) {
     this.#words = words;
     this.#bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
     this.#publicMax = capacity * PUBLIC_SHARE;
+    this.#testMax = capacity * TEST_SHARE;
     this.#ownMax = capacity * OWN_SHARE;
   }
 
@@ -91,6 +100,8 @@ export class Shares {
   choose(one: number, other: number, owner: number): number {
     const words = this.#words;
     const isPublicOver = (words[HEAD_PUBLIC] ?? 0) > this.#publicMax;
+    const isTestOver =
+      (words[HEAD_OWNERS + TEST_OWNER] ?? 0) + (words[HEAD_OWNERS + TEST_OWNER + PUBLIC] ?? 0) > this.#testMax;
     const own = words[HEAD_OWNERS + owner] ?? 0;
     let best = REFUSED;
     let bestUsed = -1;
@@ -103,7 +114,8 @@ export class Shares {
         const seen = words[line + way + 1] ?? 0;
         if (seen < SEEN_MIN) continue;
         const at = this.ownerAt(line, way);
-        const used = (words[HEAD_OWNERS + at] ?? 0) + (isPublicOver && (at & PUBLIC) !== 0 ? FIRST : 0);
+        const first = isTestOver && at >= TEST_OWNER ? 2 * FIRST : isPublicOver && (at & PUBLIC) !== 0 ? FIRST : 0;
+        const used = (words[HEAD_OWNERS + at] ?? 0) + first;
         if (used < bestUsed) continue;
         const kept = (keptOnes >>> (way >> 1)) & 1;
         if (used === bestUsed && (kept > bestKept || (kept === bestKept && seen >= bestSeen))) continue;
@@ -113,9 +125,10 @@ export class Shares {
         bestSeen = seen;
       }
     }
+    if (isTestOver && owner >= TEST_OWNER) return bestUsed < 2 * FIRST ? REFUSED : best;
     const isOver = isPublicOver && (owner & PUBLIC) !== 0;
     if (isOver && bestUsed < FIRST) return REFUSED;
-    const others = bestUsed >= FIRST ? bestUsed - FIRST : bestUsed;
+    const others = bestUsed % FIRST;
     const mayRefuse = isOver || bestUsed < FIRST;
     return mayRefuse && own > this.#ownMax && others * 2 < own ? REFUSED : best;
   }

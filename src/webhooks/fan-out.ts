@@ -1,5 +1,6 @@
 import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
+import { isTestCustomer } from '../kernel/test-customers.ts';
 import { DecidedEvent, eventBody } from '../work/webhook-event.ts';
 import { decideRoute, probeSent } from '../work/webhook-health.ts';
 import type { WebhookFilter } from '../work/webhook-filter.ts';
@@ -66,7 +67,7 @@ export class FanOut {
     // The worker's text ends before the value of `latency_ms`, its last field; `0}` completes it.
     const answered = JSON.parse(`${answers.text(at)}0}`) as Answered;
     const { request_id: requestId, decision, score, reasons } = answered;
-    const event = { requestId, decision, score, reasons, occurredAtMs };
+    const event = { requestId, decision, score, reasons, occurredAtMs, isTest: isTestCustomer(customer) };
     const body = Buffer.from(eventBody(event));
     const createdAtMs = this.#parts.nowMs();
     const due = { customer, requestId, event: decision, createdAtMs, body };

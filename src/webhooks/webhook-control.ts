@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
 import { tally } from '../kernel/tally.ts';
+import { isTestCustomer } from '../kernel/test-customers.ts';
 import { exampleEvent } from '../work/webhook-event.ts';
 import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
 import type { Actor, Origin } from '../ports/change-feed.ts';
@@ -164,7 +165,7 @@ export class Control {
     if (!canSend || !this.#hasRoomForTest(customer)) return { kind: 'busy' };
     const createdAtMs = this.#parts.nowMs();
     const requestId = newId('req', createdAtMs);
-    const body = Buffer.from(exampleEvent(Math.floor(createdAtMs / 1_000), requestId, event));
+    const body = Buffer.from(exampleEvent(Math.floor(createdAtMs / 1_000), requestId, event, isTestCustomer(customer)));
     const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
     const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
     this.#countTest(customer, 1);

@@ -10,6 +10,8 @@ export interface EventInput {
   readonly reasons: readonly string[];
   /** The decision's time, Unix ms. */
   readonly occurredAtMs: number;
+  /** Decided for a test key; default false. */
+  readonly isTest?: boolean;
 }
 
 /** What is known of a decision beyond the fields of its event. */
@@ -47,12 +49,13 @@ export class DecidedEvent {
 }
 
 /**
- * Returns the body of a decision's event: exactly six fields, `timestamp` in Unix seconds. Serialise it once: the same bytes are signed and
- * sent on every attempt. Source: contract, 10.3.
+ * Returns the body of a decision's event: exactly six fields, `timestamp` in Unix seconds, and `livemode: false` for a test key. Serialise
+ * it once: the same bytes are signed and sent on every attempt. Source: contract, 10.3 and 3.11.
  */
-export function eventBody({ requestId, decision, score, reasons, occurredAtMs }: EventInput): string {
+export function eventBody({ requestId, decision, score, reasons, occurredAtMs, isTest = false }: EventInput): string {
   const timestamp = Math.floor(occurredAtMs / 1000);
-  return JSON.stringify({ event: decision, request_id: requestId, decision, score, reasons, timestamp });
+  const event = { event: decision, request_id: requestId, decision, score, reasons, timestamp };
+  return JSON.stringify(isTest ? { ...event, livemode: false } : event);
 }
 
 /** Consistent scores and reasons of a payment under the default policy. */
@@ -65,6 +68,6 @@ const EXAMPLES: Readonly<Record<Decision, Pick<EventInput, 'score' | 'reasons'>>
 };
 
 /** Returns the body that a test sends: like a decision's, but without a decision. */
-export function exampleEvent(nowSeconds: number, requestId: string, decision: Decision): string {
-  return eventBody({ requestId, decision, occurredAtMs: nowSeconds * 1000, ...EXAMPLES[decision] });
+export function exampleEvent(nowSeconds: number, requestId: string, decision: Decision, isTest = false): string {
+  return eventBody({ requestId, decision, occurredAtMs: nowSeconds * 1000, isTest, ...EXAMPLES[decision] });
 }

@@ -1,6 +1,7 @@
 import type { FingerprintReader } from '../../risk/fingerprint-history.ts';
 import type { Registry } from '../../state/tables/registry-table.ts';
 import type { FingerprintHash } from '../../kernel/brand.ts';
+import { isTestCustomer } from '../../kernel/test-customers.ts';
 import { codeOfListKind, shownListValue } from '../../risk/lists/list-key.ts';
 import type { ListEntry } from '../../state/tables/list-table.ts';
 import type { AnyRequest } from '../kit/endpoint-types.ts';
@@ -29,15 +30,15 @@ export function showEntry(parts: ListViewParts, entry: ListEntry, request: AnyRe
 }
 
 /**
- * Returns `shared_registry` for a row about a fingerprint. The key is absent if the registry does not know the fingerprint, or if the
- * fingerprint is common in the caller's traffic.
+ * Returns `shared_registry` for a row about a fingerprint. The key is absent if the registry does not know the fingerprint, if the
+ * fingerprint is common in the caller's traffic, and for test keys.
  */
 export function sharedRegistry(
   { registry, fingerprints }: ListViewParts,
   fingerprintHash: FingerprintHash,
   { caller, nowMs, nowSeconds }: Pick<AnyRequest, 'caller' | 'nowMs' | 'nowSeconds'>,
 ): { readonly shared_registry?: { readonly risk_score: number; readonly customers_seen: number } } {
-  const known = registry.findShown(fingerprintHash, nowSeconds);
+  const known = isTestCustomer(caller.customer) ? null : registry.findShown(fingerprintHash, nowSeconds);
   if (known === null || fingerprints.find(caller.customer, fingerprintHash, nowMs).isCommon) return {};
   return { shared_registry: { risk_score: Math.round(known.risk), customers_seen: known.customers } };
 }

@@ -4,6 +4,7 @@ import { ANY_ORIGIN, parseOrigin } from '../../kernel/origin.ts';
 import { KEY_NAME_CHARACTERS_MAX, KEY_NETWORKS_MAX, KEY_ORIGINS_MAX } from '../../kernel/limits.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { DEFAULT_KEY_SCOPES, KEY_SCOPES, type KeyScope, sortedScopes } from '../../kernel/key-scopes.ts';
+import { isTestCustomer, liveCustomerOf, testCustomerOf } from '../../kernel/test-customers.ts';
 import { canonicalNetwork } from '../../kernel/network-set.ts';
 import type { Committer, KeyGrant } from '../../state/feed/changes.ts';
 import type { StoreWrite } from '../../state/tables/durable.ts';
@@ -24,6 +25,7 @@ interface CreateOptions {
   readonly name?: string;
   readonly scopes?: readonly KeyScope[];
   readonly gate: boolean;
+  readonly test: boolean;
   readonly expires?: number;
   readonly networks?: readonly string[];
   readonly rateLimit?: number;
@@ -44,6 +46,7 @@ export function addKeys(cli: Cli): void {
       parseScopes,
     )
     .option('--gate', 'a key for a proxy: the scope gate alone, without a public key', false)
+    .option('--test', 'test keys, sk_test_… and pk_test_…, whose data is apart from that of live keys', false)
     .option(
       '--expires <time>',
       'Unix seconds, ISO 8601, or a time from now such as 90d; the keys are unknown from then on',
@@ -101,15 +104,17 @@ export function addKeys(cli: Cli): void {
 async function createKeys(store: Store, door: Committer, options: CreateOptions): Promise<CommandOutcome> {
   const customer = store.customers.findById(options.customer);
   if (customer === null) return failure('unknown_customer', `there is no customer ${options.customer}`);
-  const { rateLimit = null, origin: origins = [] } = options;
+  const { rateLimit = null, origin: origins = [], test: isTest } = options;
   const grant = grantOf(options);
-  const made = await makeKeys(door, customer.number, grant, { rateLimit, origins });
+  const number = isTest ? testCustomerOf(customer.number) : customer.number;
+  const made = await makeKeys(door, number, grant, { rateLimit, origins });
   if (made.kind === 'fault') return failureOf(made);
   const { secret, open } = made.value;
   const warning = origins.includes(ANY_ORIGIN) ? EVERY_SITE : null;
   return ok(
     {
       customer_id: customer.id,
+      ...(isTest && { test: true }),
       secret_key: secret,
       ...(open !== null && { public_key: open }),
       ...(grant !== null && showGrant(grant)),
@@ -117,7 +122,7 @@ async function createKeys(store: Store, door: Committer, options: CreateOptions)
       ...(warning !== null && { warning }),
     },
     [
-      `Keys of ${customer.name} (${customer.id}). They are shown only now.`,
+      `${isTest ? 'Test keys' : 'Keys'} of ${customer.name} (${customer.id}). They are shown only now.`,
       `  secret  ${secret}`,
       ...(open === null ? [] : [`  public  ${open}`]),
       ...(grant === null ? [] : [`  scopes  ${grant.scopes.join(', ')}`]),
@@ -172,10 +177,11 @@ function listKeys(store: Store): CommandOutcome {
         prefix: key.prefix,
         name: key.name,
         kind: key.kind,
+        test: isTestCustomer(key.customer),
         scopes: key.scopes,
         networks: key.networks,
         expires_at: key.expiresAtSeconds,
-        customer_id: customers.get(key.customer)?.id ?? null,
+        customer_id: customers.get(liveCustomerOf(key.customer))?.id ?? null,
         rate_limit: key.rateLimit,
         created_at: key.createdAtSeconds,
         revoked_at: key.revokedAtSeconds,
@@ -199,9 +205,9 @@ function listKeys(store: Store): CommandOutcome {
       all.map((key) => [
         `${key.prefix}…`,
         key.name,
-        key.kind,
+        isTestCustomer(key.customer) ? `${key.kind}, test` : key.kind,
         key.scopes.join(' '),
-        customers.get(key.customer)?.name ?? '',
+        customers.get(liveCustomerOf(key.customer))?.name ?? '',
         String(key.rateLimit),
         timeText(key.createdAtSeconds),
         key.expiresAtSeconds === null ? '' : timeText(key.expiresAtSeconds),

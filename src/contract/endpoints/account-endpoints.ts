@@ -31,7 +31,7 @@ export const ACCOUNT_ENDPOINTS = {
       'Needs the scope `admin`. The new key has at most the scopes, networks and expiry of the calling key (403 `key_not_allowed` ' +
       'otherwise), and its allowance. A key with the scope `decide` comes with a public key. The texts are in this response only.',
     guide:
-      'Body: `name`, and optionally `scopes` (`gate`, `decide`, `read`, `write`, `admin`), `expires_at`, `networks`, or `gate: true`. 201 ' +
+      'Body: `name`, and optionally `scopes` (`gate`, `decide`, `read`, `write`, `admin`), `expires_at`, `networks`, `test: true`, or `gate: true`. 201 ' +
       'with the key, shown only once; 409 `limit_reached` at 200 valid keys',
     body: body(BODIES.createKey),
     responses: { 201: json(NEW_API_KEY, 'The key, and its text') },

@@ -50,6 +50,7 @@ export const NEW_KEY = z
       description: 'Addresses and networks (CIDR) that the key may be used from. By default as the calling key',
     }),
     gate: z.boolean().nullish().meta({ description: 'The scope gate alone' }),
+    test: z.boolean().nullish().meta({ description: 'A test key, sk_test_…. A test key makes test keys only' }),
   })
   .refine(({ gate, scopes }) => gate !== true || (scopes ?? ['gate']).join() === 'gate', {
     path: ['gate'],

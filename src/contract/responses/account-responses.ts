@@ -9,6 +9,7 @@ const expiresAt = unixSeconds.nullable().meta({ description: 'The key is unknown
 const networks = z
   .array(z.string())
   .meta({ description: 'The key may be used from these only; empty for every address' });
+const isTest = z.boolean().meta({ description: 'A test key, whose data is apart from that of live keys' });
 const rateLimit = z.int().min(0).meta({ description: 'Decide calls in a minute' });
 
 export const ME = z
@@ -18,6 +19,7 @@ export const ME = z
     created_at: unixSeconds,
     key_prefix: keyPrefix,
     key_kind: keyKind,
+    test: isTest,
     scopes,
     rate_limit: rateLimit,
     management_rate_limit: z.int().min(0).meta({ description: 'Other calls in a minute' }),
@@ -38,6 +40,7 @@ export const ME = z
         created_at: 1_795_262_400,
         key_prefix: 'sk_live_4f2a',
         key_kind: 'secret',
+        test: false,
         scopes: ['decide', 'read', 'write', 'admin'],
         rate_limit: 6_000,
         management_rate_limit: 6_000,
@@ -62,6 +65,7 @@ export const API_KEY = z
     prefix: keyPrefix,
     name: z.string().meta({ description: 'Empty for a key without a name' }),
     kind: keyKind,
+    test: isTest,
     scopes,
     networks,
     created_at: unixSeconds,
@@ -82,6 +86,7 @@ export const API_KEY = z
         prefix: 'sk_live_4f2a',
         name: 'shop',
         kind: 'secret',
+        test: false,
         scopes: ['decide'],
         networks: [],
         created_at: 1_795_262_400,
@@ -100,6 +105,7 @@ export const NEW_API_KEY = z
   .object({
     prefix: keyPrefix,
     name: z.string(),
+    test: isTest,
     scopes,
     networks,
     expires_at: expiresAt,

@@ -1,12 +1,13 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import { isTestCustomer } from '../../kernel/test-customers.ts';
 import type { DecisionRecord } from '../../risk/decision-record.ts';
 import { type Block, decodeKey } from './block.ts';
 import { BlockReader } from './block-reader.ts';
 import { unpackRecord } from './match.ts';
 
 export interface RowQuery {
-  /** null for all. */
+  /** null for all customers; then those of test keys are left out. */
   readonly customer: CustomerNumber | null;
   /** Decisions of this time and later, Unix ms. */
   readonly sinceMs: number;
@@ -26,7 +27,8 @@ export function* readDecisionRows(
 ): Generator<undefined, number> {
   const reader = new BlockReader(table);
   const read = (block: Block): void => {
-    if (block.newestMs < sinceMs || (customer !== null && block.customer !== customer)) return;
+    const isOther = customer === null ? isTestCustomer(block.customer) : block.customer !== customer;
+    if (block.newestMs < sinceMs || isOther) return;
     const bytes = reader.bytesOf(block);
     if (bytes === null) return;
     // Copied, because the visitor may read other rows of the store.

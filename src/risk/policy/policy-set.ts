@@ -1,5 +1,6 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import { testCustomerOf } from '../../kernel/test-customers.ts';
 import { tuneRules, type TunedRule } from '../evaluate.ts';
 import type { OwnRule } from './own-rule.ts';
 import { type CompiledOwnRule, OwnRuleCompiler } from './own-rules.ts';
@@ -86,7 +87,7 @@ class CompiledSet implements PolicySet {
   readonly #document: PolicyDocument;
   readonly #compiler = new Compiler();
   readonly #common: Family;
-  /** The file's settings by customer. */
+  /** The file's settings by customer. They apply to its test keys too. */
   readonly #customers = new Map<CustomerNumber, PolicyScope>();
   /** Scopes of customers for which not only the common policies apply. */
   readonly #scopes = new Map<CustomerNumber, readonly PolicyScope[]>();
@@ -100,8 +101,10 @@ class CompiledSet implements PolicySet {
     for (const [id, scope] of document.customers) {
       const number = customerNumberOf(id);
       if (number === null) continue;
-      this.#customers.set(number, scope);
-      this.#scopes.set(number, [document, scope]);
+      for (const customer of [number, testCustomerOf(number)]) {
+        this.#customers.set(customer, scope);
+        this.#scopes.set(customer, [document, scope]);
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
 import { newId } from '../../kernel/ids.ts';
 import { KEY_PREFIX_CHARACTERS, KEY_RANDOM_BYTES, type KeyTextKind, makeKeyText } from '../../kernel/key-text.ts';
+import { isTestCustomer } from '../../kernel/test-customers.ts';
 import type { Origin } from '../../ports/change-feed.ts';
 import type { ChangeOf, Committer, KeyGrant, NewApiKey } from './changes.ts';
 import type { StoreWrite } from '../tables/durable.ts';
@@ -22,8 +23,8 @@ export interface KeyOptions {
 }
 
 export function newKeyPair(customer: CustomerNumber, { rateLimit = null, origins = [] }: KeyOptions = {}): NewKeyPair {
-  const secret = newKeyText('secret');
-  const open = newKeyText('public');
+  const secret = newKeyText('secret', customer);
+  const open = newKeyText('public', customer);
   const keys = [newKey('secret', secret, []), newKey('public', open, origins)];
   return { secret, public: open, change: { kind: 'key.created', customer, rateLimit, keys } };
 }
@@ -49,8 +50,8 @@ export function newGrantedKeys(
   grant: KeyGrant,
   { rateLimit = null, origins = [], validKeysMax = null, taken = NONE_TAKEN }: GrantOptions = {},
 ): GrantedKeys {
-  const secret = newKeyText('secret', taken);
-  const open = grant.scopes.includes('decide') ? newKeyText('public', taken) : null;
+  const secret = newKeyText('secret', customer, taken);
+  const open = grant.scopes.includes('decide') ? newKeyText('public', customer, taken) : null;
   const keys = [newKey('secret', secret, []), ...(open === null ? [] : [newKey('public', open, origins)])];
   return { secret, public: open, change: { kind: 'key.granted', customer, rateLimit, keys, grant, validKeysMax } };
 }
@@ -67,7 +68,7 @@ export function newReplacement(
   validKeysMax: number | null = null,
 ): GrantedKeys {
   const { name, scopes, expiresAtSeconds, networks } = key;
-  const text = newKeyText(kind, taken);
+  const text = newKeyText(kind, customer, taken);
   const grant = { name, scopes, expiresAtSeconds, networks };
   const keys = [newKey(kind, text, origins)];
   // The allowance of the kind may change; that of this key may not.
@@ -109,9 +110,10 @@ function newKey(kind: KeyTextKind, text: string, origins: readonly string[]): Ne
   return { kind, hash: hashOfKey(text), prefix: text.slice(0, KEY_PREFIX_CHARACTERS), origins };
 }
 
-function newKeyText(kind: KeyTextKind, taken: ReadonlySet<string> = NONE_TAKEN): string {
+/** Returns the text of a test key for the number under which a customer's test keys work. */
+function newKeyText(kind: KeyTextKind, customer: CustomerNumber, taken: ReadonlySet<string> = NONE_TAKEN): string {
   for (;;) {
-    const text = makeKeyText(kind, randomBytes(KEY_RANDOM_BYTES));
+    const text = makeKeyText(kind, randomBytes(KEY_RANDOM_BYTES), isTestCustomer(customer));
     if (text !== null && !taken.has(text.slice(0, KEY_PREFIX_CHARACTERS))) return text;
   }
 }

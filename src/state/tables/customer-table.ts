@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../../kernel/brand.ts';
+import { liveCustomerOf, testCustomerOf } from '../../kernel/test-customers.ts';
 import { MAYBE_NUMBER, omittedField, packedNumber, packedFields, packedText } from './packed-fields.ts';
 import { type KeyForm, type TypedTable, typedTable, u32Form } from './typed-table.ts';
 
@@ -38,7 +39,9 @@ export class Customers {
     this.#byNumber.put(customer.number, customer);
   }
 
-  find(number: CustomerNumber): Customer | null {
+  /** For the number of a customer's test keys too; the result has that of the customer. */
+  find(customer: CustomerNumber): Customer | null {
+    const number = liveCustomerOf(customer);
     const found = this.#byNumber.get(number);
     return found && { number, ...found };
   }
@@ -53,9 +56,10 @@ export class Customers {
     return [...this.#byNumber.range({})].map(([number, customer]) => ({ number, ...customer }));
   }
 
-  /** Returns the customers whose keys are refused. */
+  /** Returns the customers whose keys are refused, each with the number of its test keys. */
   suspended(): ReadonlySet<CustomerNumber> {
-    return new Set(this.all().flatMap((one) => (one.suspendedAtSeconds === null ? [] : [one.number])));
+    const suspended = this.all().filter(({ suspendedAtSeconds }) => suspendedAtSeconds !== null);
+    return new Set(suspended.flatMap(({ number }) => [number, testCustomerOf(number)]));
   }
 }
 

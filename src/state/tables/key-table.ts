@@ -9,7 +9,8 @@ import {
   sortedScopes,
 } from '../../kernel/key-scopes.ts';
 import type { KeyTextKind } from '../../kernel/key-text.ts';
-import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../../kernel/limits.ts';
+import { RATE_PUBLIC_KEY, RATE_SECRET_KEY, RATE_TEST_KEY_MAX } from '../../kernel/limits.ts';
+import { isTestCustomer } from '../../kernel/test-customers.ts';
 import type { Counters } from './counters.ts';
 import { field, packedNumber, MAYBE_NUMBER, omittedField, packedFields, packedText } from './packed-fields.ts';
 import { hexForm, type TypedTable, typedTable } from './typed-table.ts';
@@ -17,6 +18,7 @@ import { hexForm, type TypedTable, typedTable } from './typed-table.ts';
 export interface ApiKey extends KeyRights {
   /** SHA-256 of the key's text, 64 lower-case hex digits. The text itself is not stored. */
   readonly hash: string;
+  /** For a test key the number under which the customer's test keys work. */
   readonly customer: CustomerNumber;
   readonly kind: KeyTextKind;
   /** The first 12 characters, for listings. */
@@ -171,5 +173,7 @@ function present(keyHash: string, value: KeyValue): ApiKey {
   const kind = value.kind === 'public' ? 'public' : 'secret';
   const usual = kind === 'secret' ? RATE_SECRET_KEY : RATE_PUBLIC_KEY;
   const scopes = value.scopes ?? (kind === 'secret' ? DEFAULT_KEY_SCOPES : PUBLIC_KEY_SCOPES);
-  return { hash: keyHash, ...value, kind, scopes, rateLimit: value.rateLimit ?? usual };
+  const given = value.rateLimit ?? usual;
+  const rateLimit = isTestCustomer(value.customer) ? Math.min(given, RATE_TEST_KEY_MAX) : given;
+  return { hash: keyHash, ...value, kind, scopes, rateLimit };
 }

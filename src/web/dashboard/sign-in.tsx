@@ -44,7 +44,7 @@ export async function signOut(all = false): Promise<void> {
 const ADVICE: Readonly<Record<string, string>> = {
   unknown_key: 'No such key. Look for a missing character at either end.',
   revoked_key: 'This key was revoked. Use another secret key of the same customer.',
-  key_not_allowed: 'This is a public key. The dashboard needs a secret key, which begins with sk_live_.',
+  key_not_allowed: 'This is a public key. The dashboard needs a secret key, which begins with sk_live_ or sk_test_.',
   invalid_code:
     'This link was used already or is older than 10 minutes. `gatehouse dashboard link` prints another one.',
 };

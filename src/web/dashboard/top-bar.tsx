@@ -28,6 +28,11 @@ export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; reado
         title={customer === null ? undefined : `Signed in with ${visibleText(customer.key_prefix)}…`}
       >
         <span class="top-customer-name">{visibleText(customer?.name ?? '')}</span>
+        {customer?.key_prefix.startsWith('sk_test_') === true && (
+          <span class="tag" title="What test keys have made, apart from the live data">
+            test data
+          </span>
+        )}
         {customer?.read_only === true && <span class="tag">read only</span>}
         {isPartial.value && (
           <span

@@ -21,6 +21,7 @@ const KEY = {
   prefix: 'pk_live_4f2a',
   name: HOSTILE,
   kind: 'public',
+  test: false,
   scopes: ['decide'],
   networks: [],
   created_at: AT,

@@ -17,6 +17,7 @@ describe.each(TRANSPORTS)('GET /v1/me over %s', (transport) => {
       created_at: expect.any(Number) as number,
       key_prefix: secretKey.slice(0, 12),
       key_kind: 'secret',
+      test: false,
       scopes: ['decide', 'read', 'write', 'admin'],
       rate_limit: 1_234,
       management_rate_limit: 6_000,

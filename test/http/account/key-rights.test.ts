@@ -126,6 +126,7 @@ describe('What a key may do', () => {
     expect(created.json).toEqual({
       prefix,
       name: 'shop',
+      test: false,
       scopes: ['decide', 'read'],
       networks: ['127.0.0.1/32', '10.0.0.0/8'],
       expires_at: 4e9,

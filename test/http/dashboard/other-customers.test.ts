@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENDPOINTS } from '../../../src/contract/endpoints.ts';
 import { type Person, signIn } from '../../support/dashboard.ts';
 import { books, extractionClient, startSource, type SourceServer } from '../../support/extractions.ts';
-import { fingerprintOf } from '../../support/manage.ts';
+import { bearer, fingerprintOf } from '../../support/manage.ts';
 import { type Answer, decide, gatehouse, newCustomer } from '../../support/requests.ts';
 import { type RunningServer, startServer } from '../../support/server.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,6 +36,8 @@ let source: SourceServer;
 let receiver: Receiver;
 let owner: Person;
 let other: Person;
+/** Signed in with a test key of the owner's customer. */
+let tester: Person;
 let folder: string;
 /** The ids of the owner's things by tag, and by endpoint where a tag has several kinds. */
 const ids: Record<string, string> = {};
@@ -56,6 +58,9 @@ beforeAll(async () => {
   owner = await signIn(url, { key });
   const { secretKey } = await newCustomer(url, server.dataDir);
   other = await signIn(url, { key: secretKey });
+  const { customer_id: customerId } = (await bearer(url, key, 'GET', '/v1/me')).json;
+  const made = await gatehouse(server.dataDir, 'keys', 'create', '--customer', String(customerId), '--test');
+  tester = await signIn(url, { key: String(made['secret_key']) });
   const webhooks = webhookClient(url, key);
   ids['webhooks'] = (
     await webhooks.create(receiver.url, 'ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK')
@@ -119,6 +124,11 @@ describe('two customers side by side', () => {
     expect(text).not.toContain('cus_');
   });
 
+  test.each(WITH_ID)('%s gives a test key of the first customer 404 for an id of its live data', async (id) => {
+    const { status, json } = await ask(tester, id);
+    expect([status, json['code']]).toEqual([404, 'not_found']);
+  });
+
   test.each(WITH_ID.filter(([, { method }]) => method === 'GET'))('%s gives the first customer its own', async (id) => {
     expect((await ask(owner, id)).status).toBe(200);
   });
@@ -138,7 +148,8 @@ describe('two customers side by side', () => {
       '/v1/extractions',
       '/v1/sessions',
     ]) {
-      expect([path, (await other.call('GET', path)).json['data']]).toEqual([path, []]);
+      for (const person of [other, tester])
+        expect([path, (await person.call('GET', path)).json['data']]).toEqual([path, []]);
       expect([path, (await owner.call('GET', path)).json['data']]).not.toEqual([path, []]);
     }
     await owner.call('POST', '/v1/lists', { fingerprint_hash: 'ff'.repeat(32), action: 'watch' });

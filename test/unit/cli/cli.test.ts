@@ -109,6 +109,7 @@ describe('customers and keys', () => {
       prefix: secret.slice(0, 12),
       name: '',
       kind: 'secret',
+      test: false,
       scopes: ['decide', 'read', 'write', 'admin'],
       networks: [],
       expires_at: null,

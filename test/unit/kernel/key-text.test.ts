@@ -26,6 +26,12 @@ describe('key text', () => {
     }
   });
 
+  test('A test key has a prefix of its own, and the live text with its characters is no key', () => {
+    const text = makeKeyText('public', randomBytes(KEY_RANDOM_BYTES), true) ?? '';
+    expect([text.slice(0, 8), checkKeyText(text)]).toEqual(['pk_test_', 'public']);
+    expect(checkKeyText(text.replace('_test_', '_live_'))).toBeNull();
+  });
+
   test('Every changed character of a key is detected', () => {
     const text = makeKeyText('public', randomBytes(KEY_RANDOM_BYTES)) ?? '';
     fc.assert(

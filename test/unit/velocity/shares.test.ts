@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import { testCustomerOf } from '../../../src/kernel/test-customers.ts';
 import type { HistoryEvent } from '../../../src/risk/history.ts';
 import { HEAD_OWNERS } from '../../../src/velocity/layout.ts';
 import { createVelocityMemory } from '../../../src/velocity/memory.ts';
@@ -93,6 +94,23 @@ describe('a flood of requests that are all new', () => {
     for (let n = 0; n < FLOOD_REQUESTS; n++) {
       world.velocity.observe([world.event(stranger(caller(20 + (n % 12), true), n))]);
     }
+    expect(visitAll(world)).toEqual(expected);
+  });
+
+  test('Test keys of all customers keep a twentieth of a full table, and change no count of live keys', () => {
+    const world = quietWorld();
+    flood(world, caller(10));
+    for (let n = 0; n < 2 * FLOOD_REQUESTS; n++) {
+      const by = { customer: testCustomerOf(caller(7 + (n % 3)).customer), publicKey: n % 2 === 0 };
+      world.velocity.observe([world.event(stranger(by, 100_000 + n))]);
+    }
+    const words = new Uint32Array(world.memory.words);
+    const used = [false, true].map(
+      (isPublic) => words[HEAD_OWNERS + ownerOf(testCustomerOf(caller(7).customer), isPublic)],
+    );
+    const share = ((used[0] ?? 0) + (used[1] ?? 0)) / readVelocityStats(world.memory).capacity;
+    expect(share).toBeGreaterThan(0.03);
+    expect(share).toBeLessThan(0.052);
     expect(visitAll(world)).toEqual(expected);
   });
 

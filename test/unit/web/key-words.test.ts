@@ -10,6 +10,7 @@ const KEY: ApiKeyRow = {
   prefix: 'sk_live_aaaa',
   name: 'shop',
   kind: 'secret',
+  test: false,
   scopes: ['decide', 'read'],
   networks: [],
   created_at: NOW - DAY,

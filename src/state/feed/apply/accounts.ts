@@ -1,5 +1,6 @@
 import type { CustomerNumber } from '../../../kernel/brand.ts';
 import { DEFAULT_KEY_SCOPES, PUBLIC_KEY_SCOPES } from '../../../kernel/key-scopes.ts';
+import { isTestCustomer, liveCustomerOf } from '../../../kernel/test-customers.ts';
 import type { KeyGrant, NewApiKey } from '../changes.ts';
 import type { ApiKey } from '../../tables/key-table.ts';
 import type { Applying, Apply } from './applying.ts';
@@ -67,8 +68,14 @@ function insertKeys(
     // Browsers present a public key, from every address.
     const rights = key.kind === 'secret' ? grant : { ...grant, scopes: PUBLIC_KEY_SCOPES, networks: NO_NETWORKS };
     made.push(tables.apiKeys.insert({ ...key, ...rights, customer, rateLimit, createdAtSeconds: nowSeconds, number }));
-    const after = { kind: key.kind, rate_limit: rateLimit, origins: key.origins, ...factsOf(grant, rights) };
-    record(at, customer, { kind: 'key.created', target: key.prefix, after });
+    const after = {
+      kind: key.kind,
+      ...(isTestCustomer(customer) && { test: true }),
+      rate_limit: rateLimit,
+      origins: key.origins,
+      ...factsOf(grant, rights),
+    };
+    record(at, liveCustomerOf(customer), { kind: 'key.created', target: key.prefix, after });
   }
   tables.counters.rise('keysVersion');
   return made;
@@ -117,6 +124,11 @@ function revoke(at: Applying, hash: string, atSeconds: number): boolean {
   const key = at.tables.apiKeys.markRevoked(hash, atSeconds);
   if (key === null) return false;
   const after = { kind: key.kind, revoked_at: atSeconds };
-  record(at, key.customer, { kind: 'key.revoked', target: key.prefix, before: { kind: key.kind }, after });
+  record(at, liveCustomerOf(key.customer), {
+    kind: 'key.revoked',
+    target: key.prefix,
+    before: { kind: key.kind },
+    after,
+  });
   return true;
 }

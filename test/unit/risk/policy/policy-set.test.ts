@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
+import { testCustomerOf } from '../../../../src/kernel/test-customers.ts';
 import { bandsFor } from '../../../../src/risk/fuse.ts';
 import { parsePolicy } from '../../../../src/risk/policy/policy-check.ts';
 import { compilePolicies, DEFAULT_POLICY_SET, type PolicySet } from '../../../../src/risk/policy/policy-set.ts';
@@ -46,6 +47,12 @@ describe('without a policy file', () => {
 });
 
 describe('precedence', () => {
+  test("A customer's settings apply to its test keys", () => {
+    const set = compile(LADDER);
+    expect(weightOf(set, testCustomerOf(ONE), 'login')).toBe(0.4);
+    expect(weightOf(set, testCustomerOf(OTHER), 'login')).toBe(0.2);
+  });
+
   /** Weights by the part of the file that sets them: each more specific part sets a larger one. */
   const LADDER = {
     weights: { ip_vpn: 0.1, ip_proxy: 0.1 },

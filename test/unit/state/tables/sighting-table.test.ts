@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../../../src/kernel/brand.ts';
+import { testCustomerOf } from '../../../../src/kernel/test-customers.ts';
 import { table } from '../../../../src/state/tables/environment.ts';
 import type { Store } from '../../../../src/state/feed/open-store.ts';
 import { SightingQueue } from '../../../../src/state/feed/sighting-queue.ts';
@@ -43,6 +44,16 @@ describe('promotion by sightings', () => {
     }
     expect(risks).toEqual([null, null, 90, 90, 94, 94, 94, 94, 94, 98, 98]);
     expect(store.registry.find(F, NOW)?.customers).toBe(11);
+  });
+
+  test('Test keys promote nothing', async () => {
+    const store = tempStore();
+    await block(store, [1, 2]);
+    await block(
+      store,
+      [3, 4, 5].map((number) => testCustomerOf(customer(number))),
+    );
+    expect([store.registry.get(F), store.sightings.customersOf(F, NOW)]).toEqual([null, 2]);
   });
 
   test('A customer counts once, whatever it does', async () => {

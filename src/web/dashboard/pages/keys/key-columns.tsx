@@ -15,9 +15,9 @@ export const KEY_COLUMNS: readonly Column<ApiKeyRow>[] = [
   {
     id: 'prefix',
     title: 'Key',
-    render: ({ prefix, is_current: isCurrent }) => (
+    render: ({ prefix, test: isTest, is_current: isCurrent }) => (
       <>
-        <code>{prefix}…</code> {isCurrent && <span class="tag">yours</span>}
+        <code>{prefix}…</code> {isTest && <span class="tag">test</span>} {isCurrent && <span class="tag">yours</span>}
       </>
     ),
   },

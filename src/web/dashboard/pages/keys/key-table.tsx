@@ -110,6 +110,7 @@ export function KeyTable({ me }: { readonly me: MeBody | undefined }): JSX.Eleme
 function commandsFor(customerId: string): string {
   return `# on the machine of the server; the key is printed once
 npx gatehouse keys create --customer ${customerId} --name shop --scopes decide
+npx gatehouse keys create --customer ${customerId} --test
 npx gatehouse keys create --customer ${customerId} --origin https://shop.example
 npx gatehouse keys rotate sk_live_abcd
 npx gatehouse keys revoke sk_live_abcd`;
