@@ -28,7 +28,7 @@ import { sendWhole } from '../../../support/slices.ts';
 
 export const NOW_MS = NOW_SECONDS * 1000;
 /** Key of customer 8; `SECRET_KEY` is customer 7's. */
-export const OTHER_KEY = `sk_live_${'C'.repeat(38)}`;
+const OTHER_KEY = `sk_live_${'C'.repeat(38)}`;
 export const SESSION_ID = newId('ses', NOW_MS);
 export const STORE_FAULT = { kind: 'fault', code: 'store_write_failed', detail: 'MDB_PROBLEM inside' } as const;
 
