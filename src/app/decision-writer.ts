@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../kernel/clock.ts';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { isStop } from '../risk/challenger-finding.ts';
 import { decodeRecord, fingerprintOf } from '../risk/decision-record.ts';
 import { readIp } from '../risk/signals/ip.ts';
 import type { DecisionSink } from '../decide/decision-sink.ts';
@@ -31,6 +32,11 @@ export interface DecisionWriter extends DecisionSink {
 /** Choice: maximum number of rows of a table that one maintenance step scans; the write lock is held for under a millisecond. */
 const PRUNE_ROWS = 500;
 
+function besideStops(record: Buffer): boolean {
+  const beside = record.length === 0 ? undefined : decodeRecord(record).beside;
+  return beside !== undefined && isStop(beside.decision);
+}
+
 export function createDecisionWriter(
   store: Store,
   decisions: DecisionLog,
@@ -40,7 +46,10 @@ export function createDecisionWriter(
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   return {
     decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
-      decisions.append(customer, record, latencyMs, (flags & ANSWER_OBSERVED) !== 0);
+      // A pass that the challenger model would stop is kept as long as a stop: only then can the two be compared once labels come.
+      const isFlagged =
+        (flags & ANSWER_OBSERVED) !== 0 || ((flags & ANSWER_SHADOW_ROUTED) !== 0 && besideStops(record));
+      decisions.append(customer, record, latencyMs, isFlagged);
       if ((flags & (ANSWER_SHADOW_ROUTED | ANSWER_REVIEW)) !== 0) store.shadowReviews.enqueue(customer, record);
       if ((flags & ANSWER_SIGHTING) !== 0 && record.length > 0) {
         const fingerprint = fingerprintOf(record);

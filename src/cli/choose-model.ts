@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import type { ModelSlot } from '../assets/asset-messages.ts';
 import { checkModelApart } from '../assets/model-child.ts';
 import { folderOfChoice, isCandidateId, readSlot, SLOT_FILES, type SlotChoice } from '../assets/model-slots.ts';
+import type { Store } from '../state/feed/open-store.ts';
 import { writeWhole } from '../state/tables/write-files.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
+import { gateLine, readComparison } from './compare-models.ts';
 
 /** As the server's own files of this folder: nothing in it is secret. */
 const SLOT_FILE_MODE = 0o644;
@@ -44,4 +46,48 @@ export async function whyUnfit(modelsDir: string, id: string): Promise<CommandOu
 export function writeSlot(modelsDir: string, slot: ModelSlot, { id, sinceMs, previous }: SlotChoice): void {
   const choice = { id, since: Math.floor(sinceMs / 1000), ...(previous !== undefined && { previous }) };
   writeWhole(join(modelsDir, SLOT_FILES[slot]), `${JSON.stringify(choice)}\n`, SLOT_FILE_MODE);
+}
+
+/**
+ * Makes the challenger, or with `isForced` any candidate, the active model. Refused unless every gate holds; `isForced` is a decision of
+ * the operator. The model before stays where it is, for `rollbackModel`.
+ */
+export async function promoteModel(
+  store: Store,
+  modelsDir: string,
+  id: string,
+  { nowMs, isForced }: { readonly nowMs: number; readonly isForced: boolean },
+): Promise<CommandOutcome> {
+  const active = await readSlot(modelsDir, 'model');
+  if (active.kind === 'fault') return failure('slot_invalid', active.detail);
+  if (active.kind === 'chosen' && active.id === id) return failure('already_active', `${id} is the active model`);
+  const unfit = await whyUnfit(modelsDir, id);
+  if (unfit !== null) return unfit;
+  const shadow = await readSlot(modelsDir, 'challenger');
+  const isChallenger = shadow.kind === 'chosen' && shadow.id === id;
+  if (!isForced) {
+    if (!isChallenger)
+      return failure('not_challenger', `${id} has not run beside the active model; --yes promotes it anyway`);
+    const failed = (await readComparison(store, modelsDir, nowMs))?.gates.filter(({ holds }) => !holds) ?? [];
+    if (failed.length > 0) return failure('gates_fail', `${failed.map(gateLine).join('\n')}\n--yes promotes it anyway`);
+  }
+  const previous = active.kind === 'chosen' ? active.id : null;
+  writeSlot(modelsDir, 'model', { id, sinceMs: nowMs, previous });
+  if (isChallenger) rmSync(join(modelsDir, SLOT_FILES.challenger), { force: true });
+  return ok({ id, previous }, `${id} is the active model; models rollback returns to ${previous ?? 'the one before'}`);
+}
+
+/** Makes the model before the last promotion active again. A second rollback undoes the first. */
+export async function rollbackModel(modelsDir: string, nowMs: number): Promise<CommandOutcome> {
+  const active = await readSlot(modelsDir, 'model');
+  if (active.kind === 'fault') return failure('slot_invalid', active.detail);
+  if (active.kind === 'none' || active.previous === undefined)
+    return failure('nothing_before', 'no model was promoted before');
+  const { id, previous } = active;
+  if (previous !== null) {
+    const unfit = await whyUnfit(modelsDir, previous);
+    if (unfit !== null) return unfit;
+  }
+  writeSlot(modelsDir, 'model', { id: previous, sinceMs: nowMs, previous: id });
+  return ok({ id: previous, previous: id }, `${previous ?? 'the model in the folder itself'} is active again`);
 }

@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../risk/decision-record.ts';
 import { explain } from '../risk/explain.ts';
 import type { Bands } from '../risk/policy/policy.ts';
 import type { HistoryEventRow } from './history-events.ts';
-import { shareWithInterval, type ShareInterval } from './wilson.ts';
+import { shareWithInterval, type ShareInterval } from '../kernel/wilson.ts';
 
 /** Counts of one kind of event. */
 export interface ByLabel {

@@ -86,4 +86,34 @@ function addSlots(cli: Cli, models: Command): void {
         return shadowModel(folder, id, Date.now());
       }),
     );
+
+  withFolder(models.command('compare'))
+    .description('compare the candidate that runs beside the active model with it, on labelled decisions')
+    .action((options: { readonly models?: string }) =>
+      cli.run(async () => {
+        const { compareModels } = await import('../compare-models.ts');
+        const folder = folderOf(options.models);
+        return withStore(cli.globals().dataDir, (store) => compareModels(store, folder, Date.now()));
+      }),
+    );
+
+  withFolder(models.command('promote <id>'))
+    .description('make a candidate the active model, if every gate of models compare holds')
+    .option('--yes', 'promote it whatever the gates say', false)
+    .action((id: string, { models: given, yes }: { readonly models?: string; readonly yes: boolean }) =>
+      cli.run(async () => {
+        const { promoteModel } = await import('../choose-model.ts');
+        const options = { nowMs: Date.now(), isForced: yes };
+        return withStore(cli.globals().dataDir, (store) => promoteModel(store, folderOf(given), id, options));
+      }),
+    );
+
+  withFolder(models.command('rollback'))
+    .description('make the model before the last promotion active again')
+    .action((options: { readonly models?: string }) =>
+      cli.run(async () => {
+        const { rollbackModel } = await import('../choose-model.ts');
+        return rollbackModel(folderOf(options.models), Date.now());
+      }),
+    );
 }

@@ -1,7 +1,7 @@
 import { DECISIONS } from '../../risk/decision.ts';
 import type { EvaluatedHistory } from '../../replay/evaluate-history.ts';
 import type { ColdStartStep, EvaluatedPerson, EvaluatedRule, EvaluationResult } from '../../replay/evaluation.ts';
-import type { ShareInterval } from '../../replay/wilson.ts';
+import type { ShareInterval } from '../../kernel/wilson.ts';
 import { type EvaluationSource, notesOf, percent } from './evaluation-text.ts';
 
 /**

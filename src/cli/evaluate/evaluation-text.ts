@@ -1,7 +1,7 @@
 import { DECISIONS } from '../../risk/decision.ts';
 import type { EvaluatedHistory } from '../../replay/evaluate-history.ts';
 import type { ColdStartStep, EvaluatedRule } from '../../replay/evaluation.ts';
-import type { ShareInterval } from '../../replay/wilson.ts';
+import type { ShareInterval } from '../../kernel/wilson.ts';
 import { tableText } from '../text-table.ts';
 import type { ColumnMap } from '../../replay/history-columns.ts';
 import type { HistoryFaults } from '../../replay/history-events.ts';

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { command } from '../../support/command-line.ts';
 import { writeForest } from '../../support/forest-files.ts';
 import { bearer } from '../../support/manage.ts';
 import { decide, newCustomer } from '../../support/requests.ts';
@@ -75,6 +76,46 @@ describe('GET /v1/models answers 200', () => {
       return status === 200 ? json : null;
     });
     expect(JSON.stringify(found)).not.toContain('challenger_model');
+  });
+
+  test('models compare names the gates that fail, promote refuses, --yes promotes and rollback returns', async () => {
+    const { url, secretKey, dataDir } = server;
+    const decided = await decide(url, secretKey, { session_token: 'two', ip: '86.1.1.2', event_type: 'login' });
+    const requestId = String(decided.json['request_id']);
+    await eventually('the decision', async () => {
+      const { status, json } = await bearer(url, secretKey, 'GET', `/v1/decisions/${requestId}`);
+      return status === 200 ? json : null;
+    });
+    await bearer(url, secretKey, 'POST', '/v1/labels', { request_id: requestId, label: 'fraud' });
+    const run = async (...args: string[]) =>
+      command(['--data-dir', dataDir, '--json', 'models', ...args, '--models', models]);
+    const compared = await eventually('the comparison', async () => {
+      const json = JSON.parse((await run('compare')).out) as Record<string, unknown>;
+      return (json['catch'] as { active: { of: number } }).active.of === 1 ? json : null;
+    });
+    expect(compared).toMatchObject({
+      id: '20261120-000000',
+      catch_by_source: { label: { active: { part: 0, of: 1 }, challenger: { part: 0, of: 1 } } },
+    });
+    const refused = await run('promote', '20261120-000000');
+    expect(refused.code).toBe(1);
+    expect(refused.err + refused.out).toMatch(/fraud_labels: not enough yet: fraud sessions 1 of 50/);
+
+    expect((await run('promote', '20261120-000000', '--yes')).code).toBe(0);
+    const activeIs = (id: string | null, version: string): Promise<unknown> =>
+      eventually(`the model ${version}`, async () => {
+        const { json } = await bearer(url, secretKey, 'GET', '/v1/models');
+        const active = json['active'] as { id: string | null; version: string };
+        return active.id === id && active.version === version ? json : null;
+      });
+    expect(await activeIs('20261120-000000', 'forest two')).toMatchObject({ challenger: { state: 'absent' } });
+    expect((await run('rollback')).code).toBe(0);
+    await activeIs(null, 'forest one');
+    writeFileSync(join(models, 'shadow.json'), '{"id":"20261120-000000","since":1795600000}');
+    await eventually('the challenger', async () => {
+      const { json } = await bearer(url, secretKey, 'GET', '/v1/models');
+      return (json['challenger'] as { state: string }).state === 'ok' ? json : null;
+    });
   });
 
   test('A candidate that is spoiled later changes neither the active model nor the readiness', async () => {

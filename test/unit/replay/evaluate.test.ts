@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyMap, guessColumns } from '../../../src/replay/history-columns.ts';
-import { shareWithInterval } from '../../../src/replay/wilson.ts';
+import { shareWithInterval } from '../../../src/kernel/wilson.ts';
 import { command, MAIN, type Ran } from '../../support/command-line.ts';
 
 let folder = '';
