@@ -4,6 +4,7 @@ import type { Actor } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { DeliveryPageOutcome, DeliveryQuery } from '../state/tables/deliveries/pages.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookId, WebhookSecrets } from '../work/webhook.ts';
+import type { BodyWishes } from '../work/formats/event-formats.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 
 /**
@@ -34,7 +35,7 @@ export interface WebhookControl {
   retry(customer: CustomerNumber, id: DeliveryId): Promise<RetryOutcome>;
 }
 
-export interface NewWebhook {
+export interface NewWebhook extends BodyWishes {
   readonly customer: CustomerNumber;
   /** As the customer wrote it: absolute, http or https, without user info and fragment. */
   readonly url: string;

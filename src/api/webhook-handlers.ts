@@ -81,12 +81,12 @@ function additionHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description = null, filter = null } = read.value;
+    const { url, event_types: eventTypes, description = null, filter = null, format, fields } = read.value;
     const fault = checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
     if (unreadable !== null) return unreadable;
-    const given = { customer: request.caller.customer, url, eventTypes, description, filter };
+    const given = { customer: request.caller.customer, url, eventTypes, description, filter, format, fields };
     const made = await control.create(given, originOf(request).by);
     switch (made.kind) {
       case 'created': {
@@ -111,7 +111,7 @@ function changeHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description, disabled, filter } = read.value;
+    const { url, event_types: eventTypes, description, disabled, filter, format, fields } = read.value;
     const fault = url === undefined ? null : checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
@@ -124,6 +124,8 @@ function changeHandler({
       ...(description !== undefined && { description }),
       ...(disabled !== undefined && { disabled }),
       ...(filter !== undefined && { filter }),
+      ...(format !== undefined && { format }),
+      ...(fields !== undefined && { fields }),
     };
     const changed = await control.change(request.caller.customer, id, wanted, originOf(request).by);
     if (changed.kind === 'fault') return changed;

@@ -15,6 +15,8 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     disabled: webhook.disabled,
     filter: webhook.filter ?? null,
     filter_error: filterFaultOf(webhook.filter),
+    format: webhook.format ?? 'standard',
+    fields: webhook.fields ?? 'event',
     secret,
     status: health.status,
     consecutive_failures: health.consecutiveFailures,

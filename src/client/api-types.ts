@@ -1293,6 +1293,8 @@ export declare namespace Api {
     readonly filter: string | null;
     /** Why this version cannot read the stored filter; then every decision is delivered. Else null */
     readonly filter_error: string | null;
+    readonly format: "standard" | "slack" | "teams" | "cef" | "ocsf";
+    readonly fields: "event" | "full";
     /** `whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters */
     readonly secret: string;
     readonly status: "healthy" | "unhealthy";
@@ -1314,6 +1316,10 @@ export declare namespace Api {
     readonly description?: string | null;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
     readonly filter?: string | null;
+    /** Format of the bodies; `standard` by default */
+    readonly format?: "standard" | "slack" | "teams" | "cef" | "ocsf";
+    /** In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision */
+    readonly fields?: "event" | "full";
   };
 
   type DeliveryPage = {
@@ -1358,6 +1364,10 @@ export declare namespace Api {
     readonly disabled?: boolean;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
     readonly filter?: string | null;
+    /** Format of the bodies; `standard` by default */
+    readonly format?: "standard" | "slack" | "teams" | "cef" | "ocsf";
+    /** In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision */
+    readonly fields?: "event" | "full";
   };
 
   type Rotation = {

@@ -158,3 +158,11 @@ export const LIST_KINDS = [
 export const ENTITY_KIND = 'entity.';
 /** The kind of a named list of any texts. Source: contract, 7.6. */
 export const TEXT_KIND = 'text';
+
+/** Formats of a webhook's bodies. Source: contract, 10.11. */
+export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams', 'cef', 'ocsf'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
+/** What the standard format contains. Source: contract, 10.11. */
+export const WEBHOOK_FIELDS = ['event', 'full'] as const;
+export type WebhookFields = (typeof WEBHOOK_FIELDS)[number];

@@ -1,14 +1,15 @@
 import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
-import { DecidedEvent, eventBody } from '../work/webhook-event.ts';
+import { DecidedEvent } from '../work/webhook-event.ts';
+import { formatEvent, variantOf } from '../work/formats/event-formats.ts';
 import { decideRoute, probeSent } from '../work/webhook-health.ts';
 import type { WebhookFilter } from '../work/webhook-filter.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook } from '../work/webhook.ts';
 import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../kernel/delivery-limits.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
-import { encodeDue, newRow, type DueTarget, type Subscriber, type Subscribers } from './due-delivery.ts';
+import { encodeDue, newRow, type DueEntry, type DueTarget, type Subscriber, type Subscribers } from './due-delivery.ts';
 
 export interface FanOutParts {
   readonly subscribers: Subscribers;
@@ -33,6 +34,14 @@ interface Answered {
   readonly decision: Decision;
   readonly score: number;
   readonly reasons: readonly string[];
+}
+
+/** Deliveries of one decision with the same body. */
+interface BodyGroup {
+  readonly variant: string;
+  readonly due: Omit<DueEntry, 'targets'>;
+  readonly targets: DueTarget[];
+  readonly rows: Delivery[];
 }
 
 /**
@@ -68,18 +77,21 @@ export class FanOut {
     const answered = JSON.parse(`${answers.text(at)}0}`) as Answered;
     const { request_id: requestId, decision, score, reasons } = answered;
     const event = { requestId, decision, score, reasons, occurredAtMs, isTest: isTestCustomer(customer) };
-    const body = Buffer.from(eventBody(event));
+    const decided = new DecidedEvent(event, answers.record(at));
     const createdAtMs = this.#parts.nowMs();
-    const due = { customer, requestId, event: decision, createdAtMs, body };
-    const targets: DueTarget[] = [];
-    const rows: Delivery[] = [];
-    let decided: DecidedEvent | null = null;
+    const groups: BodyGroup[] = [];
     for (const subscriber of subscribers) {
       const { webhook, filter } = subscriber;
-      if (filter !== null) {
-        decided ??= new DecidedEvent(event, answers.record(at));
-        if (!this.#matches(filter, decided)) continue;
+      if (filter !== null && !this.#matches(filter, decided)) continue;
+      const variant = variantOf(webhook);
+      let group = groups.find((one) => one.variant === variant);
+      if (group === undefined) {
+        const body = Buffer.from(formatEvent(decided, webhook));
+        const due = { customer, requestId, event: decision, createdAtMs, body };
+        group = { variant, due, targets: [], rows: [] };
+        groups.push(group);
       }
+      const { due, targets, rows } = group;
       const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
       const trigger = this.#triggerOf(subscriber, createdAtMs);
       if (trigger === null) this.#skip(rows, skippedRow(newRow(due, deliveryId, webhook, 'decision')));
@@ -88,6 +100,11 @@ export class FanOut {
         rows.push(newRow(due, deliveryId, webhook, trigger));
       }
     }
+    for (const group of groups) this.#stage(group);
+  }
+
+  /** An entry of the journal has one body, so each group has its own. */
+  #stage({ due, targets, rows }: BodyGroup): void {
     const isStaged = targets.length > 0 && this.#parts.stage(++this.#sequence, encodeDue({ ...due, targets }));
     if (rows.length > 0) this.#staged.push({ rows, sequence: isStaged ? this.#sequence : 0, owed: targets.length });
   }

@@ -11,6 +11,8 @@ export interface DeliverySignInput {
   readonly nowMs: number;
 }
 
+/** `C`: all other bodies are objects. Read from the body, because a webhook's format may change while a delivery is pending. */
+const FIRST_OF_CEF = 0x43;
 const SECRET_PREFIX = 'whsec_';
 
 const NONE: readonly PreviousSecret[] = [];
@@ -30,7 +32,7 @@ export function signedHeaders({ deliveryId, body, secrets, nowMs }: DeliverySign
   const previous = counting.map((one) => keysOf(one, one.secret));
   const standard = standardSignature(current, content, body);
   return {
-    'content-type': 'application/json',
+    'content-type': body[0] === FIRST_OF_CEF ? 'text/plain; charset=utf-8' : 'application/json',
     'user-agent': 'Gatehouse-Webhooks/1',
     'X-SVC-Webhook-Signature': createHmac('sha256', (previous.at(-1) ?? current).body)
       .update(body)

@@ -3,7 +3,8 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
 import { tally } from '../kernel/tally.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
-import { exampleEvent } from '../work/webhook-event.ts';
+import { type BodyWishes, formatEvent } from '../work/formats/event-formats.ts';
+import { exampleDecided } from '../work/webhook-event.ts';
 import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
 import type { Actor, Origin } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
@@ -59,7 +60,7 @@ export class Control {
       readonly eventTypes: readonly Decision[];
       readonly description: string | null;
       readonly filter?: string | null;
-    },
+    } & BodyWishes,
     by: Actor,
   ): Promise<
     | { readonly kind: 'created'; readonly webhook: Webhook; readonly secret: string }
@@ -165,7 +166,8 @@ export class Control {
     if (!canSend || !this.#hasRoomForTest(customer)) return { kind: 'busy' };
     const createdAtMs = this.#parts.nowMs();
     const requestId = newId('req', createdAtMs);
-    const body = Buffer.from(exampleEvent(Math.floor(createdAtMs / 1_000), requestId, event, isTestCustomer(customer)));
+    const example = exampleDecided(Math.floor(createdAtMs / 1_000), requestId, event, isTestCustomer(customer));
+    const body = Buffer.from(formatEvent(example, webhook));
     const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
     const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
     this.#countTest(customer, 1);

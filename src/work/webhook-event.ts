@@ -58,6 +58,28 @@ export function eventBody({ requestId, decision, score, reasons, occurredAtMs, i
   return JSON.stringify(isTest ? { ...event, livemode: false } : event);
 }
 
+/**
+ * Returns the body for `"fields": "full"`: the six fields, then what else is known of the decision. Without its record only the six.
+ * Source: contract, 10.11.
+ */
+export function fullEventBody({ event, detail }: Pick<DecidedEvent, 'event' | 'detail'>): string {
+  const six = eventBody(event);
+  if (detail === null) return six;
+  const rest = JSON.stringify({
+    event_type: detail.eventType,
+    fingerprint_hash: detail.fingerprintHash,
+    ip: detail.ip,
+    country: detail.country,
+    asn: detail.asn,
+    path: detail.path,
+    public_key: detail.publicKey,
+    would_be: detail.wouldBe,
+    outcome: detail.outcome,
+    contributions: detail.contributions.map(({ code, weight, evidence }) => ({ reason: code, weight, evidence })),
+  });
+  return `${six.slice(0, -1)},${rest.slice(1)}`;
+}
+
 /** Consistent scores and reasons of a payment under the default policy. */
 const EXAMPLES: Readonly<Record<Decision, Pick<EventInput, 'score' | 'reasons'>>> = {
   ALLOW: { score: 0, reasons: [] },
@@ -67,7 +89,33 @@ const EXAMPLES: Readonly<Record<Decision, Pick<EventInput, 'score' | 'reasons'>>
   BLOCK: { score: 100, reasons: ['list_block'] },
 };
 
-/** Returns the body that a test sends: like a decision's, but without a decision. */
-export function exampleEvent(nowSeconds: number, requestId: string, decision: Decision, isTest = false): string {
-  return eventBody({ requestId, decision, occurredAtMs: nowSeconds * 1000, isTest, ...EXAMPLES[decision] });
+/** Returns what a test sends: an invented decision. Source: RFC 5737 for its address, RFC 5398 for its network. */
+export function exampleDecided(
+  nowSeconds: number,
+  requestId: string,
+  decision: Decision,
+  isTest = false,
+): Pick<DecidedEvent, 'event' | 'detail'> {
+  const event = { requestId, decision, occurredAtMs: nowSeconds * 1000, isTest, ...EXAMPLES[decision] };
+  const contributions = event.reasons.map((code) => ({ code, weight: 0.5, evidence: 'an example' }));
+  return {
+    event,
+    detail: {
+      eventType: 'payment',
+      fingerprintHash: null,
+      ip: '203.0.113.7',
+      country: 'DE',
+      asn: 64_500,
+      path: '/checkout',
+      publicKey: false,
+      wouldBe: null,
+      outcome: null,
+      contributions,
+    },
+  };
+}
+
+/** Returns the body of a test in the default format. */
+export function exampleEvent(nowSeconds: number, requestId: string, decision: Decision): string {
+  return eventBody(exampleDecided(nowSeconds, requestId, decision).event);
 }

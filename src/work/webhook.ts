@@ -1,5 +1,6 @@
 import type { Brand, CustomerNumber } from '../kernel/brand.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus, DeliveryTrigger } from '../contract/vocabulary.ts';
+import type { BodyWishes } from './formats/event-formats.ts';
 import type { Decision } from '../risk/decision.ts';
 
 export {
@@ -11,6 +12,8 @@ export {
   type DeliveryStatus,
   type DeliveryTrigger,
   EXTRACTION_EVENTS,
+  WEBHOOK_FIELDS,
+  WEBHOOK_FORMATS,
 } from '../contract/vocabulary.ts';
 
 /** Identifies a webhook, `wh_…`. */
@@ -19,7 +22,7 @@ export type WebhookId = Brand<string, 'WebhookId'>;
 export type DeliveryId = Brand<string, 'DeliveryId'>;
 
 /** A customer's endpoint for events. Times are Unix milliseconds; the wire has seconds. Source: contract, 10.1. */
-export interface Webhook {
+export interface Webhook extends BodyWishes {
   readonly id: WebhookId;
   readonly customer: CustomerNumber;
   readonly url: string;
@@ -36,7 +39,9 @@ export interface Webhook {
 }
 
 /** The fields that its customer may change. */
-export type WebhookChange = Partial<Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled' | 'filter'>>;
+export type WebhookChange = Partial<
+  Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled' | 'filter' | 'format' | 'fields'>
+>;
 
 /** Results of an endpoint's deliveries; only `webhook-health.ts` changes it. */
 export interface WebhookHealth {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DECISIONS } from '../vocabulary.ts';
+import { DECISIONS, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../vocabulary.ts';
 import { text } from './request-text.ts';
 
 /** Source: contract, 10.1. */
@@ -37,9 +37,15 @@ const filter = text(FILTER_CHARACTERS_MAX).nullish().meta({
     'Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered',
 });
 
+const format = z.enum(WEBHOOK_FORMATS).optional().meta({ description: 'Format of the bodies; `standard` by default' });
+const fields = z.enum(WEBHOOK_FIELDS).optional().meta({
+  description:
+    'In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision',
+});
+
 /** The body of `POST /v1/webhooks`. */
 export const WEBHOOK_CHANGE = z
-  .object({ url, event_types: eventTypes, description, filter })
+  .object({ url, event_types: eventTypes, description, filter, format, fields })
   .meta({ id: 'WebhookChange' });
 
 /** The body of `PATCH /v1/webhooks/{id}`. */
@@ -50,6 +56,8 @@ export const WEBHOOK_PATCH = z
     description,
     disabled: z.boolean().optional(),
     filter,
+    format,
+    fields,
   })
   .meta({
     id: 'WebhookPatch',

@@ -1,6 +1,14 @@
 import * as z from 'zod';
 import { idPattern } from '../wire-ids.ts';
-import { DECISIONS, DELIVERY_ERRORS, DELIVERY_STATUSES, DELIVERY_TRIGGERS, EXTRACTION_EVENTS } from '../vocabulary.ts';
+import {
+  WEBHOOK_FIELDS,
+  WEBHOOK_FORMATS,
+  DECISIONS,
+  DELIVERY_ERRORS,
+  DELIVERY_STATUSES,
+  DELIVERY_TRIGGERS,
+  EXTRACTION_EVENTS,
+} from '../vocabulary.ts';
 import { count, decision, pageOf, unixSeconds } from './response-parts.ts';
 
 export const WEBHOOK = z
@@ -14,6 +22,8 @@ export const WEBHOOK = z
     filter_error: z.string().nullable().meta({
       description: 'Why this version cannot read the stored filter; then every decision is delivered. Else null',
     }),
+    format: z.enum(WEBHOOK_FORMATS),
+    fields: z.enum(WEBHOOK_FIELDS),
     secret: z.string().meta({
       description:
         '`whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters',

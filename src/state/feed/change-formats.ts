@@ -80,7 +80,7 @@ function withoutKind(entry: unknown): unknown {
   return rest;
 }
 
-/** Since version 2 a webhook has a filter. A node that knows version 1 delivers without it until it is written again. */
+/** Since version 2 a webhook has a filter, a format and fields. For a node of version 1 they are absent until it is written again. */
 const WEBHOOK: ChangeFormat = {
   version: 2,
   up: { 1: (fields) => fields },
@@ -94,7 +94,7 @@ const WEBHOOK: ChangeFormat = {
 };
 
 function withoutSettings(webhook: unknown): unknown {
-  const { filter: _filter, ...rest } = webhook as Readonly<Record<string, unknown>>;
+  const { filter: _filter, format: _format, fields: _fields, ...rest } = webhook as Readonly<Record<string, unknown>>;
   return rest;
 }
 

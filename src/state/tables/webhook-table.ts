@@ -1,8 +1,18 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import { WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../../work/webhook.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import type { Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
-import { BYTES_FIELD, field, FLAG_FIELD, packedNumber, MAYBE_TEXT, packedFields, packedText } from './packed-fields.ts';
+import {
+  BYTES_FIELD,
+  field,
+  FLAG_FIELD,
+  packedNumber,
+  MAYBE_TEXT,
+  packedFields,
+  packedText,
+  type RowField,
+} from './packed-fields.ts';
 import { endOfCustomer } from './request-rows.ts';
 import { type Codec, type OwnKey, ownKey, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key } from './value.ts';
@@ -111,6 +121,14 @@ function rowOf(key: OwnKey<WebhookId>, { sealed, ...rest }: WebhookValue): Seale
   return { webhook: { ...key, ...rest }, sealed };
 }
 
+/** Null in rows while it is the default; absent from rows of builds that did not have it. */
+function maybeOneOf<Value extends string>(values: readonly Value[]): RowField<Value | undefined> {
+  return field(
+    (stored) => values.find((value) => value === stored),
+    (value) => value ?? null,
+  );
+}
+
 const KEY = ownKey<WebhookId>('wh');
 
 const REST = packedFields<Omit<WebhookValue, 'health'>>({
@@ -131,8 +149,10 @@ const REST = packedFields<Omit<WebhookValue, 'health'>>({
   // Absent without one, as in rows of builds that did not have it.
   filter: field(
     (stored) => (typeof stored === 'string' ? stored : undefined),
-    (filter) => filter ?? undefined,
+    (filter) => filter ?? null,
   ),
+  format: maybeOneOf(WEBHOOK_FORMATS),
+  fields: maybeOneOf(WEBHOOK_FIELDS),
 });
 
 /**

@@ -53,3 +53,23 @@ describe('The filter of a webhook', () => {
     expect(found.json).toMatchObject({ description: null, filter: null });
   });
 });
+
+test('A webhook with a format gets bodies of this format, also in a test, each webhook its own', async () => {
+  const server = await sharedServer();
+  const [plain, line] = [await startReceiver(), await startReceiver()];
+  onTestFinished(async () => {
+    await Promise.all([plain.close(), line.close()]);
+  });
+  const create = (url: string, more: object) =>
+    bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', { url, event_types: ['REVIEW'], ...more });
+  await create(plain.url, { fields: 'full' });
+  const { json } = await create(line.url, { format: 'cef' });
+  expect(json).toMatchObject({ format: 'cef', fields: 'event' });
+  const { json: decided } = await decideTo(server.url, server.secretKey, 'REVIEW');
+  const [full] = await plain.arrived(1);
+  expect(JSON.parse(String(full?.body))).toMatchObject({ request_id: decided['request_id'], event_type: 'checkout' });
+  const [cef] = await line.arrived(1);
+  expect(String(cef?.body)).toMatch(/^CEF:0\|Gatehouse\|Gatehouse\|1\|REVIEW\|.* externalId=req_/);
+  expect(cef?.headers['content-type']).toBe('text/plain; charset=utf-8');
+  expect((await create(plain.url, { format: 'xml' })).json).toMatchObject({ errors: [{ pointer: '/format' }] });
+});

@@ -53,11 +53,13 @@ export const setHealth: Apply<'webhook.health'> = (at, { changed }) => {
 };
 
 /** The query of a URL may hold a token, and a description is free text; both are left out. */
-function factsOf({ url, eventTypes, disabled, filter = null }: Webhook): AuditFacts {
+function factsOf({ url, eventTypes, disabled, filter = null, format, fields }: Webhook): AuditFacts {
   return {
     url: url.replace(/\?.*$/s, '?…'),
     event_types: eventTypes,
     disabled,
     ...(filter !== null && { filter }),
+    ...(format !== undefined && { format }),
+    ...(fields !== undefined && { fields }),
   };
 }
