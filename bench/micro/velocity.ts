@@ -103,5 +103,6 @@ export function eventOf(n: number, nowSeconds: number, entities: number, withDev
     browser: null,
     grant: null,
     amount: null,
+    counters: [],
   };
 }

@@ -27,6 +27,8 @@ export interface HistoryFacts {
   readonly values: ValuesHistory | null;
   /** What orders of the customer usually cost; null for an event without an amount. */
   readonly amounts: AmountHistory | null;
+  /** Values of the customer's own counters by id; absent where the event does not have whom a counter is about. */
+  readonly counters: ReadonlyMap<number, number>;
   /** A request with the same collector token, or with over 100 later ones of its page, was decided before. */
   readonly isTokenReplayed: boolean;
   /** Identifies the event for `settle`; null if outcomes of such events change nothing. */
@@ -258,7 +260,33 @@ export interface HistoryEvent {
   readonly grant: NonceUse | null;
   /** Amount of a payment or checkout, over 0, and its currency (ISO 4217), `''` without one; null without an amount. */
   readonly amount: { readonly value: number; readonly currency: string } | null;
+  /** The customer's own counters that the event has a subject for. */
+  readonly counters: readonly EventCounter[];
 }
+
+/** Their order is part of the format of exchanged events, as that of the kinds. */
+export const COUNTER_WINDOWS = ['10m', '1h', '24h', '7d', '30d'] as const;
+export type CounterWindow = (typeof COUNTER_WINDOWS)[number];
+export const COUNTER_KINDS = ['count', 'distinct', 'sum'] as const;
+export type CounterKind = (typeof COUNTER_KINDS)[number];
+
+/** What an event says to one of the customer's own counters. */
+export interface EventCounter {
+  /** Hash of name and declaration, 32 bits: a changed counter begins from zero. */
+  readonly id: number;
+  readonly kind: CounterKind;
+  readonly window: CounterWindow;
+  /** For whom it counts. */
+  readonly subject: string;
+  /** False: the counter's condition does not hold, or what it counts is absent, so it is only read. */
+  readonly counts: boolean;
+  /** What a `distinct` counts; `''` for others. */
+  readonly member: string;
+  /** What a `sum` adds; 0 for others. */
+  readonly value: number;
+}
+
+export const NO_COUNTERS: readonly EventCounter[] = [];
 
 /** One token of a nonce. */
 export interface NonceUse {

@@ -1,6 +1,6 @@
 import { isPayingStep } from '../risk/event-outcome.ts';
 import type { AgentFacts, Facts } from '../risk/facts.ts';
-import type { HistoryEvent } from '../risk/history.ts';
+import { type HistoryEvent, NO_COUNTERS } from '../risk/history.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { placeOf } from '../risk/travel.ts';
 import type { SessionMemo } from './session-memo.ts';
@@ -46,6 +46,7 @@ export function historyEvent(
     browser: collector ? token.browserHash : null,
     grant: facts.grant?.fault === null && session.grant !== 'none' ? session.grant : null,
     amount: facts.attributes.size === 0 ? null : amountOf(facts),
+    counters: NO_COUNTERS,
   };
 }
 

@@ -67,3 +67,5 @@ export const SALT_NETWORK_PEOPLE = 316;
 export const SALT_SLOW_NETWORKS = 317;
 export const SALT_SLOW_SIGNUP_NETWORKS = 318;
 export const SALT_SLOW_CODE_NETWORKS = 319;
+/** Counters of the customer's own. */
+export const SALT_OWN_COUNTERS = 320;

@@ -15,7 +15,8 @@ import { FILE_FORMATS } from '../kernel/formats.ts';
  * (`context-population.ts`), up to 99 for crowds (`crowd-surges.ts`), one for each currency of its payments and of its checkouts
  * (`amount-record.ts`), and one for every 15 subjects seen once (`first-touch.ts`). One more each for an account, an address or a network
  * from its second login of a kind on (`login-crowds.ts`), for a session of over 15 events (`page-records.ts`), for a person with a card
- * (`value-records.ts`), for a mail domain, and for a mailbox whose address is not spelled like it (`mail-records.ts`).
+ * (`value-records.ts`), for a mail domain, for a mailbox whose address is not spelled like it (`mail-records.ts`), and for each
+ * subject of a counter that the customer declares (`own-counters.ts`).
  *
  *   head    1,088 bytes: 0 magic   1 version   2 groups   3 records in use   4 records made   5 live records evicted
  *           6 events lost   7 records in use of public keys   8 records refused   9-15 unused

@@ -32,6 +32,7 @@ import { EventKeys } from './event-keys.ts';
 import type { VelocityMemory } from './memory.ts';
 import type { OutcomeChange } from './outcome-record.ts';
 import { NonceRecords } from './nonce-record.ts';
+import { OwnCounters } from './own-counters.ts';
 import { PopulationRecords } from './population-record.ts';
 import { SessionRecords } from './session-record.ts';
 import { ownerOf } from './shares.ts';
@@ -80,6 +81,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   readonly #crowds: CrowdRecords;
   readonly #values: ValueRecords;
   readonly #amounts: AmountRecords;
+  readonly #own: OwnCounters;
   /** One per event of a batch, reused for the next batch. */
   readonly #traces: TraceWriter[] = [];
   /** Trace bits of the present event, by entity. */
@@ -100,6 +102,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     this.#crowds = new CrowdRecords(this.#table, memory.hashKey);
     this.#values = new ValueRecords(this.#table);
     this.#amounts = new AmountRecords(this.#table, memory.hashKey);
+    this.#own = new OwnCounters(this.#table, memory.hashKey);
   }
 
   observe(events: readonly HistoryEvent[]): (HistoryFacts | null)[] {
@@ -208,6 +211,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       ofBrowser24h: browser === null ? NONE : this.#browsers.ofName24h,
     });
     const amounts = this.#amounts.observe(event, keys);
+    const counters = this.#own.observe(event, keys);
     let trace: TraceWriter | null = null;
     if (step !== null) {
       trace = this.#traces[at] ??= new TraceWriter();
@@ -220,7 +224,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     if (session === null) return null;
     const device = make === null ? null : deviceOf(make, browser, keys, context);
     const subjects = { session, ip, entities, context, device };
-    return { customerAgeSeconds, ...subjects, surge, crowd, values, amounts, isTokenReplayed, trace };
+    return { customerAgeSeconds, ...subjects, surge, crowd, values, amounts, counters, isTokenReplayed, trace };
   }
 
   /**

@@ -23,6 +23,7 @@ const DAY_MS = 24 * HOUR_MS;
 export const HOUR_SET: SetSpan = { windowMs: HOUR_MS, keepMs: HOUR_MS, tickMs: 1_000 };
 export const TEN_MINUTE_SET: SetSpan = { windowMs: 600_000, keepMs: 600_000, tickMs: 250 };
 export const DAY_SET: SetSpan = { windowMs: DAY_MS, keepMs: DAY_MS, tickMs: 2_000 };
+export const WEEK_SET: SetSpan = { windowMs: 7 * DAY_MS, keepMs: 7 * DAY_MS, tickMs: 10_000 };
 /** Kept for 30 days, to know what was seen before. */
 export const LONG_HOUR_SET: SetSpan = { windowMs: HOUR_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
 export const LONG_DAY_SET: SetSpan = { windowMs: DAY_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };

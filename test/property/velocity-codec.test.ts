@@ -10,7 +10,13 @@ import {
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import type { SettledEvent } from '../../src/ports/velocity.ts';
 import { OUTCOMES } from '../../src/risk/event-outcome.ts';
-import type { HistoryEvent, Networks } from '../../src/risk/history.ts';
+import {
+  COUNTER_KINDS,
+  COUNTER_WINDOWS,
+  type EventCounter,
+  type HistoryEvent,
+  type Networks,
+} from '../../src/risk/history.ts';
 import { event, networksOf, NOW_MS } from '../unit/velocity/events.ts';
 
 const HEX = Array.from('0123456789abcdef');
@@ -39,6 +45,18 @@ const customer = fc.integer({ min: 0, max: 2 ** 31 - 1 }).map((number) => number
 const word = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const outcome = fc.constantFrom(...OUTCOMES);
 
+const counter: fc.Arbitrary<EventCounter> = fc
+  .record({
+    id: word,
+    kind: fc.constantFrom(...COUNTER_KINDS),
+    window: fc.constantFrom(...COUNTER_WINDOWS),
+    subject: text,
+    counts: fc.constant(true),
+    member: text,
+    value: fc.double({ noNaN: true }),
+  })
+  .map((one) => ({ ...one, ...(one.kind === 'sum' ? { member: '' } : { value: 0 }) }));
+
 const anyEvent: fc.Arbitrary<HistoryEvent> = fc.record({
   customer,
   publicKey: fc.boolean(),
@@ -59,6 +77,7 @@ const anyEvent: fc.Arbitrary<HistoryEvent> = fc.record({
   browser: orNull(text),
   grant: orNull(fc.record({ nonceLow: word, nonceHigh: word, seq: fc.nat(2 ** 31) })),
   amount: orNull(fc.record({ value: fc.double({ noNaN: true }), currency: text })),
+  counters: fc.array(counter, { maxLength: 16 }),
 });
 
 const anySettled: fc.Arbitrary<SettledEvent> = fc.record({
@@ -103,7 +122,7 @@ describe('the format of exchanged events', () => {
     );
   });
 
-  test.each([0, 3, 255])('Bytes of version %i are refused', (version) => {
+  test.each([0, 4, 255])('Bytes of version %i are refused', (version) => {
     const bytes = new EventEncoder().encode([event()]);
     bytes[0] = version;
     expect(decodeItems(bytes)).toBeNull();

@@ -72,6 +72,7 @@ function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
     browser: null,
     grant: null,
     amount: null,
+    counters: [],
   };
 }
 

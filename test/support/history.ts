@@ -115,6 +115,7 @@ interface Overrides {
   readonly crowd?: Partial<CrowdHistory> | null;
   readonly values?: ValuesHistory | null;
   readonly amounts?: AmountHistory | null;
+  readonly counters?: ReadonlyMap<number, number>;
   readonly isTokenReplayed?: boolean;
 }
 
@@ -130,6 +131,7 @@ export function history({
   crowd = null,
   values = null,
   amounts = null,
+  counters = new Map(),
   isTokenReplayed = false,
 }: Overrides = {}): HistoryFacts {
   return {
@@ -144,6 +146,7 @@ export function history({
     crowd: crowd === null ? null : { ...CALM_CROWD, ...crowd },
     values,
     amounts,
+    counters,
     isTokenReplayed,
     trace: null,
   };

@@ -4,6 +4,8 @@ import { PackWriter } from '../../kernel/pack-writer.ts';
 import type { SettledEvent } from '../../ports/velocity.ts';
 import { type Outcome, OUTCOMES } from '../../risk/event-outcome.ts';
 import type { HistoryEvent, Networks, NonceUse, Place } from '../../risk/history.ts';
+import { type Fields, itemOf, numberAt, readText, writeText } from './event-fields.ts';
+import { COUNTER_FIXED_BYTES, countersOf, writeCounters } from './counter-codec.ts';
 import type { BrowserFamily, SystemFamily } from '../../risk/signals/agent-families.ts';
 
 /** An item between nodes: an event that was counted, or an outcome that was reported later. */
@@ -21,6 +23,9 @@ const VERSION = 1;
 /** The same, where an event has an amount as its last field. Version 1 has none, so that older nodes read all else. */
 const VERSION_AMOUNTS = 2;
 
+/** The same, where an event has counters of the customer's own as its last field, after the amount or null. */
+const VERSION_COUNTERS = 3;
+
 /** Order is part of the format. */
 export const BROWSERS: readonly BrowserFamily[] = ['chromium', 'firefox', 'safari', 'other'];
 export const SYSTEMS: readonly SystemFamily[] = ['windows', 'macos', 'linux', 'android', 'ios', 'chromeos', 'other'];
@@ -28,6 +33,8 @@ export const SYSTEMS: readonly SystemFamily[] = ['windows', 'macos', 'linux', 'a
 const KIND_EVENT = 0;
 const KIND_SETTLED = 1;
 const EVENT_FIELDS = 18;
+const AMOUNT_FIELDS = EVENT_FIELDS + 1;
+const COUNTER_FIELDS = EVENT_FIELDS + 2;
 const SETTLED_FIELDS = 8;
 const PUBLIC_KEY = 1;
 /** The location is in 1/10,000 of a degree, as the usual databases have it. */
@@ -38,14 +45,10 @@ const NONE = -1;
 /** Stands for a text that the mailbox contains. */
 const SAME = -1;
 const DEGREE_PARTS = 10_000;
-const HASH_BYTES = 32;
 const BYTES_MIN = 16_384;
 /** Everything of an item but its texts, with their heads. */
 const FIXED_BYTES = 256;
 const BYTES_PER_CHARACTER = 3;
-/** Quick, and false for almost all texts. */
-const SURROGATE = /[\ud800-\udfff]/;
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Encodes batches; the buffer for the work is kept. One per thread. */
 export class EventEncoder {
@@ -57,7 +60,7 @@ export class EventEncoder {
     const writer = this.#writer;
     const [first] = items;
     const baseMs = Math.floor(first?.nowMs ?? 0);
-    writer.bytes[0] = items.some((item) => 'amount' in item && item.amount !== null) ? VERSION_AMOUNTS : VERSION;
+    writer.bytes[0] = versionFor(items);
     writer.end = 1;
     writer.array(1 + items.length);
     writer.number(baseMs);
@@ -75,9 +78,20 @@ export class EventEncoder {
   }
 }
 
+function versionFor(items: readonly SharedItem[]): number {
+  let version = VERSION;
+  for (const item of items) {
+    if ('trace' in item) continue;
+    if (item.counters.some(({ counts }) => counts)) return VERSION_COUNTERS;
+    if (item.amount !== null) version = VERSION_AMOUNTS;
+  }
+  return version;
+}
+
 /** Returns null for another version, and for bytes that `encode` did not make. */
 export function decodeItems(bytes: Uint8Array): readonly SharedItem[] | null {
-  if (bytes[0] !== VERSION && bytes[0] !== VERSION_AMOUNTS) return null;
+  const [version = 0] = bytes;
+  if (version < VERSION || version > VERSION_COUNTERS) return null;
   try {
     const [baseMs, ...items] = unpack(bytes.subarray(1));
     return items.map((item) => readItem(item as readonly unknown[], baseMs as number));
@@ -95,6 +109,7 @@ function bytesMaxOf({
   entities,
   device,
   browser,
+  counters,
 }: HistoryEvent): number {
   let characters = eventType.length + sessionId.length + (country?.length ?? 0);
   characters += (device?.length ?? 0) + (browser?.length ?? 0);
@@ -105,6 +120,10 @@ function bytesMaxOf({
     characters += name.length + value.length;
     heads += 8;
   }
+  for (const { subject, member } of counters) {
+    characters += subject.length + member.length;
+    heads += COUNTER_FIXED_BYTES;
+  }
   return FIXED_BYTES + heads + BYTES_PER_CHARACTER * characters;
 }
 
@@ -112,7 +131,8 @@ function writeEvent(writer: PackWriter, event: HistoryEvent, baseMs: number): vo
   const { networks, place, agent, entities, grant, amount } = event;
   const isScaled = place !== null && isWhole(place.latitude) && isWhole(place.longitude);
   const isDerived = networks !== null && isV4(networks);
-  writer.array(amount === null ? EVENT_FIELDS : EVENT_FIELDS + 1);
+  const counted = event.counters.filter(({ counts }) => counts);
+  writer.array(counted.length > 0 ? COUNTER_FIELDS : amount === null ? EVENT_FIELDS : AMOUNT_FIELDS);
   writer.small(KIND_EVENT);
   writer.small((event.publicKey ? PUBLIC_KEY : 0) | (isScaled ? SCALED : 0) | (isDerived ? DERIVED : 0));
   writer.compact(event.customer);
@@ -147,10 +167,12 @@ function writeEvent(writer: PackWriter, event: HistoryEvent, baseMs: number): vo
     writer.array(3);
     for (const value of [grant.nonceLow, grant.nonceHigh, grant.seq]) writer.compact(value);
   }
-  if (amount === null) return;
-  writer.array(2);
-  writer.compact(amount.value);
-  writeText(writer, amount.currency);
+  if (amount !== null) {
+    writer.array(2);
+    writer.compact(amount.value);
+    writeText(writer, amount.currency);
+  } else if (counted.length > 0) writer.null();
+  if (counted.length > 0) writeCounters(writer, counted);
 }
 
 /** Names an entity of the event instead of its text: most mailboxes are one. */
@@ -194,14 +216,6 @@ function writeSettled(writer: PackWriter, settled: SettledEvent, baseMs: number)
   writer.binary(settled.trace, settled.trace.length);
 }
 
-/** A text that is no valid UTF-16 goes as its code units: other nodes must hash the same. */
-function writeText(writer: PackWriter, text: string): void {
-  if (!SURROGATE.test(text) || !LONE_SURROGATE.test(text)) return writer.hash(text);
-  const units = Buffer.from(text, 'utf16le');
-  writer.array(1);
-  writer.binary(units, units.length);
-}
-
 function writeTextOrNull(writer: PackWriter, text: string | null): void {
   if (text === null) writer.null();
   else writeText(writer, text);
@@ -224,10 +238,8 @@ function outcomeNumber(outcome: Outcome | null): number {
   return outcome === null ? NONE : OUTCOMES.indexOf(outcome);
 }
 
-type Fields = readonly unknown[];
-
 function readItem(fields: Fields, baseMs: number): SharedItem {
-  const hasEventFields = fields.length === EVENT_FIELDS || fields.length === EVENT_FIELDS + 1;
+  const hasEventFields = fields.length >= EVENT_FIELDS && fields.length <= COUNTER_FIELDS;
   if (fields[0] === KIND_EVENT && hasEventFields) return readEvent(fields, baseMs);
   if (fields[0] === KIND_SETTLED && fields.length === SETTLED_FIELDS) return readSettled(fields, baseMs);
   throw new Error('an item has the wrong form');
@@ -242,8 +254,8 @@ function readEvent(fields: Fields, baseMs: number): HistoryEvent {
     customer: numberAt(fields, 2) as CustomerNumber,
     publicKey: (flags & PUBLIC_KEY) !== 0,
     nowMs: baseMs + numberAt(fields, 3),
-    eventType: textOf(fields[4]),
-    sessionId: textOf(fields[5]),
+    eventType: readText(fields[4]),
+    sessionId: readText(fields[5]),
     networks: networksOf(fields[6], (flags & DERIVED) !== 0),
     country: textOrNull(fields[7]),
     place: placeOf(fields[8], (flags & SCALED) !== 0),
@@ -258,11 +270,12 @@ function readEvent(fields: Fields, baseMs: number): HistoryEvent {
     browser: textOrNull(browser),
     grant: grantOf(fields[17]),
     amount: amountOf(fields[EVENT_FIELDS]),
+    counters: countersOf(fields[AMOUNT_FIELDS]),
   };
 }
 
 function amountOf(value: unknown): HistoryEvent['amount'] {
-  return Array.isArray(value) ? { value: numberAt(value, 0), currency: textOf(value[1]) } : null;
+  return Array.isArray(value) ? { value: numberAt(value, 0), currency: readText(value[1]) } : null;
 }
 
 function readSettled(fields: Fields, baseMs: number): SettledEvent {
@@ -280,27 +293,8 @@ function readSettled(fields: Fields, baseMs: number): SettledEvent {
   };
 }
 
-function numberAt(fields: Fields, at: number): number {
-  const value = fields[at];
-  if (typeof value !== 'number') throw new Error('a number is missing');
-  return value;
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (value instanceof Uint8Array && value.length === HASH_BYTES) return Buffer.from(value).toString('hex');
-  if (Array.isArray(value) && value[0] instanceof Uint8Array) return Buffer.from(value[0]).toString('utf16le');
-  throw new Error('a text is missing');
-}
-
 function textOrNull(value: unknown): string | null {
-  return value === null || value === undefined ? null : textOf(value);
-}
-
-function itemOf<T>(items: readonly T[], at: number): T {
-  const item = items[at];
-  if (item === undefined) throw new Error('a number is not in its table');
-  return item;
+  return value === null || value === undefined ? null : readText(value);
 }
 
 function outcomeOf(at: number): Outcome | null {
@@ -309,9 +303,9 @@ function outcomeOf(at: number): Outcome | null {
 
 function networksOf(value: unknown, isDerived: boolean): Networks | null {
   if (value === null) return null;
-  if (isDerived) return derivedFrom(textOf(value));
+  if (isDerived) return derivedFrom(readText(value));
   const [host, site, region] = value as Fields;
-  return { host: textOf(host), site: textOf(site), region: textOf(region) };
+  return { host: readText(host), site: readText(site), region: readText(region) };
 }
 
 function placeOf(value: unknown, isScaled: boolean): Place | null {
@@ -328,16 +322,17 @@ function placeOf(value: unknown, isScaled: boolean): Place | null {
 function entitiesOf(fields: Fields): HistoryEvent['entities'] {
   const entities: { name: string; value: string }[] = [];
   for (let at = 0; at < fields.length; at += 2)
-    entities.push({ name: textOf(fields[at]), value: textOf(fields[at + 1]) });
+    entities.push({ name: readText(fields[at]), value: readText(fields[at + 1]) });
   return entities;
 }
 
 function mailOf(value: unknown, entities: HistoryEvent['entities']): HistoryEvent['mail'] {
   if (value === null) return null;
   const [first, second, third] = value as Fields;
-  const named = (field: unknown): string => (typeof field === 'number' ? itemOf(entities, field).value : textOf(field));
+  const named = (field: unknown): string =>
+    typeof field === 'number' ? itemOf(entities, field).value : readText(field);
   const canonical = named(first);
-  const registrable = third === SAME ? domainOf(canonical) : textOf(third);
+  const registrable = third === SAME ? domainOf(canonical) : readText(third);
   return { spelling: second === SAME ? canonical : named(second), canonical, registrable };
 }
 

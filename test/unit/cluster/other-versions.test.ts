@@ -157,7 +157,7 @@ describe('events of the velocity store', () => {
     const head = { life: 7n, sender: 1, serial: 1, writtenMs: Date.now() };
     const items = new EventEncoder().encode([one]);
     // Version 2 has amounts.
-    const ofNewer = [withHead(head, newer(items, 2)), newer(withHead({ ...head, serial: 2 }, items))];
+    const ofNewer = [withHead(head, newer(items, 3)), newer(withHead({ ...head, serial: 2 }, items))];
     for (const bytes of ofNewer)
       await ask(link, 'XADD', key, '*', 'l', 'abc', 'e', new EncryptedValues(VALUES_KEY).encrypt(key, bytes));
     const [facts] = await node.worker().observe([one]);

@@ -192,6 +192,7 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
   crowd: null,
   values: null,
   amounts: null,
+  counters: new Map(),
   isTokenReplayed: false,
   trace: null,
 });

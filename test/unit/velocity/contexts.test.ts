@@ -189,6 +189,7 @@ describe('contexts of an account', () => {
           browser: null,
           grant: null,
           amount: null,
+          counters: [],
           customer: 7 as CustomerNumber,
           publicKey: false,
           nowMs: world.nowMs,

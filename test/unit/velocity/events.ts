@@ -42,6 +42,7 @@ export function event(fields: Partial<HistoryEvent> = {}): HistoryEvent {
     browser: null,
     grant: null,
     amount: null,
+    counters: [],
     ...fields,
   };
 }

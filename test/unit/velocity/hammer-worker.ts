@@ -58,6 +58,7 @@ for (let n = 0; n < events; n++) {
       // All threads present the same tokens, in the same order.
       grant: aim === 'hot' ? { nonceLow: 1, nonceHigh: 2, seq: n } : null,
       amount: aim === 'hot' ? { value: 10, currency: 'EUR' } : null,
+      counters: [],
     },
   ]);
   if (facts === null || facts === undefined) nulls++;

@@ -610,6 +610,7 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
   ),
   amounts: maybe(fc.record({ value: hostile, usual: hostile, known: hostile })),
   customerAgeSeconds: hostile,
+  counters: fc.constant(new Map<number, number>()),
   isTokenReplayed: fc.boolean(),
   trace: fc.constant(null),
 });
