@@ -9,8 +9,15 @@ export function withFacts(page: string): string {
   });
   const attributes =
     '| `attributes.<name>` | as declared | an attribute of the request | the request does not have it, or with another type |';
-  const table = ['| Fact | Type | Meaning | Absent when |', '| --- | --- | --- | --- |', ...rows, attributes].join(
-    '\n',
-  );
+  const counters =
+    '| `counters.<name>` | number | a [counter of your own](#counters-of-your-own), the present event included | ' +
+    'the request does not have whom it is about, or the history is unavailable |';
+  const table = [
+    '| Fact | Type | Meaning | Absent when |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    attributes,
+    counters,
+  ].join('\n');
   return page.replace(/<!-- facts -->[\s\S]*<!-- \/facts -->/, `<!-- facts -->\n\n${table}\n\n<!-- /facts -->`);
 }

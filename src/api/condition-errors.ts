@@ -4,8 +4,8 @@ import type { ConditionFault, ConditionOutcome } from '../risk/conditions/condit
 import { decisionNames, type KnownLists } from '../risk/conditions/decision-facts.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
-import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
 import { conditionWarnings } from '../risk/policy/condition-warnings.ts';
+import { type Declarations, declaredNames } from '../risk/policy/counter-declarations.ts';
 import { ANY_LISTS } from '../risk/policy/own-rules.ts';
 
 /** Returns the named lists that a customer has now. */
@@ -14,10 +14,10 @@ export type ListsOf = (customer: CustomerNumber) => KnownLists;
 /** Compiles a condition over decisions, as the score workers do; without `lists` every name is taken for a named list, as there. */
 export function compileWhen(
   when: string,
-  attributes: AttributeDeclarations,
+  declared: Declarations,
   lists: KnownLists = ANY_LISTS,
 ): ConditionOutcome<DecisionInput> {
-  return compileCondition(when, decisionNames(typesOf(attributes), lists));
+  return compileCondition(when, decisionNames(declaredNames(declared), lists));
 }
 
 /** Returns the errors of a condition as fields of a response; without their pointer. */
@@ -31,10 +31,10 @@ export function showFaults(faults: readonly ConditionFault[]): readonly Omit<Fie
 /** Returns why a condition that can be used is unknown: its named list is missing, or has another kind. As `warnings` of a response. */
 export function showListWarnings(
   when: string,
-  attributes: AttributeDeclarations,
+  declared: Declarations,
   lists: KnownLists,
 ): readonly Readonly<Record<string, unknown>>[] {
-  const compiled = compileWhen(when, attributes, lists);
+  const compiled = compileWhen(when, declared, lists);
   if (compiled.kind === 'ok') return [];
   return compiled.faults.map(({ message }) => ({ pointer: '/when', code: 'list_unusable', message }));
 }

@@ -221,8 +221,8 @@ async function writeRule(
 
 /** Returns why the condition cannot be used beside those of the other rules; null if it can. */
 function conditionFault(rule: OwnRule, { view, lists }: RuleScope, others: readonly OwnRule[]): Problem | null {
-  const { attributes } = view.policyOf('');
-  const compiled = compileWhen(rule.when, attributes, lists);
+  const declared = view.policyOf('');
+  const compiled = compileWhen(rule.when, declared, lists);
   const detail = 'The condition cannot be used.';
   if (compiled.kind === 'faults') {
     const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
@@ -230,7 +230,7 @@ function conditionFault(rule: OwnRule, { view, lists }: RuleScope, others: reado
   }
   let { cost } = compiled.condition;
   for (const { code, when } of others) {
-    const other = code === rule.code ? null : compileWhen(when, attributes);
+    const other = code === rule.code ? null : compileWhen(when, declared);
     if (other?.kind === 'ok') cost += other.condition.cost;
   }
   if (cost <= OWN_RULES_COST_MAX) return null;
@@ -293,8 +293,8 @@ function showRule(
 ): Readonly<Record<string, unknown>> {
   const { code, when, weight, decision, mode, eventTypes, note, expiresAtSeconds, createdAtMs, updatedAtMs } = rule;
   const { predicted = null, tripped } = rule;
-  const { attributes } = view.policyOf('');
-  const compiled = compileWhen(when, attributes);
+  const declared = view.policyOf('');
+  const compiled = compileWhen(when, declared);
   return {
     code,
     when,
@@ -311,7 +311,7 @@ function showRule(
       compiled.kind === 'ok'
         ? [
             ...showWarnings(when, compiled.condition.facts),
-            ...(compiled.condition.lists.length === 0 ? [] : showListWarnings(when, attributes, lists)),
+            ...(compiled.condition.lists.length === 0 ? [] : showListWarnings(when, declared, lists)),
           ]
         : [],
     predicted,

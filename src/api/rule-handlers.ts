@@ -2,10 +2,11 @@ import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { ConditionFact } from '../risk/conditions/condition.ts';
-import { DECISION_FACTS } from '../risk/conditions/decision-facts.ts';
+import { counterFact, DECISION_FACTS } from '../risk/conditions/decision-facts.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import { ENTITY_FACTS } from '../risk/conditions/history-facts.ts';
-import { type AttributeDeclarations, typesOf } from '../risk/policy/attributes.ts';
+import { typesOf } from '../risk/policy/attributes.ts';
+import { counterText, type Declarations } from '../risk/policy/counter-declarations.ts';
 import { compileWhen, type ListsOf, showFaults, showWarnings } from './condition-errors.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -25,23 +26,26 @@ export function ruleHandlers(
     ...sampleParts
   }: RuleSampleParts & { readonly policies: Pick<OwnPolicies, 'present'>; readonly listsOf: ListsOf },
 ): SecretHandlers<'listFacts' | 'checkRule'> {
-  const attributesOf = (customer: CustomerNumber): AttributeDeclarations =>
-    policies.present(customer).view.policyOf('').attributes;
+  const declaredBy = (customer: CustomerNumber): Declarations => policies.present(customer).view.policyOf('');
 
   const listFacts: EndpointHandler = ({ caller }) => {
-    const attributes = [...typesOf(attributesOf(caller.customer))].map(([name, type]) => ({
+    const declared = declaredBy(caller.customer);
+    const attributes = [...typesOf(declared.attributes)].map(([name, type]) => ({
       name: `attributes.${name}`,
       type,
       meaning: 'an attribute of the request',
       absent_when: 'the request does not have it, or with another type',
     }));
+    const counters = Object.entries(declared.counters).map(([name, one]) =>
+      showFact(counterFact(name, counterText(one))),
+    );
     const lists = [...(listsOf(caller.customer) ?? [])].map(([name, kind]) => ({
       name: `list.${name}`,
       type: 'list',
       meaning: `a named list of the kind ${kind}; it stands only right of "in"`,
       absent_when: '',
     }));
-    const data = [...[...DECISION_FACTS, ...ENTITY_FACTS].map(showFact), ...attributes, ...lists];
+    const data = [...[...DECISION_FACTS, ...ENTITY_FACTS].map(showFact), ...attributes, ...counters, ...lists];
     return { kind: 'json', status: 200, body: { data } };
   };
 
@@ -49,8 +53,8 @@ export function ruleHandlers(
     const { body, caller } = request;
     if (body.kind === 'problem') return body;
     const { when, sample, event_types: types = null } = body.value;
-    const declarations = attributesOf(caller.customer);
-    const compiled = compileWhen(when, declarations, listsOf(caller.customer));
+    const declared = declaredBy(caller.customer);
+    const compiled = compileWhen(when, declared, listsOf(caller.customer));
     if (compiled.kind === 'faults') {
       const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/when', ...error }));
       return { kind: 'problem', problem: problem('validation_failed', 'The condition cannot be used.', { errors }) };
@@ -59,7 +63,7 @@ export function ruleHandlers(
     const warnings = showWarnings(when, facts);
     const answer = { ok: true, type: 'boolean', facts: facts.map(({ name }) => name), cost, warnings };
     if (sample !== true) return { kind: 'json', status: 200, body: answer };
-    const sampled = await sampleCondition(sampleParts, request, when, types, declarations);
+    const sampled = await sampleCondition(sampleParts, request, when, types, declared);
     return { kind: 'json', status: 200, body: { ...answer, sample: sampled } };
   };
 

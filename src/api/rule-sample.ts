@@ -6,7 +6,8 @@ import { compileCondition } from '../risk/conditions/compile-condition.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import { keeperOf, keptInput, keptNames } from '../risk/conditions/kept-facts.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import { type AttributeDeclarations, countedAttributes, typesOf } from '../risk/policy/attributes.ts';
+import { type AttributeDeclarations, countedAttributes } from '../risk/policy/attributes.ts';
+import { type Declarations, declaredNames } from '../risk/policy/counter-declarations.ts';
 import type { AnyRequest } from './kit/endpoint-types.ts';
 
 export interface RuleSampleParts {
@@ -27,9 +28,9 @@ export async function sampleCondition(
   { caller, nowMs, coverage }: AnyRequest,
   when: string,
   eventTypes: readonly string[] | null,
-  declarations: AttributeDeclarations,
+  declared: Declarations,
 ): Promise<object | null> {
-  const compiled = compileCondition(when, keptNames(typesOf(declarations)));
+  const compiled = compileCondition(when, keptNames(declaredNames(declared)));
   if (compiled.kind === 'faults') return null;
   const { condition } = compiled;
   const names = condition.facts.map(({ name }) => name);
@@ -55,7 +56,7 @@ export async function sampleCondition(
     oldestMs = Math.min(oldestMs ?? record.occurredAtMs, record.occurredAtMs);
     if (eventTypes?.includes(record.eventType) === false) return false;
     const fields = body === undefined ? null : fieldsOf(body);
-    const holds = condition.evaluate(keptInput(record, fields, attributesOf(record, fields, declarations)));
+    const holds = condition.evaluate(keptInput(record, fields, attributesOf(record, fields, declared.attributes)));
     if (holds === undefined) counted.undecided++;
     if (holds !== true) return false;
     counted.matches++;

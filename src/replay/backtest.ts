@@ -3,7 +3,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import type { OwnRule, TouchedShare } from '../risk/policy/own-rule.ts';
-import type { ActivePolicy, PolicySet } from '../risk/policy/policy-set.ts';
+import type { ActivePolicy, CompiledPolicy, PolicySet } from '../risk/policy/policy-set.ts';
 import type { DamagedRequests, RequestPiece } from '../history/request-log/read-requests.ts';
 import { Replay } from './replay.ts';
 import type { ReplayEngine } from './replay-engine.ts';
@@ -195,7 +195,8 @@ export function comparedPolicies(before: PolicySet, after: PolicySet): PolicySet
     of(customer, eventType) {
       let active = known.get(eventType);
       if (active === undefined) {
-        active = { ...after.of(customer, eventType), challenger: before.of(customer, eventType) };
+        const [now, next] = [before.of(customer, eventType), after.of(customer, eventType)];
+        active = { ...next, counters: countersOfBoth(next, now), challenger: now };
         known.set(eventType, active);
       }
       return active;
@@ -204,6 +205,12 @@ export function comparedPolicies(before: PolicySet, after: PolicySet): PolicySet
       throw new Error('the policies of a backtest do not change');
     },
   };
+}
+
+/** Counters that both declare alike count once. */
+function countersOfBoth(one: CompiledPolicy, other: CompiledPolicy): CompiledPolicy['counters'] {
+  const both = [...(one.counters ?? []), ...(other.counters ?? [])].map((counter) => [counter.id, counter] as const);
+  return both.length === 0 ? null : [...new Map(both).values()];
 }
 
 /** Returns the first entity of a body, else its session or address. */

@@ -12,6 +12,8 @@ import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { Bands } from '../risk/policy/policy.ts';
 import { evaluateUnder } from './evaluate-under.ts';
+import type { DecisionInput } from '../risk/conditions/decision-input.ts';
+import type { CompiledCounter } from '../risk/policy/compile-counters.ts';
 import { noteNames, ownFindings } from './own-findings.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
@@ -39,6 +41,7 @@ import {
 import { DECISION_HEAD, DecisionTails, decisionTail, FINGERPRINT_LINK, problemText } from './response-text.ts';
 import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
 import type { RecordKeys } from '../frames/score-messages.ts';
+import { eventCounters } from './event-counters.ts';
 import { historyEvent } from './history-event.ts';
 import { Linker } from './linker.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
@@ -202,7 +205,8 @@ export class Engine {
         const { facts, session, meta, active, requestId } = one;
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
         const by = { customer: meta.customerNumber as CustomerNumber, publicKey, nowMs: meta.nowMs, requestId };
-        one.event = historyEvent(facts, session, by, active);
+        const event = historyEvent(facts, session, by, active);
+        one.event = active.counters === null ? event : this.#counted(event, facts, active.counters);
         events.push(one.event);
       }
       const isAlone = gathered.some(({ meta }) => (meta.flags & REQUEST_DEGRADED) !== 0);
@@ -219,6 +223,14 @@ export class Engine {
       this.#parts.onMemoryFailed(error);
       return false;
     }
+  }
+
+  #counted(event: HistoryEvent, facts: GatheredFacts, counters: readonly CompiledCounter[]): HistoryEvent {
+    const { customer } = event;
+    const { nowSeconds } = facts;
+    const inList: DecisionInput['inList'] = (name, value, kinds) =>
+      this.#namedLists.has({ customer, nowSeconds, name, kinds }, value);
+    return { ...event, counters: eventCounters(counters, event, facts, inList) };
   }
 
   /** A batch is all real requests, all warm-up or one simulation: each of them has batch buffers of its own. */

@@ -187,7 +187,9 @@ class ConditionCompiler<Input> {
   }
 
   #unknownFact(node: ConditionNode, name: string): Term<Input> {
-    const { known } = this.#names;
+    const { known, whyNot } = this.#names;
+    const why = whyNot?.(name) ?? null;
+    if (why !== null) return this.fault(node, 'unknown_fact', why);
     const close = closest(name, known);
     const siblings = known.filter((one) => one.startsWith(`${name.split('.')[0]}.`));
     const hint =

@@ -35,6 +35,8 @@ export interface ConditionFact<Input> {
 export interface ConditionNames<Input> {
   /** Returns the fact with this path, such as `['event', 'type']`; null if there is none. */
   fact(path: readonly string[]): ConditionFact<Input> | null;
+  /** Returns why a name that exists elsewhere is no fact here; null if it exists nowhere. */
+  readonly whyNot?: (name: string) => string | null;
   /** Names for a suggestion. */
   readonly known: readonly string[];
   /**

@@ -115,15 +115,42 @@ function attributeFact(name: string, type: ConditionType): DecisionFact {
   );
 }
 
+/** A counter that the customer declares; `text` describes it. */
+export function counterFact(name: string, text: string): DecisionFact {
+  const id = counterId(name, text);
+  return fact(`counters.${name}`, 'number', text, ({ facts }) => facts.history?.counters.get(id), {
+    absentWhen: 'the request does not have whom it is about, or the history is unavailable',
+  });
+}
+
+/** FNV-1a, 32 bits: of the few counters of one customer no two are equal by chance. */
+export function counterId(name: string, text: string): number {
+  const all = `${name} ${text}`;
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < all.length; i++) hash = Math.imul(hash ^ all.charCodeAt(i), 0x01000193);
+  return hash | 0;
+}
+
+/** What the policy of a customer declares. */
+export interface DeclaredNames {
+  readonly attributes: AttributeTypes;
+  /** Name → description. */
+  readonly counters: ReadonlyMap<string, string>;
+}
+
 /** The named lists of a customer with their kinds; null where they are not known and every name is taken for one. */
 export type KnownLists = ReadonlyMap<string, NamedListKind> | null;
 
 /** Returns the names that the conditions of a customer may use. */
-export function decisionNames(attributes: AttributeTypes, lists: KnownLists): ConditionNames<DecisionInput> {
+export function decisionNames(
+  { attributes, counters }: DeclaredNames,
+  lists: KnownLists,
+): ConditionNames<DecisionInput> {
   return {
     known: [
       ...BY_NAME.keys(),
       ...[...attributes.keys()].map((name) => `attributes.${name}`),
+      ...[...counters.keys()].map((name) => `counters.${name}`),
       ...[...(lists?.keys() ?? [])].map((name) => `list.${name}`),
     ],
     fact([first = '', second = '', third]) {
@@ -133,6 +160,10 @@ export function decisionNames(attributes: AttributeTypes, lists: KnownLists): Co
         return type === undefined ? null : attributeFact(second, type);
       }
       if (third !== undefined) return null;
+      if (first === 'counters') {
+        const text = counters.get(second);
+        return text === undefined ? null : counterFact(second, text);
+      }
       return BY_NAME.get(second === '' ? first : `${first}.${second}`) ?? null;
     },
     list(name, left) {

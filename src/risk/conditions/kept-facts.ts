@@ -8,7 +8,7 @@ import { readEmail } from '../signals/email.ts';
 import { mergeGeoParts } from '../signals/geo.ts';
 import { readIp } from '../signals/ip.ts';
 import type { ConditionNames } from './condition.ts';
-import { type AttributeTypes, decisionNames } from './decision-facts.ts';
+import { type DeclaredNames, decisionNames } from './decision-facts.ts';
 import type { DecisionInput } from './decision-input.ts';
 
 /** The facts of a decision that its record keeps, and those of its logged request: for conditions over past decisions. */
@@ -38,8 +38,8 @@ export function keeperOf(name: string): 'record' | 'request' | null {
 }
 
 /** As `decisionNames`, where facts that are not kept, and every named list, are always unknown. For conditions that were checked. */
-export function keptNames(attributes: AttributeTypes): ConditionNames<DecisionInput> {
-  const names = decisionNames(attributes, null);
+export function keptNames(declared: DeclaredNames): ConditionNames<DecisionInput> {
+  const names = decisionNames(declared, null);
   return {
     ...names,
     fact(path) {

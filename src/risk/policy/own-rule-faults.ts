@@ -2,7 +2,8 @@ import { compileCondition } from '../conditions/compile-condition.ts';
 import type { ConditionNames } from '../conditions/condition.ts';
 import { decisionNames } from '../conditions/decision-facts.ts';
 import type { DecisionInput } from '../conditions/decision-input.ts';
-import { type AttributeDeclarations, typesOf } from './attributes.ts';
+import { counterFaults } from './compile-counters.ts';
+import { type Declarations, declaredNames } from './counter-declarations.ts';
 import { OWN_RULES_COST_MAX, type OwnRule } from './own-rule.ts';
 import { ANY_LISTS } from './own-rules.ts';
 import { type PolicyDocument, type PolicyNote, type PolicyPart, type PolicyScope } from './policy-document.ts';
@@ -11,13 +12,30 @@ import { DEFAULT_POLICY } from './policy.ts';
 /** Choice: a condition takes some 20 µs to compile, and a pattern in it up to 1 ms. */
 const RULES_PER_FILE_MAX = 2_000;
 
-/** Returns what is wrong with the rules of a policy file: each condition that cannot be compiled, and rules that cost too much. */
+/** Returns what is wrong with the rules and counters of a policy file: conditions that cannot be compiled, rules that cost too much. */
 export function ownRuleFaults(document: PolicyDocument): readonly PolicyNote[] {
+  const counters = countersIn(document);
+  if (counters.length > 0) return counters;
   const places = placesOf(document);
   const count = places.reduce((sum, { rules }) => sum + rules.length, 0);
   if (count > RULES_PER_FILE_MAX)
     return [{ pointer: '', message: `the file has ${count} rules of your own; ${RULES_PER_FILE_MAX} are the most` }];
   return places.flatMap(faultsAt);
+}
+
+function countersIn(document: PolicyDocument): readonly PolicyNote[] {
+  const notes = [...counterFaults(declaredIn([document]), document.counters ?? {}, '/counters')];
+  for (const [id, scope] of document.customers)
+    if (scope.counters !== undefined)
+      notes.push(...counterFaults(declaredIn([document, scope]), scope.counters, `/customers/${id}/counters`));
+  return notes;
+}
+
+function declaredIn(scopes: readonly PolicyScope[]): Declarations {
+  return {
+    attributes: Object.assign({}, DEFAULT_POLICY.attributes, ...scopes.map(({ attributes }) => attributes)),
+    counters: Object.assign({}, DEFAULT_POLICY.counters, ...scopes.map(({ counters }) => counters)),
+  };
 }
 
 interface RulesPlace {
@@ -32,8 +50,7 @@ function placesOf(document: PolicyDocument): readonly RulesPlace[] {
     const parts: (readonly [string, PolicyPart])[] = [[pointer, scope]];
     for (const [name, part] of scope.eventTypes ?? []) parts.push([`${pointer}/event_types/${name}`, part]);
     if (parts.every(([, { rules = [] }]) => rules.length === 0)) return;
-    const attributes = Object.assign({}, DEFAULT_POLICY.attributes, ...scopes.map((one) => one.attributes));
-    const names = decisionNames(typesOf(attributes as AttributeDeclarations), ANY_LISTS);
+    const names = decisionNames(declaredNames(declaredIn(scopes)), ANY_LISTS);
     for (const [at, { rules = [] }] of parts) places.push({ pointer: `${at}/rules`, rules, names });
   };
   add(document, '', [document]);

@@ -1,9 +1,9 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
-import { type AttributeDeclarations, typesOf } from './attributes.ts';
 import { compileCondition } from '../conditions/compile-condition.ts';
 import type { CompiledCondition, ConditionNames, ConditionOutcome, ConditionValue } from '../conditions/condition.ts';
 import { decisionNames, type KnownLists } from '../conditions/decision-facts.ts';
 import type { DecisionInput } from '../conditions/decision-input.ts';
+import { type Declarations, declaredNames } from './counter-declarations.ts';
 import { type Decision, DECISIONS } from '../decision.ts';
 import type { Contribution } from '../fuse.ts';
 import type { Rule } from '../rules/rule.ts';
@@ -38,21 +38,22 @@ const CONDITIONS_KEPT = 2_048;
 /** Compiles own rules, and keeps their conditions for the next event type and for the next change of a rule. */
 export class OwnRuleCompiler {
   readonly #conditions = new BoundedCache<string, ConditionOutcome<DecisionInput>>(CONDITIONS_KEPT);
-  readonly #attributes = new WeakMap<AttributeDeclarations, string>();
+  readonly #texts = new WeakMap<object, string>();
 
   /**
    * Skips a rule whose condition cannot be compiled, and rules beyond `OWN_RULES_COST_MAX`. A policy file and a rule of the API are checked
    * before, but attributes may change afterwards, and a row may be written by hand.
    */
-  compile(rules: readonly OwnRule[], attributes: AttributeDeclarations, eventType: string): readonly CompiledOwnRule[] {
+  compile(rules: readonly OwnRule[], declared: Declarations, eventType: string): readonly CompiledOwnRule[] {
     if (rules.length === 0) return [];
-    const names = decisionNames(typesOf(attributes), ANY_LISTS);
-    const declared = this.#textOf(attributes);
+    const names = decisionNames(declaredNames(declared), ANY_LISTS);
+    const { attributes, counters } = declared;
+    const prefix = `${this.#textOf(attributes)} ${this.#textOf(counters)}`;
     const compiled: CompiledOwnRule[] = [];
     let cost = 0;
     for (const own of rules) {
       if (own.eventTypes !== null && !own.eventTypes.includes(eventType)) continue;
-      const outcome = this.#conditionOf(`${declared}\n${own.when}`, own.when, names);
+      const outcome = this.#conditionOf(`${prefix}\n${own.when}`, own.when, names);
       if (outcome.kind !== 'ok' || cost + outcome.condition.cost > OWN_RULES_COST_MAX) continue;
       cost += outcome.condition.cost;
       compiled.push({ own, condition: outcome.condition, rule: ruleOf(own) });
@@ -68,11 +69,11 @@ export class OwnRuleCompiler {
     return made;
   }
 
-  #textOf(attributes: AttributeDeclarations): string {
-    let text = this.#attributes.get(attributes);
+  #textOf(declared: Declarations[keyof Declarations]): string {
+    let text = this.#texts.get(declared);
     if (text === undefined) {
-      text = JSON.stringify([...typesOf(attributes)]);
-      this.#attributes.set(attributes, text);
+      text = JSON.stringify(declared);
+      this.#texts.set(declared, text);
     }
     return text;
   }

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { POLICY_FAULTS_MAX } from '../../kernel/limits.ts';
 import { findBadNames } from './json-names.ts';
 import { childPointer, pointerOf } from '../../kernel/json-pointer.ts';
+import type { CounterDeclaration } from './counter-declarations.ts';
 import type { OwnRule } from './own-rule.ts';
 import { MODEL_WEIGHT_MAX } from '../rules/model_score.ts';
 import { ownRuleFaults } from './own-rule-faults.ts';
@@ -102,7 +103,15 @@ function documentOf(raw: RawPolicy, contentHash: string): PolicyDocument {
 }
 
 function scopeOf(raw: RawScope): PolicyScope {
-  const { shifts, event_types: types, attributes, log_requests: logged, rules_trip_factor: factor, gate } = raw;
+  const {
+    shifts,
+    event_types: types,
+    attributes,
+    counters,
+    log_requests: logged,
+    rules_trip_factor: factor,
+    gate,
+  } = raw;
   return {
     ...partOf(raw),
     gate: gate && { paths: gate.paths, exempt: gate.exempt, challengeUrl: gate.challenge_url },
@@ -112,12 +121,20 @@ function scopeOf(raw: RawScope): PolicyScope {
         : Object.fromEntries(
             Object.entries(attributes).map(([name, one]) => [name, { type: one.type, isPublic: one.public ?? false }]),
           ),
+    counters:
+      counters === undefined
+        ? undefined
+        : Object.fromEntries(Object.entries(counters).map(([name, one]) => [name, counterOf(one)])),
     logRequestsDays: logged === undefined ? undefined : logged === 'off' ? 0 : Number.parseInt(logged, 10),
     rulesTripFactor: factor === 'off' ? 0 : factor,
     shifts: shifts === undefined ? undefined : new Map(Object.entries(shifts)),
     eventTypes:
       types === undefined ? undefined : new Map(Object.entries(types).map(([name, part]) => [name, partOf(part)])),
   };
+}
+
+function counterOf(raw: NonNullable<RawScope['counters']>[string]): CounterDeclaration {
+  return { kind: raw.kind, of: raw.of ?? null, by: raw.by, window: raw.window, when: raw.when ?? null };
 }
 
 function partOf(raw: RawPart): PolicyPart {

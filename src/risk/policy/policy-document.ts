@@ -1,5 +1,6 @@
 import { bandsFor } from '../fuse.ts';
 import type { AttributeDeclarations } from './attributes.ts';
+import type { CounterDeclarations } from './counter-declarations.ts';
 import type { GatePart } from './gate-settings.ts';
 import type { OwnRule } from './own-rule.ts';
 import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
@@ -28,6 +29,7 @@ export interface PolicyScope extends PolicyPart {
   /** Event type, in lower case → its overrides. */
   readonly eventTypes?: ReadonlyMap<string, PolicyPart> | undefined;
   readonly attributes?: AttributeDeclarations | undefined;
+  readonly counters?: CounterDeclarations | undefined;
   readonly logRequestsDays?: number | undefined;
   readonly rulesTripFactor?: number | undefined;
   readonly gate?: GatePart | undefined;
@@ -64,7 +66,8 @@ export interface PolicyNote {
 
 /** One part in order of precedence: a later one overrides an earlier one. */
 export interface PolicyAsset {
-  readonly part: PolicyPart & Pick<PolicyScope, 'shifts' | 'attributes' | 'logRequestsDays' | 'rulesTripFactor'>;
+  readonly part: PolicyPart &
+    Pick<PolicyScope, 'shifts' | 'attributes' | 'counters' | 'logRequestsDays' | 'rulesTripFactor'>;
   /** True if the part is for this event type only. */
   readonly ofEventType: boolean;
 }
@@ -179,6 +182,7 @@ export function policyOf(
       DEFAULT_POLICY.rulesTripFactor,
     ownRules: ownRulesOf(layers),
     attributes: merged(layers, 'attributes'),
+    counters: merged(layers, 'counters'),
   };
 }
 
@@ -194,10 +198,9 @@ function ownRulesOf(layers: readonly PolicyAsset[]): readonly OwnRule[] {
 }
 
 /** Merges name by name. Returns the default's own object if no part changes it. */
-function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents' | 'agents' | 'attributes'>(
-  layers: readonly PolicyAsset[],
-  name: Name,
-): Policy[Name] {
+function merged<
+  Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents' | 'agents' | 'attributes' | 'counters',
+>(layers: readonly PolicyAsset[], name: Name): Policy[Name] {
   const said = layers.filter(({ part }) => part[name] !== undefined);
   if (said.length === 0) return DEFAULT_POLICY[name];
   return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Policy[Name];

@@ -11,10 +11,12 @@ import {
   USER_AGENT_CHARACTERS_MAX,
   ENTITY_NAME_CHARACTERS_MAX,
 } from '../../kernel/limits.ts';
+import { amount, byName, fields, list, writtenText } from './schema-parts.ts';
 import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
 import { DECISIONS } from '../decision.ts';
 import { CONDITION_CHARACTERS_MAX } from '../conditions/condition.ts';
 import { ATTRIBUTE_NAME, ATTRIBUTE_TYPES, DEFAULT_ATTRIBUTES } from './attributes.ts';
+import { COUNTERS_SCHEMA } from './counter-schema.ts';
 import { OWN_CODE, OWN_RULE_MODES, OWN_RULES_MAX } from './own-rule.ts';
 import { AGENT_ACTIONS, AGENT_PURPOSES, type AgentAction } from '../signals/claimed-agent.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
@@ -35,22 +37,6 @@ const POLICY_ATTRIBUTES_MAX = 64;
 const CUSTOMER_ID = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
 /** Source: RFC 6793, section 3: 32 bits. */
 const ASN_MAX = 2 ** 32 - 1;
-
-const fields = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, 'must be an object');
-const amount = (min: number, max: number) => {
-  const message = `must be a number from ${min} to ${max}`;
-  return z.number(message).min(min, message).max(max, message);
-};
-const text = (max: number) => {
-  const message = `must be a text of 1 to ${max} characters`;
-  return z.string(message).min(1, message).max(max, message);
-};
-const list = <Item extends z.ZodType>(item: Item, max: number) =>
-  z.array(item, 'must be a list').max(max, `must have at most ${max} items`);
-const byName = <Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(key: Key, value: Value, max: number) =>
-  z
-    .record(key, value, 'must be an object')
-    .refine((given) => Object.keys(given).length <= max, { error: `must have at most ${max} names`, abort: true });
 
 const eventTypeMessage = 'must be an event type: 1 to 64 characters, in lower case, without spaces around it';
 const eventType = z
@@ -132,7 +118,7 @@ const trustedNetwork = z
     (given) => readNetwork(given) !== null,
     'must be a network such as 203.0.113.0/24 or 2001:db8::/32, of /8 or longer for IPv4 and /16 for IPv6',
   );
-const trustedAgent = text(USER_AGENT_CHARACTERS_MAX).refine(
+const trustedAgent = writtenText(USER_AGENT_CHARACTERS_MAX).refine(
   isAgentPattern,
   'must be a user agent, or a prefix followed by *, and must not match every browser',
 );
@@ -142,7 +128,7 @@ const bySourceName = (source: z.ZodType<string>) =>
 const wholeCount = z.int('must be a count').min(0, 'must be a count');
 const ownRule = fields({
   code: z.string().regex(OWN_CODE, 'must be own_ and 1 to 40 lower-case letters, digits or _'),
-  when: text(CONDITION_CHARACTERS_MAX).meta({ description: 'A condition over the facts of a decision.' }),
+  when: writtenText(CONDITION_CHARACTERS_MAX).meta({ description: 'A condition over the facts of a decision.' }),
   weight: amount(0, 1).optional().meta({ description: 'A probability, which joins the score in the family own.' }),
   decision: z
     .enum(DECISIONS, `must be one of ${DECISIONS.join(', ')}`)
@@ -153,7 +139,7 @@ const ownRule = fields({
     .optional()
     .meta({ description: 'observe: evaluated and shown, without an effect.', default: 'observe' }),
   event_types: list(eventType, POLICY_EVENT_TYPES_MAX).optional().meta({ description: 'Without them, all.' }),
-  note: text(200).optional(),
+  note: writtenText(200).optional(),
   expires_at: z.int('must be a time').positive('must be a time').optional().meta({ description: 'Unix seconds.' }),
   predicted: fields({ touched: wholeCount, decisions: wholeCount }).optional().meta({
     id: 'predicted',
@@ -174,7 +160,7 @@ const part = {
   weights: weightsSchema.optional(),
   thresholds: thresholdsSchema.optional(),
   rules_off: codes.optional(),
-  ignored_entity_keys: list(text(ENTITY_NAME_CHARACTERS_MAX), POLICY_ENTITY_KEYS_MAX).optional().meta({
+  ignored_entity_keys: list(writtenText(ENTITY_NAME_CHARACTERS_MAX), POLICY_ENTITY_KEYS_MAX).optional().meta({
     description: 'Names in entity_keys that do not identify a person.',
     default: DEFAULT_POLICY.ignoredEntityKeys,
   }),
@@ -331,11 +317,12 @@ const scope = {
   log_requests: logRequests,
   rules_trip_factor: rulesTripFactor,
   attributes,
+  counters: COUNTERS_SCHEMA,
   gate,
   shifts,
   event_types: byEventType(decidingPartSchema),
 };
-const version = text(64)
+const version = writtenText(64)
   .optional()
   .meta({ description: 'A name for this version of the file; without one, the start of its SHA-256.' });
 

@@ -2,6 +2,7 @@ import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { testCustomerOf } from '../../kernel/test-customers.ts';
 import { tuneRules, type TunedRule } from '../evaluate.ts';
+import { type CompiledCounter, compileCounters } from './compile-counters.ts';
 import type { OwnRule } from './own-rule.ts';
 import { type CompiledOwnRule, OwnRuleCompiler } from './own-rules.ts';
 import { assetsOf, codesIn, eventTypesOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
@@ -24,6 +25,8 @@ export interface CompiledPolicy {
   readonly trusted: TrustedPart | null;
   /** Null if the rule that names a verified crawler is off. */
   readonly verified: Omit<TrustedPart, 'sources'> | null;
+  /** Null without counters of the customer's own. */
+  readonly counters: readonly CompiledCounter[] | null;
   /** Null without rules of the customer's own. */
   readonly own: readonly CompiledOwnRule[] | null;
 }
@@ -188,6 +191,8 @@ const SHARED_KEPT = CUSTOMERS_KEPT;
 
 /** Choice: few customers trust any source; the text of a set of sources may have 100 kB. */
 const SOURCES_KEPT = 64;
+/** Choice: few customers declare counters of their own; their conditions are compiled again for more. */
+const COUNTERS_KEPT = 256;
 const NOBODY_TRUSTED = new TrustedSources({}, {});
 
 /** Compiles policies and shares equal parts between them: rules, lists of rules and sets. */
@@ -198,6 +203,7 @@ class Compiler {
   readonly #askedOfTrusted = new WeakMap<readonly TunedRule[], readonly TunedRule[]>();
   readonly #sources = new BoundedCache<string, TrustedSources>(SOURCES_KEPT);
   readonly #own = new OwnRuleCompiler();
+  readonly #counters = new BoundedCache<string, readonly CompiledCounter[]>(COUNTERS_KEPT);
 
   compile(
     scopes: readonly PolicyScope[],
@@ -211,7 +217,7 @@ class Compiler {
     const rules = this.#rulesOf(policy);
     const written = policy.ownRules;
     const rulesInForce = tripped.size === 0 ? written : written.map((rule) => asTripped(rule, tripped));
-    const own = this.#own.compile(rulesInForce, policy.attributes, eventType);
+    const own = this.#own.compile(rulesInForce, policy, eventType);
     return {
       policy,
       bands: policy.bands,
@@ -220,6 +226,7 @@ class Compiler {
       ignoredEntityKeys: setOf(policy.ignoredEntityKeys),
       trusted: this.#trustedPart(policy, rules),
       verified: this.#verifiedPart(rules),
+      counters: this.#countersOf(policy),
       own: own.length === 0 ? null : own,
     };
   }
@@ -237,6 +244,17 @@ class Compiler {
   #verifiedPart(rules: readonly TunedRule[]): CompiledPolicy['verified'] {
     const rule = rules.find((one) => one.rule.code === 'agent_verified');
     return rule === undefined ? null : { rules: this.#askedOf(rules), rule };
+  }
+
+  #countersOf({ attributes, counters }: Policy): readonly CompiledCounter[] | null {
+    if (counters === DEFAULT_POLICY.counters) return null;
+    const key = JSON.stringify([attributes, counters]);
+    let compiled = this.#counters.get(key);
+    if (compiled === undefined) {
+      compiled = compileCounters({ attributes, counters });
+      this.#counters.set(key, compiled);
+    }
+    return compiled.length === 0 ? null : compiled;
   }
 
   #askedOf(rules: readonly TunedRule[]): readonly TunedRule[] {

@@ -1,3 +1,4 @@
+import { counterText } from './counter-declarations.ts';
 import type { OwnRule } from './own-rule.ts';
 import type { Family, Rule } from '../rules/rule.ts';
 import { RULES } from '../rules/rule-table.ts';
@@ -217,6 +218,8 @@ function settings(policy: Policy): ReadonlyMap<string, Setting> {
   for (const rule of policy.ownRules) add('setting', `rules.${rule.code}`, ruleText(rule));
   for (const [name, { type, isPublic }] of Object.entries(policy.attributes))
     add('setting', `attributes.${name}`, isPublic ? `${type}, public` : type);
+  for (const [name, counter] of Object.entries(policy.counters))
+    add('setting', `counters.${name}`, counterText(counter));
   add('setting', 'sample_rate', policy.sampleRate);
   add('setting', 'log_features_sample', policy.logFeaturesSample);
   add('setting', 'log_identities', policy.logIdentities);

@@ -1,4 +1,5 @@
 import { type AttributeDeclarations, DEFAULT_ATTRIBUTES } from './attributes.ts';
+import type { CounterDeclarations } from './counter-declarations.ts';
 import type { OwnRule } from './own-rule.ts';
 import type { AgentAction, AgentPurpose } from '../signals/claimed-agent.ts';
 /** `observe`: decisions are made and logged, but the response is ALLOW. Source: contract, 6.7. */
@@ -67,6 +68,7 @@ export interface Policy {
   readonly ownRules: readonly OwnRule[];
   /** The attributes that count. */
   readonly attributes: AttributeDeclarations;
+  readonly counters: CounterDeclarations;
 }
 
 /** Lower bounds of the decisions above ALLOW, on the rounded score. */
@@ -115,4 +117,5 @@ export const DEFAULT_POLICY: Policy = {
   rulesTripFactor: 5,
   ownRules: [],
   attributes: DEFAULT_ATTRIBUTES,
+  counters: {},
 };

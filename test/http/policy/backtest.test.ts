@@ -24,6 +24,12 @@ const RULE = {
   mode: 'enforce',
 };
 
+/** A counter and a rule that reads it: logins of an address in an hour, from the 17th on. */
+const COUNTED = {
+  counters: { logins: { kind: 'count', by: 'ip', window: '1h', when: 'event.type == "login"' } },
+  rules: [{ code: 'own_many', when: 'counters.logins > 16', decision: 'REVIEW', mode: 'enforce' }],
+};
+
 function policyFile(name: string, policy: object): string {
   const path = join(folder, name);
   writeFileSync(path, JSON.stringify(policy));
@@ -33,7 +39,7 @@ function policyFile(name: string, policy: object): string {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-backtest-'));
   dataDir = join(folder, 'data');
-  const file = policyFile('active.json', { mode: 'observe', log_requests: '14d' });
+  const file = policyFile('active.json', { mode: 'observe', log_requests: '14d', ...COUNTED });
   const server = await startNode({ dataDir, env: { GATEHOUSE_POLICY_FILE: file, GATEHOUSE_WORKERS: '1' } });
   for (let n = 0; n < 40; n++) {
     const isAttack = n % 2 === 1;
@@ -82,6 +88,7 @@ describe('policy backtest', () => {
       damaged: [],
     });
     expect([...observed.values()].filter((decision) => decision !== 'ALLOW').length).toBeGreaterThan(2);
+    expect([...observed.values()]).toContain('REVIEW');
     for (const decision of DECISIONS) {
       const expected = [...observed.values()].filter((one) => one === decision).length;
       expect([decision, value.matrix[decision][decision]]).toEqual([decision, expected]);
@@ -129,7 +136,7 @@ describe('policy backtest', () => {
     expect(same.value).toMatchObject({
       source: 'features',
       events: 40,
-      facts_missing: [],
+      facts_missing: ['counters.logins'],
       people_touched: 0,
       recorded: null,
     });

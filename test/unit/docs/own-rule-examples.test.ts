@@ -95,6 +95,13 @@ describe('docs/own-rules.md', () => {
     expect((await run(policy, read)).differences).toEqual([]);
   });
 
+  test('Rules that read counters of the own fire and stay quiet as their events say', async () => {
+    const [, policy = '', yaml = ''] = /```json\n([\s\S]*?)```\s+```yaml\n([\s\S]*?)```/.exec(part('counters')) ?? [];
+    const events = eventsOf(yaml);
+    for (const code of ['own_spends_much', 'own_promo_leaked']) expectBoth(code, events);
+    expect((await run(policy, events)).differences).toEqual([]);
+  });
+
   test('The rules of other products fire and stay quiet as their events say', async () => {
     const text = part('translated');
     const rows = rowsOf(text);

@@ -9,7 +9,7 @@ import { DEFAULT_ATTRIBUTES, typesOf } from '../../../src/risk/policy/attributes
 import { CALM_GEO, facts, NOW_SECONDS } from '../../support/facts.ts';
 
 const NAMES = decisionNames(
-  typesOf(DEFAULT_ATTRIBUTES),
+  { attributes: typesOf(DEFAULT_ATTRIBUTES), counters: new Map() },
   new Map<string, NamedListKind>([
     ['partners', 'email_domain'],
     ['vips', 'email'],

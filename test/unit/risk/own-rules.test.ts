@@ -23,7 +23,7 @@ const own = (fields: Partial<OwnRule>): OwnRule => ({
 });
 
 function find(rules: readonly OwnRule[], overrides: Partial<DecisionInput> = {}): OwnFindings {
-  return evaluateOwnRules(new OwnRuleCompiler().compile(rules, DEFAULT_ATTRIBUTES, 'payment'), {
+  return evaluateOwnRules(new OwnRuleCompiler().compile(rules, DEFAULT_POLICY, 'payment'), {
     facts: facts({ eventType: 'payment' }),
     publicKey: false,
     attributes: new Map([['amount', 812.5]]),
