@@ -22,7 +22,7 @@ import {
   DELIVERY_STATUSES,
   EXTRACTION_EVENTS,
   EXTRACTION_STATUSES,
-  OUTPUT_FORMATS,
+  RECORD_FORMATS,
   REVIEW_ORDERS,
   REVIEW_QUEUES,
   REVIEW_REASONS,
@@ -367,7 +367,7 @@ export const QUERIES = {
   },
   listRecords: {
     ...PAGE,
-    format: oneOf(OUTPUT_FORMATS).optional().meta({ description: "By default the format of the job's output" }),
+    format: oneOf(RECORD_FORMATS).optional().meta({ description: "By default the format of the job's output" }),
     partial: z
       .boolean('This must be true or false.')
       .default(false)

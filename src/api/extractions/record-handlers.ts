@@ -1,6 +1,7 @@
 import { problem } from '../../contract/problem.ts';
 import { QUERIES } from '../../contract/routes.ts';
-import type { Extraction, OutputFormat } from '../../work/extraction-job.ts';
+import type { RecordFormat } from '../../contract/vocabulary.ts';
+import type { Extraction } from '../../work/extraction-job.ts';
 import { givePiece, joinShort } from '../kit/response-pieces.ts';
 import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../kit/endpoint-types.ts';
 import { type Cursors, readPage } from '../kit/paging.ts';
@@ -65,7 +66,7 @@ interface Query {
   /** 0 is the first record. */
   readonly fromSeq: number;
   readonly limit: number;
-  readonly format: OutputFormat;
+  readonly format: RecordFormat;
   readonly partial: boolean;
 }
 

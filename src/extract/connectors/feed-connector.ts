@@ -10,13 +10,14 @@ import {
   type Step,
   type StepResult,
 } from '../base/connector.ts';
+import { contentFormsOf, markedContentIn, type ContentForm } from '../read/content-forms.ts';
 import { readFeedLinks } from '../read/feed-links.ts';
 import { FEED_ITEMS_MAX, looksLikeFeed } from '../read/feed-parse.ts';
 import { readFeed, type Feed, type FeedItem } from '../read/feed.ts';
 import { readHtml } from '../read/html.ts';
 import { absoluteUrl, normalisedUrl } from '../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX, parseAddress } from './generic/page-address.ts';
-import { PAGE_URL } from './generic/fields.ts';
+import { CONTENT, CONTENT_FIELDS, PAGE_URL } from './generic/fields.ts';
 import * as schema from './kit/schema.ts';
 
 const ITEM = schema.recordSchema({
@@ -39,6 +40,7 @@ const ITEM = schema.recordSchema({
   }),
   feed_url: schema.urlField('The feed.'),
   feed_title: schema.textField('Title of the feed.'),
+  ...CONTENT_FIELDS,
 });
 
 const EXAMPLE: JsonObject = {
@@ -55,6 +57,8 @@ const EXAMPLE: JsonObject = {
   enclosures: [{ url: 'https://www.example.com/audio/1.mp3', type: 'audio/mpeg', bytes: 1_234 }],
   feed_url: 'https://www.example.com/feed',
   feed_title: 'Harbour and coast',
+  markdown: null,
+  html: null,
 };
 
 /** Common locations of feeds to which no page links, in the order in which they are tried. */
@@ -85,6 +89,8 @@ interface FeedState extends JsonObject {
   readonly search: 'none' | 'page' | 'site';
   /** Number of pages of the feed before this one. */
   readonly before: number;
+  /** Forms of the items' content that are wanted, if the input names them. */
+  readonly content?: readonly ContentForm[];
 }
 
 function toStep(state: FeedState): Step {
@@ -95,7 +101,10 @@ function feedOperation(told: Pick<Operation, 'name' | 'description' | 'example'>
   const what = search === 'page' ? 'Address of a feed, or of a page that links to one.' : 'Website of the company.';
   return {
     ...told,
-    input: schema.inputSchema({ url: { ...PAGE_URL, description: `${what} A bare host name means https.` } }, ['url']),
+    input: schema.inputSchema(
+      { url: { ...PAGE_URL, description: `${what} A bare host name means https.` }, content: CONTENT },
+      ['url'],
+    ),
     record: ITEM,
     // The first request for a company's website fetches a page.
     tier: search === 'site' ? 'standard' : 'basic',
@@ -103,7 +112,8 @@ function feedOperation(told: Pick<Operation, 'name' | 'description' | 'example'>
     start(input) {
       const address = parseAddress(input);
       if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
-      return { kind: 'steps', steps: [toStep({ url: address.url, search, before: 0 })] };
+      const content = input['content'] === undefined ? {} : { content: contentFormsOf(input['content']) };
+      return { kind: 'steps', steps: [toStep({ url: address.url, search, before: 0, ...content })] };
     },
     run: (step, source) => runStep(step as FeedState, source),
     carriesRest: (step) => (step as FeedState).before > 0,
@@ -149,10 +159,12 @@ async function tryFeed(url: string, source: Source): Promise<Page | null> {
 function fromFeed(page: Page, state: FeedState): StepResult {
   const feed = readFeed(page.text, page.url);
   const shared = sharedIds(feed.items);
-  const records = feed.items.map((item) => toRecord(item, shared, feed, page.url));
+  const forms = contentFormsOf(state.content);
+  const records = feed.items.map((item) => toRecord(item, forms, shared, feed, page.url));
   const nextUrl = records.length > 0 ? nextOf(feed, page.url) : null;
   const goesOn = state.before < PAGES_MAX;
-  const next = goesOn && nextUrl !== null ? [toStep({ url: nextUrl, search: 'none', before: state.before + 1 })] : [];
+  const next =
+    goesOn && nextUrl !== null ? [toStep({ ...state, url: nextUrl, search: 'none', before: state.before + 1 })] : [];
   const isTooLong = !goesOn && nextUrl !== null;
   return {
     records,
@@ -187,7 +199,14 @@ function placeOf({ url, title }: FeedItem): string {
   return hash('sha256', JSON.stringify([url, title]), 'hex').slice(0, 16);
 }
 
-function toRecord(item: FeedItem, shared: ReadonlySet<string>, { title }: Feed, feedUrl: string): FoundRecord {
+function toRecord(
+  item: FeedItem,
+  forms: readonly ContentForm[],
+  shared: ReadonlySet<string>,
+  { title }: Feed,
+  feedUrl: string,
+): FoundRecord {
+  const marked = markedContentIn(item.markup, item.baseUrl, forms);
   const given = item.id ?? item.url ?? fingerprint(item);
   const id = shared.has(given) ? `${given}#${placeOf(item)}` : given;
   return {
@@ -201,13 +220,16 @@ function toRecord(item: FeedItem, shared: ReadonlySet<string>, { title }: Feed, 
       published_at: item.publishedAt,
       updated_at: item.updatedAt,
       summary: item.summary,
-      text: item.text,
+      text: forms.includes('text') ? item.text : null,
       categories: item.categories,
       image_url: item.imageUrl,
       enclosures: item.enclosures.map(({ url, type, bytes }) => ({ url, type, bytes })),
       feed_url: feedUrl,
       feed_title: title,
+      markdown: marked.markdown,
+      html: marked.html,
     },
+    ...(marked.isCut && { isTruncated: true }),
   };
 }
 

@@ -1,5 +1,12 @@
 import type { JsonObject } from '../base/connector.ts';
 import { readByline } from './byline.ts';
+import {
+  CONTENT_DEFAULT,
+  markedContentIn,
+  markedContentOf,
+  type ContentForm,
+  type MarkedContent,
+} from './content-forms.ts';
 import { isoDate } from './dates.ts';
 import { headlineLines } from './headline-lines.ts';
 import { isWithin, type Unread, unreadOf, withoutUnread } from './hidden.ts';
@@ -12,7 +19,7 @@ import { addressOfValue, readStructured, textOfValue, thingsOfType, type Structu
 import { languageTag, orNull, TEXT_CHARACTERS_MAX, wordCount } from './page-text.ts';
 import { chooseTitle, headingsOf } from './title.ts';
 import { absoluteUrl } from './urls.ts';
-import { readWikiText } from './wiki-text.ts';
+import { findWikiPart } from './wiki-text.ts';
 
 /** The readable content of a page, without menus and advertisements. */
 export interface Article {
@@ -31,6 +38,8 @@ export interface Article {
   readonly text: string;
   /** The text was longer than a field may be. `wordCount` is that of the whole text. */
   readonly isTextTruncated: boolean;
+  /** The same content with its markup, in the wanted forms. */
+  readonly marked: MarkedContent;
   readonly wordCount: number;
   readonly imageUrl: string | null;
 }
@@ -45,50 +54,87 @@ const SHORT_CHARACTERS_MAX = 250;
 
 /**
  * Returns null if there is nothing to read. `headers` are those of the response. What the page hides, and notices about cookies, are never
- * part of the text.
+ * part of the text. `forms` are those of its content that are wanted; the text is always read.
  */
-export function readArticle(page: HtmlPage, headers: Readonly<Record<string, string>> = {}): Article | null {
+export function readArticle(
+  page: HtmlPage,
+  headers: Readonly<Record<string, string>> = {},
+  forms: readonly ContentForm[] = CONTENT_DEFAULT,
+): Article | null {
   const data = readStructured(page);
   const said = saidOf(data);
-  const shown = readShown(page, unreadOf(page));
+  const shown = readShown(page, unreadOf(page), forms);
   // Software that builds its pages by scripts has the whole page for others: for us.
-  const plain = (shown ?? '').length < SHOWN_CHARACTERS_MIN ? longer(readWithoutScripts(page), shown) : shown;
+  const plain = lengthOf(shown) < SHOWN_CHARACTERS_MIN ? longer(readWithoutScripts(page, forms), shown) : shown;
   const body = said?.['articleBody'];
-  const isShort = (plain ?? '').length < SHORT_CHARACTERS_MAX;
-  const text = isShort ? longer(plain, typeof body === 'string' ? textOfHtml(body) : null) : plain;
-  return text === null ? null : described(page, text, data, said ?? {}, readMeta(page, headers));
+  const isShort = lengthOf(plain) < SHORT_CHARACTERS_MAX;
+  const content = isShort ? longer(plain, typeof body === 'string' ? readBody(body, page, forms) : null) : plain;
+  return content === null ? null : described(page, content, data, said ?? {}, readMeta(page, headers));
 }
 
-function readShown(page: HtmlPage, unread: Unread): string | null {
-  return withoutUnread(unread, () => readWikiText(page) ?? textOfPart(findMainPart(page, unread)));
+/** A text, and the same with its markup in the wanted forms. */
+interface Content {
+  readonly text: string;
+  readonly marked: MarkedContent;
+}
+
+function lengthOf(content: Content | null): number {
+  return content?.text.length ?? 0;
+}
+
+function readBody(body: string, page: HtmlPage, forms: readonly ContentForm[]): Content | null {
+  const text = textOfHtml(body);
+  return text === null ? null : { text, marked: markedContentIn(body, page.baseUrl, forms) };
+}
+
+function readShown(page: HtmlPage, unread: Unread, forms: readonly ContentForm[]): Content | null {
+  return withoutUnread(unread, () => {
+    const wiki = findWikiPart(page);
+    return (
+      (wiki === null ? null : contentOfPart(wiki, page, forms)) ??
+      contentOfPart(findMainPart(page, unread), page, forms)
+    );
+  });
 }
 
 /** Choice: pages have one for their text, and some for counters. */
 const NOSCRIPTS_MAX = 20;
 
 /** Reads the longest `noscript` of a page. */
-function readWithoutScripts(page: HtmlPage): string | null {
+function readWithoutScripts(page: HtmlPage, forms: readonly ContentForm[]): Content | null {
   const unread = unreadOf(page, false);
   return withoutUnread(unread, () => {
-    let text: string | null = null;
+    let content: Content | null = null;
     for (const element of elementsNamed(page, 'noscript').slice(0, NOSCRIPTS_MAX))
-      if (!isWithin(element, unread)) text = longer(textOfPart(findMainPart(page, unread, element)), text);
-    return text;
+      if (!isWithin(element, unread))
+        content = longer(contentOfPart(findMainPart(page, unread, element), page, forms), content);
+    return content;
   });
 }
 
 /** Null for signs without a letter or a digit. */
-function textOfPart({ part, skips }: MainPart): string | null {
-  const text = linesOf(part, skips);
-  return /[\p{L}\p{N}]/u.test(text) ? orNull(text, Number.POSITIVE_INFINITY) : null;
+function contentOfPart(
+  { part, skips }: Pick<MainPart, 'part' | 'skips'>,
+  page: HtmlPage,
+  forms: readonly ContentForm[],
+): Content | null {
+  const lines = linesOf(part, skips);
+  const text = /[\p{L}\p{N}]/u.test(lines) ? orNull(lines, Number.POSITIVE_INFINITY) : null;
+  return text === null ? null : { text, marked: markedContentOf(part, page, skips, forms) };
 }
 
-function longer(text: string | null, other: string | null): string | null {
-  return (other?.length ?? 0) > (text?.length ?? 0) ? other : text;
+function longer(content: Content | null, other: Content | null): Content | null {
+  return lengthOf(other) > lengthOf(content) ? other : content;
 }
 
 /** Prefers data intended for machines: JSON-LD first, then Open Graph, then what readers see. */
-function described(page: HtmlPage, text: string, data: StructuredData, said: JsonObject, meta: PageMeta): Article {
+function described(
+  page: HtmlPage,
+  { text, marked }: Content,
+  data: StructuredData,
+  said: JsonObject,
+  meta: PageMeta,
+): Article {
   const open = data.openGraph ?? {};
   const image =
     addressOfValue(said['image']) ?? addressOfValue(open['image']) ?? addressOfValue(data.twitter?.['image']);
@@ -112,6 +158,7 @@ function described(page: HtmlPage, text: string, data: StructuredData, said: Jso
     excerpt: field(said['description']) ?? meta.description ?? orNull(text.slice(0, EXCERPT_CHARACTERS)),
     text: text.slice(0, TEXT_CHARACTERS_MAX),
     isTextTruncated: text.length > TEXT_CHARACTERS_MAX,
+    marked,
     wordCount: wordCount(text),
     imageUrl: absoluteUrl(image, page.baseUrl),
   };

@@ -46,6 +46,10 @@ export interface FeedItem {
   readonly categories: readonly string[];
   readonly imageUrl: string | null;
   readonly enclosures: readonly Enclosure[];
+  /** The markup that `text` was read from; null without any. */
+  readonly markup: string | null;
+  /** The base URL of its relative links. */
+  readonly baseUrl: string;
 }
 
 export interface Enclosure {
@@ -128,6 +132,7 @@ function rssItem(item: RssItem, feedBase: string, language: string | null): Feed
     enclosures: (item.enclosures ?? [])
       .slice(0, LIST_MAX)
       .flatMap((one) => enclosure(one.url, one.type, one.length, base)),
+    baseUrl: base,
   };
 }
 
@@ -158,6 +163,7 @@ function rdfItem(item: RdfItem, feedBase: string, language: string | null): Feed
     categories: names(item.dc?.subjects ?? []),
     imageUrl: imageOf(item.media, base),
     enclosures: [],
+    baseUrl: base,
   };
 }
 
@@ -195,6 +201,7 @@ function atomItem(entry: AtomEntry, feedBase: string, feedAuthors: readonly Text
         base,
       ),
     enclosures: attached.flatMap((one) => enclosure(one.href, one.type, one.length, base)),
+    baseUrl: base,
   };
 }
 
@@ -227,13 +234,15 @@ function jsonItem(item: JsonItem, base: string, feedAuthors: readonly Text[]): F
     enclosures: (item.attachments ?? [])
       .slice(0, LIST_MAX)
       .flatMap((one) => enclosure(one.url, one.mime_type, one.size_in_bytes, base)),
+    markup: item.content_html ?? null,
+    baseUrl: base,
   };
 }
 
 type Text = string | undefined;
 
-function contents(summary: Text, content: Text): { readonly summary: string | null; readonly text: string | null } {
-  return { summary: plainText(summary), text: textOfHtml(content) };
+function contents(summary: Text, content: Text): Pick<FeedItem, 'summary' | 'text' | 'markup'> {
+  return { summary: plainText(summary), text: textOfHtml(content), markup: content ?? null };
 }
 
 function names(values: readonly Text[]): readonly string[] {

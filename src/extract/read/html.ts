@@ -141,7 +141,7 @@ class BoundedHandler extends DomHandler {
 }
 
 /** Returns the content of a script. */
-export function scriptText(page: HtmlPage, script: Element): string {
+export function scriptText(page: Pick<HtmlPage, 'scripts'>, script: Element): string {
   return page.scripts.get(script) ?? '';
 }
 
@@ -203,7 +203,7 @@ function nextOf(node: ChildNode, below: ParentNode): ChildNode | null {
 }
 
 /** Elements that do not break a line: their content belongs to the surrounding words. */
-const INLINE = new Set(
+export const INLINE_ELEMENTS: ReadonlySet<string> = new Set(
   'a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s samp small span strike strong sub sup time tt u var wbr'.split(
     ' ',
   ),
@@ -211,7 +211,17 @@ const INLINE = new Set(
 /** Cells are next to each other in the line of their row. */
 const CELLS = new Set(['td', 'th']);
 /** Elements whose text is invisible. */
-const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'title', 'svg', 'iframe', 'object']);
+export const UNSEEN_ELEMENTS: ReadonlySet<string> = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'head',
+  'title',
+  'svg',
+  'iframe',
+  'object',
+]);
 
 /** Elements whose white space is preserved. Source: HTML standard, "Rendering", `white-space: pre`. */
 const PREFORMATTED = new Set(['pre', 'listing', 'xmp']);
@@ -278,8 +288,8 @@ function gather(node: ParentNode, manner: Manner, seen: Seen): void {
       seen.charactersLeft -= text.length;
       seen.parts.push(manner.isKept ? marked(text) : singleSpaced(text));
     }
-    if (!isTag(child) || UNSEEN.has(child.name) || manner.skips(child)) continue;
-    const edge = INLINE.has(child.name) ? '' : CELLS.has(child.name) ? ' ' : '\n';
+    if (!isTag(child) || UNSEEN_ELEMENTS.has(child.name) || manner.skips(child)) continue;
+    const edge = INLINE_ELEMENTS.has(child.name) ? '' : CELLS.has(child.name) ? ' ' : '\n';
     const begins = manner.mayKeep && !manner.isKept && PREFORMATTED.has(child.name);
     if (begins) seen.keepsSpaces = true;
     seen.parts.push(edge);

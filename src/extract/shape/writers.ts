@@ -1,8 +1,9 @@
 import { unreachable } from '../../kernel/brand.ts';
-import type { OutputFormat } from '../../work/extraction-job.ts';
+import type { RecordFormat } from '../../contract/vocabulary.ts';
 import type { JsonObject } from '../base/connector.ts';
 import { csvHeader, csvRows, type CsvOptions } from './csv.ts';
 import type { Leaf } from './flatten.ts';
+import { markdownDocument } from './markdown-document.ts';
 
 /**
  * Records are stored as NDJSON, one chunk per step. A writer converts chunk after chunk into the bytes of a page or a file in one format.
@@ -23,7 +24,7 @@ export interface RecordWriter {
 }
 
 export interface WriterOptions {
-  readonly format: OutputFormat;
+  readonly format: RecordFormat;
   readonly csv: CsvOptions;
   /** The columns of the job's shaper. */
   readonly columns: readonly Leaf[];
@@ -52,6 +53,18 @@ export function createWriter(options: WriterOptions): RecordWriter {
       };
     case 'csv':
       return csvWriter(options);
+    case 'md':
+      return {
+        contentType: 'text/markdown; charset=utf-8',
+        begin: () => EMPTY,
+        records: (chunk, firstSeq) =>
+          Buffer.from(
+            numbered(chunk, firstSeq)
+              .map((line) => markdownDocument(JSON.parse(line) as JsonObject))
+              .join(''),
+          ),
+        end: () => EMPTY,
+      };
     default:
       return unreachable(options.format);
   }

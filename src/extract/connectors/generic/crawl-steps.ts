@@ -174,7 +174,7 @@ function fromPage(walk: Walk, state: PageState, page: Page, html: HtmlPage, meta
   const gives = isWantedAddress(address, scope) && !meta.robots.noindex;
   const all = meta.robots.nofollow ? [] : readAddresses(html);
   const links = all.filter(({ nofollow }) => !nofollow);
-  const own = gives ? walk.read(html, page, meta) : [];
+  const own = gives ? walk.read(html, page, meta, scope) : [];
   const behind = all.length >= PAGE_LINKS_MAX ? `links of ${page.url} after the first ${PAGE_LINKS_MAX}` : restOf(html);
   return {
     records: [...own, ...namedBy(walk, links, scope)],

@@ -24,7 +24,7 @@ export interface Walk {
   /** Sitemaps whose URL matches are read first. */
   readonly firstSitemaps: RegExp | null;
   /** Returns the records of a page that was read. */
-  read(html: HtmlPage, page: Page, meta: PageMeta): readonly FoundRecord[];
+  read(html: HtmlPage, page: Page, meta: PageMeta, scope: Scope): readonly FoundRecord[];
   /** Returns the record of a URL in a list without reading its page; null if pages must be read. */
   readonly named: ((entry: Entry) => FoundRecord) | null;
 }

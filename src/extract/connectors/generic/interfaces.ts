@@ -1,4 +1,5 @@
 import { SourceFailure, type FoundRecord, type JsonObject, type JsonValue } from '../../base/connector.ts';
+import { contentFormsOf, markedContentIn } from '../../read/content-forms.ts';
 import { isoDate } from '../../read/dates.ts';
 import { plainText, textOfHtml } from '../../read/html.ts';
 import { decimalOf } from '../../read/products.ts';
@@ -6,7 +7,8 @@ import { orNull, wordCount } from '../../read/page-text.ts';
 import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
 import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textMember } from '../kit/json.ts';
 import { wordpressPage } from '../kit/wordpress-pages.ts';
-import type { PageFields, ProductFields } from './site-records.ts';
+import type { Scope } from './scope.ts';
+import { contentFields, type PageFields, type ProductFields } from './site-records.ts';
 import type { Entry, List, ListState } from './crawl.ts';
 
 /** Source: REST API handbook, "Pagination". */
@@ -49,7 +51,7 @@ function wordpressUrl(base: string, path: string, query: Readonly<Record<string,
   return url.href;
 }
 
-function recordOfPage(item: JsonObject, { language, url: base }: ListState): FoundRecord | null {
+function recordOfPage(item: JsonObject, { language, url: base, scope }: ListState): FoundRecord | null {
   const url = absoluteUrl(textMember(item['link']), base);
   if (url === null) return null;
   return pageRecord({
@@ -57,17 +59,26 @@ function recordOfPage(item: JsonObject, { language, url: base }: ListState): Fou
     title: plain(at(item['title'], 'rendered')),
     description: plain(at(item['excerpt'], 'rendered')),
     text: lines(at(item['content'], 'rendered')),
+    markup: textMember(at(item['content'], 'rendered')),
+    scope,
     language,
     published_at: isoDate(item['date_gmt']),
   });
 }
 
-type Given = Pick<PageFields, 'url' | 'title' | 'description' | 'text' | 'language' | 'published_at'>;
+interface Given extends Pick<PageFields, 'url' | 'title' | 'description' | 'text' | 'language' | 'published_at'> {
+  /** What `text` was read from. */
+  readonly markup: string | null;
+  readonly scope: Scope;
+}
 
-function pageRecord({ url, title, description, text, language, published_at }: Given): FoundRecord {
-  const words = text === null ? null : wordCount(text);
-  const fields: PageFields = { url, title, description, text, language, status: 200, published_at, word_count: words };
-  return { id: normalisedUrl(url), sourceUrl: url, fields };
+function pageRecord({ markup, scope, url, title, description, text, language, published_at }: Given): FoundRecord {
+  const forms = contentFormsOf(scope.content);
+  const marked = markedContentIn(markup, url, forms);
+  const word_count = text === null ? null : wordCount(text);
+  const content = contentFields(text, marked, forms);
+  const fields: PageFields = { url, title, description, ...content, language, status: 200, published_at, word_count };
+  return { id: normalisedUrl(url), sourceUrl: url, fields, ...(marked.isCut && { isTruncated: true }) };
 }
 
 function plain(value: JsonValue | undefined): string | null {
@@ -156,6 +167,8 @@ const discourseTopic = async (state: ListState, source: Parameters<List>[1]): Re
             title: plain(at(body, 'title')),
             description: texts[0]?.slice(0, 300) ?? null,
             text: orNull(texts.join('\n')),
+            markup: posts.map((post) => textMember(at(post, 'cooked')) ?? '').join('\n<hr>\n'),
+            scope: state.scope,
             language: state.language,
             published_at: isoDate(at(body, 'created_at')),
           }),

@@ -1,12 +1,14 @@
 import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../base/connector.ts';
 import { registrableDomain } from '../../../kernel/registrable-domain.ts';
 import { readArticle } from '../../read/article.ts';
+import { contentFormsOf } from '../../read/content-forms.ts';
 import { PAGE_LINKS_MAX, readLinks } from '../../read/links.ts';
 import { readStructured, itemTypesOf } from '../../read/structured.ts';
 import { readTables, type PageTable } from '../../read/page-tables.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
 import { leftOutOf, restOf, truncatedMark } from './truncated.ts';
+import { CONTENT_FIELDS, PAGE_CONTENT_INPUT } from './fields.ts';
 import { singlePage } from './single-page.ts';
 
 const URL_FIELD = schema.urlField('The page, after redirects.');
@@ -28,6 +30,7 @@ export const pageArticle: Operation = singlePage({
     text: schema.textField('Plain text, one line for each paragraph.'),
     word_count: schema.countField('Number of words in the text.'),
     image_url: schema.urlField('Its main image.'),
+    ...CONTENT_FIELDS,
   }),
   example: {
     url: 'https://www.example.com/news/harbour',
@@ -42,9 +45,14 @@ export const pageArticle: Operation = singlePage({
     text: 'The harbour bridge carried its first cars on Monday.',
     word_count: 9,
     image_url: 'https://www.example.com/img/bridge.jpg',
+    markdown: null,
+    html: null,
   },
-  read(html, page) {
-    const article = readArticle(html, page.headers);
+  input: PAGE_CONTENT_INPUT,
+  options: (input) => pick(input, 'content'),
+  read(html, page, step) {
+    const forms = contentFormsOf(step['content']);
+    const article = readArticle(html, page.headers, forms);
     if (article === null) throw new SourceFailure('parse_failed', `${page.url} has no readable text`, false);
     const fields = {
       url: page.url,
@@ -56,13 +64,20 @@ export const pageArticle: Operation = singlePage({
       site_name: article.siteName,
       language: article.language,
       excerpt: article.excerpt,
-      text: article.text,
+      text: forms.includes('text') ? article.text : null,
       word_count: article.wordCount,
       image_url: article.imageUrl,
+      markdown: article.marked.markdown,
+      html: article.marked.html,
     };
     return { records: [{ id: normalisedUrl(page.url), sourceUrl: page.url, fields, ...truncatedMark(article) }] };
   },
 });
+
+function pick(input: JsonObject, name: string): JsonObject {
+  const value = input[name];
+  return value === undefined ? {} : { [name]: value };
+}
 
 export const pageStructured: Operation = singlePage({
   name: 'page.structured',

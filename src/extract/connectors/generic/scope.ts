@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/connector.ts';
 import { registrableDomain } from '../../../kernel/registrable-domain.ts';
+import { contentFormsOf, type ContentForm } from '../../read/content-forms.ts';
 import { linkAddressOf, type WebAddress } from '../../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 
@@ -14,6 +15,8 @@ export interface Scope extends JsonObject {
   readonly include: readonly string[];
   /** None of these may match. */
   readonly exclude: readonly string[];
+  /** Forms of the pages' content that are wanted, if the input names them. */
+  readonly content?: readonly ContentForm[];
 }
 
 /** Choice: matches names within a path. Files that are not pages are not fetched in a crawl. */
@@ -30,6 +33,7 @@ export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
     prefix: typeof prefix === 'string' ? prefix : whole ? '/' : folderOf(url),
     include: textsOf(input['include']),
     exclude: textsOf(input['exclude']),
+    ...(input['content'] !== undefined && { content: contentFormsOf(input['content']) }),
   };
 }
 

@@ -9,7 +9,11 @@ interface Reading {
   readonly description: string;
   readonly record: JsonSchema;
   readonly example: JsonObject;
-  readonly read: (html: HtmlPage, page: Page) => Pick<StepResult, 'records' | 'leftOut'>;
+  /** Default: the address alone. */
+  readonly input?: JsonSchema;
+  /** Members of the input that `read` needs, and so the step. */
+  readonly options?: (input: JsonObject) => JsonObject;
+  readonly read: (html: HtmlPage, page: Page, step: JsonObject) => Pick<StepResult, 'records' | 'leftOut'>;
 }
 
 interface PageStep extends JsonObject {
@@ -17,23 +21,34 @@ interface PageStep extends JsonObject {
 }
 
 /** Creates an operation that reads a single given page in one step. */
-export function singlePage({ name, description, record, example, read }: Reading): Operation {
+export function singlePage({
+  name,
+  description,
+  record,
+  example,
+  input = PAGE_INPUT,
+  options,
+  read,
+}: Reading): Operation {
   return {
     name,
     description,
-    input: PAGE_INPUT,
+    input,
     record,
     example: { input: { url: 'https://www.example.com/news/harbour' }, record: example },
     tier: 'standard',
     paging: 'One page is read.',
-    start(input) {
-      const address = parseAddress(input);
+    start(given) {
+      const address = parseAddress(given);
       if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
-      return { kind: 'steps', steps: [{ key: normalisedUrl(address.url), state: { url: address.url } }] };
+      return {
+        kind: 'steps',
+        steps: [{ key: normalisedUrl(address.url), state: { url: address.url, ...options?.(given) } }],
+      };
     },
     async run(step, source) {
       const page = await source.page((step as PageStep).url);
-      const found = read(readHtml(page.text, page.url), page);
+      const found = read(readHtml(page.text, page.url), page, step);
       // Returns all records even if fewer are wanted, because the output schema may reject some.
       return { ...found, next: [], total: found.records.length };
     },

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema, Operation } from '../../base/connector.ts';
 import { parseAddress } from './page-address.ts';
-import { SITE_INPUT } from './fields.ts';
+import { SITE_CONTENT_INPUT, SITE_INPUT } from './fields.ts';
 import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordpressPages } from './interfaces.ts';
 import { scopeOf } from './scope.ts';
 import { PAGE_RECORD, pageRecord, PRODUCT_RECORD, productRecords, URL_RECORD, urlRecord } from './site-records.ts';
@@ -10,6 +10,8 @@ import { carriesCrawlRest, toStep, type Walk, type WalkState } from './crawl.ts'
 interface Told {
   readonly name: string;
   readonly description: string;
+  /** Default: that of all operations on sites. */
+  readonly input?: JsonSchema;
   readonly record: JsonSchema;
   readonly example: { readonly input: JsonObject; readonly record: JsonObject };
   readonly paging: string;
@@ -18,10 +20,10 @@ interface Told {
   readonly walk: Walk;
 }
 
-function siteWalk({ whole, walk, ...told }: Told): Operation {
+function siteWalk({ whole, walk, input: inputSchema = SITE_INPUT, ...told }: Told): Operation {
   return {
     ...told,
-    input: SITE_INPUT,
+    input: inputSchema,
     tier: 'standard',
     start(input) {
       const address = parseAddress(input);
@@ -60,6 +62,7 @@ export const sitePagesOperation: Operation = siteWalk({
   name: 'site.pages',
   description:
     'The pages of a site with their text. On sites that run WordPress, MediaWiki or Discourse, their interface lists the pages. On other sites, links within the same host and folder are followed, and pages named by sitemaps are read as well.',
+  input: SITE_CONTENT_INPUT,
   record: PAGE_RECORD,
   example: {
     input: { url: 'https://www.example.com/docs/', max_depth: 3 },
@@ -72,6 +75,8 @@ export const sitePagesOperation: Operation = siteWalk({
       status: 200,
       published_at: null,
       word_count: 10,
+      markdown: null,
+      html: null,
     },
   },
   paging: 'One page at a time; through the interface of WordPress, 100 pages a call.',
@@ -81,7 +86,7 @@ export const sitePagesOperation: Operation = siteWalk({
     joinsSitemaps: true,
     interfaces: { wordpress: wordpressPages, mediawiki: mediawikiPages, discourse: discoursePages },
     firstSitemaps: null,
-    read: (html, page, meta) => [pageRecord(html, page, meta)],
+    read: (html, page, meta, scope) => [pageRecord(html, page, meta, scope)],
     named: null,
   },
 });

@@ -1,5 +1,6 @@
 import type { FoundRecord, JsonObject, Page } from '../../base/connector.ts';
 import { readArticle, wholeText } from '../../read/article.ts';
+import { contentFormsOf, wholeMarkedContent, type ContentForm, type MarkedContent } from '../../read/content-forms.ts';
 import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import { readProducts, type Product } from '../../read/products.ts';
@@ -8,6 +9,8 @@ import { wordCount } from '../../read/page-text.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
 import type { Entry } from './crawl.ts';
+import { CONTENT_FIELDS } from './fields.ts';
+import type { Scope } from './scope.ts';
 import { truncatedMark } from './truncated.ts';
 
 export const PAGE_RECORD = schema.recordSchema({
@@ -19,6 +22,7 @@ export const PAGE_RECORD = schema.recordSchema({
   status: schema.countField('HTTP status of the response.'),
   published_at: schema.dateField('When it was published.'),
   word_count: schema.countField('Number of words in the text.'),
+  ...CONTENT_FIELDS,
 });
 
 export interface PageFields extends JsonObject {
@@ -30,23 +34,36 @@ export interface PageFields extends JsonObject {
   readonly status: number | null;
   readonly published_at: string | null;
   readonly word_count: number | null;
+  readonly markdown: string | null;
+  readonly html: string | null;
 }
 
 /** Reads the whole page if it has no article: in a crawl, a list of products or a contact page is wanted too. */
-export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRecord {
-  const article = readArticle(html, page.headers);
+export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta, scope: Scope): FoundRecord {
+  const forms = contentFormsOf(scope.content);
+  const article = readArticle(html, page.headers, forms);
   const text = article?.text ?? wholeText(html);
+  const marked = article?.marked ?? wholeMarkedContent(html, forms);
   const fields: PageFields = {
     url: page.url,
     title: article?.title ?? meta.title,
     description: meta.description ?? article?.excerpt ?? null,
-    text,
+    ...contentFields(text, marked, forms),
     language: article?.language ?? meta.language,
     status: page.status,
     published_at: article?.publishedAt ?? null,
     word_count: article?.wordCount ?? (text === null ? null : wordCount(text)),
   };
   return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields, ...truncatedMark(article) };
+}
+
+/** Returns the fields of a page's content, in the order of the record. */
+export function contentFields(
+  text: string | null,
+  { markdown, html }: MarkedContent,
+  forms: readonly ContentForm[],
+): Pick<PageFields, 'text' | 'markdown' | 'html'> {
+  return { text: forms.includes('text') ? text : null, markdown, html };
 }
 
 /**

@@ -14,5 +14,5 @@ export function leftOutOf(leftOut: string | null): Pick<StepResult, 'leftOut'> {
 
 /** Returns the `isTruncated` member of a record, if its text was truncated. */
 export function truncatedMark(article: Article | null): Pick<FoundRecord, 'isTruncated'> {
-  return article?.isTextTruncated === true ? { isTruncated: true } : {};
+  return article?.isTextTruncated === true || article?.marked.isCut === true ? { isTruncated: true } : {};
 }

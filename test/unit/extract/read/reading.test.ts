@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Page } from '../../../../src/extract/base/connector.ts';
 import { pageRecord } from '../../../../src/extract/connectors/generic/site-records.ts';
+import { scopeOf } from '../../../../src/extract/connectors/generic/scope.ts';
 import { readArticle } from '../../../../src/extract/read/article.ts';
 import { readMeta } from '../../../../src/extract/read/meta.ts';
 import { markup, pageText } from '../../../support/pages.ts';
@@ -25,7 +26,7 @@ const PAGES = readdirSync(FOLDER).map((file) => {
 function crawled(text: string): string | null {
   const html = markup(text, URL_OF_PAGE);
   const page: Page = { url: URL_OF_PAGE, status: 200, contentType: 'text/html', text, headers: {} };
-  return pageRecord(html, page, readMeta(html, {})).fields['text'] as string | null;
+  return pageRecord(html, page, readMeta(html, {}), scopeOf(URL_OF_PAGE, {}, true)).fields['text'] as string | null;
 }
 
 describe.each(PAGES)('the text of $name', ({ expected, text }) => {

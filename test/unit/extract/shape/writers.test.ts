@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import type { OutputFormat } from '../../../../src/work/extraction-job.ts';
+import type { RecordFormat } from '../../../../src/contract/vocabulary.ts';
 import type { JsonObject } from '../../../../src/extract/base/connector.ts';
 import {
   createWriter,
@@ -22,7 +22,7 @@ function stored(json: JsonObject, records: readonly JsonObject[]): Buffer {
 }
 
 function write(
-  format: OutputFormat,
+  format: RecordFormat,
   json: JsonObject,
   chunks: readonly Buffer[],
   more: Partial<WriterOptions> = {},
@@ -192,7 +192,7 @@ describe('sliceRecords', () => {
     expect(sliceRecords(chunk, 1, 3).buffer).toBe(chunk.buffer);
   });
 
-  test.each<OutputFormat>(['json', 'ndjson', 'csv'])(
+  test.each<RecordFormat>(['json', 'ndjson', 'csv'])(
     'the sequence numbers of a chunk’s records are added when it is written as %s',
     (format) => {
       const writer = createWriter({ format, csv: { ...outputOf({}).csv, header: false }, columns: [], page: null });
@@ -201,4 +201,29 @@ describe('sliceRecords', () => {
       expect(found.map(([, seq]) => Number(seq))).toEqual([41, 42, 43, 44, 45]);
     },
   );
+});
+
+describe('a page of records as Markdown', () => {
+  const md = (record: JsonObject): string =>
+    write('md', {}, [
+      Buffer.from(`${JSON.stringify({ ...record, _meta: { id: 'a', source_url: 'https://a.example/' } })}\n`),
+    ]);
+
+  test('a document is the Markdown of the record behind its title, URL and date', () => {
+    const record = {
+      url: 'https://a.example/b',
+      title: 'Say "no"',
+      published_at: '2026-01-02',
+      text: 'x',
+      markdown: '# Hi',
+    };
+    expect(md(record)).toBe(
+      '---\ntitle: "Say \\"no\\""\nurl: "https://a.example/b"\ndate: "2026-01-02"\n---\n\n# Hi\n\n',
+    );
+  });
+
+  test('a record without Markdown has its text, and one without text its fields', () => {
+    expect(md({ text: '# one\ntwo*' })).toBe('---\nurl: "https://a.example/"\n---\n\n\\# one\n\ntwo\\*\n\n');
+    expect(md({ name: 'N', price: 3, gone: null })).toContain('---\n\n- **price**: 3\n\n');
+  });
 });
