@@ -8,7 +8,7 @@ import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
 import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textMember } from '../kit/json.ts';
 import { wordpressPage } from '../kit/wordpress-pages.ts';
 import type { Scope } from './scope.ts';
-import { contentFields, type PageFields, type ProductFields } from './site-records.ts';
+import type { PageFields, ProductFields } from './site-records.ts';
 import type { Entry, List, ListState } from './crawl.ts';
 
 /** Source: REST API handbook, "Pagination". */
@@ -76,8 +76,18 @@ function pageRecord({ markup, scope, url, title, description, text, language, pu
   const forms = contentFormsOf(scope.content);
   const marked = markedContentIn(markup, url, forms);
   const word_count = text === null ? null : wordCount(text);
-  const content = contentFields(text, marked, forms);
-  const fields: PageFields = { url, title, description, ...content, language, status: 200, published_at, word_count };
+  const fields: PageFields = {
+    url,
+    title,
+    description,
+    text: forms.includes('text') ? text : null,
+    language,
+    status: 200,
+    published_at,
+    word_count,
+    markdown: marked.markdown,
+    html: marked.html,
+  };
   return { id: normalisedUrl(url), sourceUrl: url, fields, ...(marked.isCut && { isTruncated: true }) };
 }
 

@@ -1,6 +1,6 @@
 import type { FoundRecord, JsonObject, Page } from '../../base/connector.ts';
 import { readArticle, wholeText } from '../../read/article.ts';
-import { contentFormsOf, wholeMarkedContent, type ContentForm, type MarkedContent } from '../../read/content-forms.ts';
+import { contentFormsOf, wholeMarkedContent } from '../../read/content-forms.ts';
 import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import { readProducts, type Product } from '../../read/products.ts';
@@ -11,7 +11,6 @@ import * as schema from '../kit/schema.ts';
 import type { Entry } from './crawl.ts';
 import { CONTENT_FIELDS } from './fields.ts';
 import type { Scope } from './scope.ts';
-import { truncatedMark } from './truncated.ts';
 
 export const PAGE_RECORD = schema.recordSchema({
   url: schema.urlField('The page, after redirects.'),
@@ -48,22 +47,16 @@ export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta, scope: Sc
     url: page.url,
     title: article?.title ?? meta.title,
     description: meta.description ?? article?.excerpt ?? null,
-    ...contentFields(text, marked, forms),
+    text: forms.includes('text') ? text : null,
     language: article?.language ?? meta.language,
     status: page.status,
     published_at: article?.publishedAt ?? null,
     word_count: article?.wordCount ?? (text === null ? null : wordCount(text)),
+    markdown: marked.markdown,
+    html: marked.html,
   };
-  return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields, ...truncatedMark(article) };
-}
-
-/** Returns the fields of a page's content, in the order of the record. */
-export function contentFields(
-  text: string | null,
-  { markdown, html }: MarkedContent,
-  forms: readonly ContentForm[],
-): Pick<PageFields, 'text' | 'markdown' | 'html'> {
-  return { text: forms.includes('text') ? text : null, markdown, html };
+  const isTruncated = marked.isCut || article?.isTextTruncated === true;
+  return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields, ...(isTruncated && { isTruncated }) };
 }
 
 /**

@@ -33,7 +33,7 @@ function gatherCode(node: ParentNode, parts: string[], skips: (element: Element)
 }
 
 /** A block of code. */
-export interface CodeBlock {
+export interface FencedCode {
   readonly fence: string;
   /** In lower case; '' if the page does not say it. */
   readonly language: string;
@@ -41,7 +41,7 @@ export interface CodeBlock {
 }
 
 /** `outer` is the element that the program which coloured the code put around it. Returns null without code. */
-export function codeBlockOf(pre: Element, outer: Element): CodeBlock | null {
+export function codeBlockOf(pre: Element, outer: Element): FencedCode | null {
   const parts: string[] = [];
   gatherCode(pre, parts, isBetweenLines);
   const text = parts.join('').replaceAll(/\r\n?/g, '\n').replace(/^\n/, '').trimEnd();

@@ -468,6 +468,8 @@ describe('site.pages', () => {
         status: 200,
         published_at: '2026-01-02T03:04:05Z',
         word_count: 2,
+        markdown: null,
+        html: null,
       })),
     );
     expect(source.urls).not.toContain('https://wp.example/blog/linked');

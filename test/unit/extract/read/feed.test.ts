@@ -29,6 +29,8 @@ describe('readFeed converts each format', () => {
         categories: ['Ferries', 'Weather'],
         imageUrl: 'https://coast.example/img/1.jpg',
         enclosures: [{ url: 'https://coast.example/audio/1.mp3', type: 'audio/mpeg', bytes: 1_234 }],
+        markup: expect.stringContaining('No boats till noon'),
+        baseUrl: 'https://coast.example/feed',
       },
       expect.objectContaining({
         id: 'https://coast.example/news/2',
@@ -54,6 +56,8 @@ describe('readFeed converts each format', () => {
         categories: ['Pain'],
         imageUrl: 'https://blog.example/posts/2026/photo.png',
         enclosures: [{ url: 'https://blog.example/posts/2026/photo.png', type: 'image/png', bytes: 99 }],
+        markup: '<p>Long <b>texte</b></p>',
+        baseUrl: 'https://blog.example/posts/2026/',
       },
       expect.objectContaining({
         authors: ['Zoé'],
