@@ -97,6 +97,46 @@ describe("The customer's own rules", () => {
   });
 });
 
+describe('A rule that the circuit breaker set back', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await sharedHarness();
+  });
+
+  test('is shown in the list and in its pane with what it did, and is enforced again from there', async () => {
+    const { url, secretKey } = harness.api;
+    const rule = { when: WHEN, decision: 'BLOCK', mode: 'enforce', predicted: { touched: 1, decisions: 1_000 } };
+    await bearer(url, secretKey, 'PUT', '/v1/rules/own_tripped', rule);
+    const read = async () => (await bearer(url, secretKey, 'GET', '/v1/rules/own_tripped')).json;
+    // Each from another network, so that no built-in rule blocks first.
+    const pay = (n: number) =>
+      decide(url, secretKey, { ...newcomer(), ip: `81.${n}.7.9`, attributes: { amount: 600 } });
+    for (let n = 0; n < 55; n++) await pay(n);
+    await expect.poll(async () => (await read())['mode']).toBe('observe');
+    const page = await harness.open('/dashboard/rules?view=own');
+    const notice = page.getByRole('alert').filter({ hasText: 'own_tripped was set back to observe' });
+    await notice.getByText('1 of 1,000 decisions (0.1 %) were predicted').waitFor();
+    await page.getByRole('row').filter({ hasText: 'own_tripped' }).getByText('set back to observe').waitFor();
+    for (const width of [1_280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectReadable(page);
+      await expectNoSideScroll(page);
+    }
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    await notice.getByRole('link', { name: 'own_tripped' }).click();
+    const pane = page.getByRole('complementary', { name: 'own_tripped' });
+    await pane.getByRole('alert').getByText('press Enforce: what it did since is then its prediction').waitFor();
+    await expectAccessible(page);
+    await pay(55);
+    await pane.getByRole('button', { name: 'Enforce', exact: true }).click();
+    await page.getByText('The rule is enforced').first().waitFor();
+    expect(await read()).toMatchObject({ mode: 'enforce', tripped_at: null });
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    await bearer(url, secretKey, 'DELETE', '/v1/rules/own_tripped');
+    expectClean(page);
+  });
+});
+
 describe('A backtest of an own rule', () => {
   let harness: Harness;
   beforeAll(async () => {

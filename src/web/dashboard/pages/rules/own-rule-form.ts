@@ -100,6 +100,13 @@ export function tripWords({ tripped, predicted }: Pick<OwnRuleBody, 'tripped' | 
   return tripped === null ? '' : `it fired on ${shareWords(tripped)}${expected}.`;
 }
 
+/** How a rule that was set back acts again. */
+export function enforceAgainWords({ source }: Pick<OwnRuleBody, 'source'>): string {
+  return source === 'policy'
+    ? 'It is enforced again when the policy file changes.'
+    : 'If that is what you want, press Enforce: what it did since is then its prediction.';
+}
+
 /** Choice: percentages have one decimal. */
 const SHARE_SHOWN_MIN = 0.001;
 

@@ -24,6 +24,7 @@ import {
   toBody,
   toForm,
   tripWords,
+  enforceAgainWords,
 } from './own-rule-form.ts';
 import { RuleActions } from './rule-actions.tsx';
 import { useProof } from './use-proof.ts';
@@ -171,7 +172,8 @@ function TripNotice({ rule }: { readonly rule: OwnRuleBody }): JSX.Element | nul
   if (rule.tripped_at === null) return null;
   return (
     <p class="notice" role="alert">
-      The circuit breaker set it back to observe <Time at={rule.tripped_at} />: {tripWords(rule)}
+      The circuit breaker set it back to observe <Time at={rule.tripped_at} />: {tripWords(rule)}{' '}
+      {enforceAgainWords(rule)}
     </p>
   );
 }

@@ -13,7 +13,7 @@ import { isReadOnly } from '../../session.ts';
 import { useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
 import { visibleText } from '../../visible-text.ts';
-import { effectWords, tripWords } from './own-rule-form.ts';
+import { effectWords, enforceAgainWords, tripWords } from './own-rule-form.ts';
 import { OwnRulePane } from './own-rule-pane.tsx';
 
 /** Choice: each response is a count of up to 100,000 decisions. */
@@ -96,8 +96,11 @@ export function OwnRulesTab({ logDays }: { readonly logDays: number | undefined 
       >
         {tripped.map((row) => (
           <p key={row.code} class="notice policy-note" role="alert">
-            <Icon name="warning" size={14} /> <Text value={row.code} charactersMax={48} mono /> was set back to observe:{' '}
-            {tripWords(row)}
+            <Icon name="warning" size={14} />{' '}
+            <a href={url.href({ own: row.code, backtest: null })}>
+              <Text value={row.code} charactersMax={48} mono />
+            </a>{' '}
+            was set back to observe: {tripWords(row)} {enforceAgainWords(row)}
           </p>
         ))}
         <StateView
