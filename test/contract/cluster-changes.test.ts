@@ -73,6 +73,32 @@ describe.runIf(HAS_REDIS)('changes on several servers', () => {
     expect(await msUntil(async () => (await call(0, 'GET', '/v1/me', key)).status === 401, 1_000)).toBeLessThan(1_000);
   });
 
+  test('A customer that a command suspends on one server is refused by all before the command returns, until it is lifted', async () => {
+    const [first, second] = [nodes.at(0).dataDir, nodes.at(1).dataDir];
+    const made = await command(['--json', '--data-dir', first, 'customers', 'create', 'held'], { env: nodes.env(0) });
+    const { customer_id: customer } = JSON.parse(made.out) as { customer_id: string };
+    const keysOf = async (): Promise<string> => {
+      const words = ['--json', '--data-dir', first, 'keys', 'create', '--customer', customer];
+      return (JSON.parse((await command(words, { env: nodes.env(0) })).out) as { secret_key: string }).secret_key;
+    };
+    const key = await keysOf();
+    const statuses = async (one: string): Promise<readonly number[]> => [
+      (await call(0, 'GET', '/v1/me', one)).status,
+      (await call(1, 'GET', '/v1/me', one)).status,
+      (await decide(nodes.at(0).url, one, newcomer())).status,
+      (await decide(nodes.at(1).url, one, newcomer())).status,
+    ];
+    await msUntil(async () => (await statuses(key)).every((status) => status === 200), 1_000);
+    const words = ['--json', '--data-dir', second, 'customers', 'suspend', customer];
+    expect((await command(words, { env: nodes.env(1) })).code).toBe(0);
+    expect(await statuses(key)).toEqual([401, 401, 401, 401]);
+    const later = await keysOf();
+    expect(await statuses(later)).toEqual([401, 401, 401, 401]);
+    expect((await command([...words, '--lift'], { env: nodes.env(1) })).code).toBe(0);
+    await msUntil(async () => (await statuses(key)).every((status) => status === 200), 1_000);
+    expect(await statuses(later)).toEqual([200, 200, 200, 200]);
+  });
+
   test('Items of a named list that are added on one server decide on the other before the call is answered', async () => {
     const domain = (node: number) => {
       const body = { ...newcomer(), event_type: 'payment', entity_keys: { email: 'p@partner.example' } };
