@@ -39,7 +39,7 @@ const PRINTS: readonly (readonly [start: string, pattern: RegExp])[] = [
   ['curl -s http://127.0.0.1:8080/v1/outcomes', /"accepted":1,"rejected":\[\]/],
   ['curl -s http://127.0.0.1:8080/v1/webhooks', /"secret":"whsec_/],
   ['curl -si -X DELETE', /^HTTP\/1\.1 204/],
-  ['npm run -s gatehouse -- extract', /Example Domain/],
+  ['npx gatehouse extract', /Example Domain/],
   ['curl -s "http://127.0.0.1:8080/v1/extractions/ext_ID?wait', /"status":"succeeded"/],
   ['curl -s "http://127.0.0.1:8080/v1/extractions/ext_ID/records', /A first entry/],
 ];
