@@ -6,7 +6,7 @@ import { Button } from '../../components/fields.tsx';
 import { Pane } from '../../components/pane.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatCount } from '../../format.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { now } from '../../now.ts';
 import { KeyStateView, Refusals } from './key-columns.tsx';
 import { type MadeKey, RevokeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx';
@@ -78,7 +78,7 @@ export function KeyPane({
               title: 'Used',
               value: (
                 <>
-                  {formatCount(row.usage.calls)} calls since <Time at={row.usage.since} />
+                  {countOf(row.usage.calls, 'call')} since <Time at={row.usage.since} />
                 </>
               ),
             },

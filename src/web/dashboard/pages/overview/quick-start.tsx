@@ -15,7 +15,7 @@ const EXAMPLE =
 export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
   const state = session.value;
   const prefix = state.kind === 'signed_in' ? state.session.key_prefix : 'sk_live_';
-  const decide = `echo '${EXAMPLE}' |\n  npm run -s gatehouse -- decide --key ${prefix}… --url ${location.origin} --file -`;
+  const decide = `echo '${EXAMPLE}' |\n  npx gatehouse decide --key ${prefix}… --url ${location.origin} --file -`;
   const collector = `<script src="${location.origin}/v1/collector.js" data-key="pk_live_…" async></script>`;
   const done = [steps.hasDecision, steps.hasToken, steps.hasEntry, steps.hasWebhook].filter(Boolean).length;
   return (
