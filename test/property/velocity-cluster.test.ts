@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import type { OutcomeMemory, SettledEvent, Velocity } from '../../src/ports/velocity.ts';
 import type { Outcome } from '../../src/risk/event-outcome.ts';
-import type { HistoryEvent, HistoryFacts } from '../../src/risk/history.ts';
+import { COUNTER_KINDS, type HistoryEvent, type HistoryFacts } from '../../src/risk/history.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { HAS_REDIS } from '../support/redis.ts';
@@ -44,6 +44,15 @@ const anyEvent: fc.Arbitrary<Partial<HistoryEvent>> = fc
     browser: device < 0 || browser < 0 ? null : `browser-${browser}`,
     customer: customer as CustomerNumber,
     grant: seq < 0 ? null : { nonceLow: session, nonceHigh: 7, seq },
+    counters: COUNTER_KINDS.map((kind, id) => ({
+      id,
+      kind,
+      window: '24h' as const,
+      subject: `user-${user}`,
+      counts: session > 0,
+      member: kind === 'distinct' ? `session-${session}` : '',
+      value: kind === 'sum' ? session / 4 : 0,
+    })),
   }));
 
 /** One call at one of several instances. */

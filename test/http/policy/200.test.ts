@@ -126,4 +126,24 @@ describe('the policy over HTTP', () => {
     }
     expect([policy['is_refused'], policy['version']]).toEqual([true, version]);
   });
+
+  test('A counter of the file is a fact of GET /v1/rules/facts, and conditions may read it', async () => {
+    const spent = { kind: 'sum', of: 'attributes.amount', by: 'account', window: '24h' };
+    put({ version: 'counted', counters: { spent } });
+    await untilVersion('counted', secretKey);
+    const { data } = (await ask('/v1/rules/facts', secretKey)) as { data: readonly Json[] };
+    expect(data.find(({ name }) => name === 'counters.spent')).toEqual({
+      name: 'counters.spent',
+      type: 'number',
+      meaning: 'sum of attributes.amount by account in 24h',
+      absent_when: 'the request does not have whom it is about, or the history is unavailable',
+    });
+    const check = (when: string): ReturnType<typeof bearer> =>
+      bearer(server.url, secretKey, 'POST', '/v1/rules/check', { when });
+    expect(await check('counters.spent > 5')).toMatchObject({ status: 200, json: { facts: ['counters.spent'] } });
+    expect(await check('counters.spnt > 5')).toMatchObject({
+      status: 422,
+      json: { errors: [{ code: 'unknown_fact', did_you_mean: 'counters.spent' }] },
+    });
+  });
 });
