@@ -136,6 +136,31 @@ describe('The page of webhooks', () => {
     expectClean(page);
   });
 
+  test('creates a webhook with a filter and a format, shows both, and the place of an error in the filter', async () => {
+    const page = await harness.open(PATH);
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByLabel('Filter').fill('scor > 90');
+    await page.getByLabel('Format').selectOption('slack');
+    await expectAccessible(page);
+    await shoot(page, 'webhooks-form');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('dialog').getByText('There is no fact scor. Did you mean score?').waitFor();
+    await page.getByLabel('Filter').fill('score > 90');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('link', { name: receiver.url }).click();
+    await page.getByText('Slack: a message').waitFor();
+    await page.getByText('score > 90').waitFor();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText(/The test was delivered in/).waitFor();
+    await shoot(page, 'webhooks-format');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No webhook yet').waitFor();
+    expectClean(page);
+  });
+
   test('lists failed deliveries with why, sends one and then all of them again', async () => {
     const { url, secretKey } = harness.api;
     const gone = await startReceiver();

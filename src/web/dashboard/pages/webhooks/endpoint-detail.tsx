@@ -4,7 +4,7 @@ import type { DeliveryRow, WebhookRow, WirePage } from '../../../../contract/wir
 import { send, toFault, v1 } from '../../api.ts';
 import { Copy } from '../../components/copy.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
-import { FactList } from '../../components/facts.tsx';
+import { type Fact, FactList } from '../../components/facts.tsx';
 import { Button } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
@@ -20,7 +20,7 @@ import { isReadOnly } from '../../session.ts';
 import { useLive } from '../../use-live.ts';
 import { RetryDialog } from './retry-dialog.tsx';
 import { DeleteDialog, EditDialog, type NewSecret, webhookPathOf, RotateDialog } from './webhook-dialogs.tsx';
-import { errorWords, deliveryFiguresOf, healthOf } from './webhook-words.ts';
+import { errorWords, deliveryFiguresOf, FORMAT_CHOICES, healthOf } from './webhook-words.ts';
 
 type DialogName = 'edit' | 'rotate' | 'delete' | 'retry';
 
@@ -99,6 +99,7 @@ export function EndpointDetail({
                   </span>
                 ),
               },
+              ...settingFacts(webhook),
               webhook.description === null
                 ? null
                 : { title: 'Description', value: <Text value={webhook.description} charactersMax={500} /> },
@@ -147,6 +148,16 @@ export function EndpointDetail({
       )}
     </>
   );
+}
+
+/** What is sent, and in which form. */
+function settingFacts({ filter, filter_error: fault, format }: WebhookRow): readonly (Fact | null)[] {
+  const words = FORMAT_CHOICES.find(({ value }) => value === format)?.title;
+  return [
+    filter === null ? null : { title: 'Filter', value: <Text value={filter} charactersMax={1_000} mono /> },
+    fault === null ? null : { title: 'Filter ignored', value: <Text value={fault} charactersMax={500} /> },
+    { title: 'Format', value: words ?? format },
+  ];
 }
 
 /** Success and latency of the newest 100 deliveries. */

@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { DECISION_ORDER, DECISION_WORDS } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
+import { FORMAT_CHOICES } from './webhook-words.ts';
 
 interface DialogProps {
   readonly onClose: () => void;
@@ -38,8 +39,18 @@ export function EditDialog({
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [events, setEvents] = useState<readonly string[]>(webhook?.event_types ?? ['REVIEW', 'BLOCK']);
   const [description, setDescription] = useState(webhook?.description ?? '');
+  const [filter, setFilter] = useState(webhook?.filter ?? '');
+  const [format, setFormat] = useState<string>(webhook?.format ?? 'standard');
+  const [fields, setFields] = useState<string>(webhook?.fields ?? 'event');
   const run = async (): Promise<void> => {
-    const body = { url: url.trim(), event_types: events, description: description.trim() || null };
+    const body = {
+      url: url.trim(),
+      event_types: events,
+      filter: filter.trim() || null,
+      format,
+      fields,
+      description: description.trim() || null,
+    };
     if (webhook === null) {
       const made = await send<WebhookRow>('POST', v1('/webhooks'), body);
       onSecret({ url: made.url, secret: made.secret, oldEndsAt: null });
@@ -79,6 +90,18 @@ export function EditDialog({
         onChosen={setEvents}
       />
       <Field
+        label="Filter"
+        value={filter}
+        onValue={setFilter}
+        placeholder="score > 90"
+        maxLength={1_000}
+        rows={2}
+        spellcheck={false}
+        hint="Optional. A condition as in own rules: only decisions for which it is true are sent."
+      />
+      <Select label="Format" value={format} onValue={setFormat} choices={FORMAT_CHOICES} />
+      {format === 'standard' && <Select label="Fields" value={fields} onValue={setFields} choices={FIELD_CHOICES} />}
+      <Field
         label="Description"
         value={description}
         onValue={setDescription}
@@ -88,6 +111,11 @@ export function EditDialog({
     </Confirm>
   );
 }
+
+const FIELD_CHOICES = [
+  { value: 'event', title: 'The six fields of the event' },
+  { value: 'full', title: 'All that is known of the decision' },
+] as const;
 
 const GRACES = [
   { value: '0', title: 'At once: receivers with the old secret fail' },

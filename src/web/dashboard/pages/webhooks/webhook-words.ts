@@ -110,3 +110,12 @@ export function deliveryFiguresOf(deliveries: readonly DeliveryRow[]): Figures {
 export function attemptsOf({ attempt_count: count }: DeliveryRow): string {
   return count === 0 ? 'none' : countOf(count, 'attempt');
 }
+
+/** Formats of bodies, in words. */
+export const FORMAT_CHOICES = [
+  { value: 'standard', title: 'Standard: JSON for your own receiver' },
+  { value: 'slack', title: 'Slack: a message' },
+  { value: 'teams', title: 'Microsoft Teams: a card by workflow' },
+  { value: 'cef', title: 'CEF: a line for a SIEM' },
+  { value: 'ocsf', title: 'OCSF: a finding for a SIEM' },
+] as const;
