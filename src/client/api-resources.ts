@@ -1,6 +1,7 @@
 import type { ApiCall, ApiCallBody, ApiQuery } from './api-call.ts';
 import type { Api } from './api-types.ts';
 import { extractionRecords, type RecordsOptions } from './extraction-records.ts';
+import { namedItems, type NamedItemsOptions } from './named-list-items.ts';
 
 const at = (...segments: readonly (string | number)[]): string =>
   ['', 'v1', ...segments.map((segment) => encodeURIComponent(segment))].join('/');
@@ -11,6 +12,7 @@ export type ApiResources = ReturnType<typeof apiResources>;
 export function apiResources(call: ApiCall) {
   return {
     lists: listCalls(call),
+    namedLists: namedListCalls(call),
     rules: ruleCalls(call),
     decisions: {
       search: (query?: ApiQuery<'searchDecisions'>) => call('searchDecisions', 'GET', at('decisions'), { query }),
@@ -41,6 +43,24 @@ function listCalls(call: ApiCall) {
     remove: (kind: string, value: string) => call('removeValueEntry', 'DELETE', at('lists', kind, value)),
     candidates: (query?: ApiQuery<'searchCandidates'>) =>
       call('searchCandidates', 'GET', at('lists', 'candidates'), { query }),
+  };
+}
+
+const itemsOf = (name: string): string => at('named-lists', name, 'items');
+
+function namedListCalls(call: ApiCall) {
+  const change = (name: string, body: ApiCallBody<'changeNamedItems'>) =>
+    call('changeNamedItems', 'POST', itemsOf(name), { body });
+  return {
+    list: () => call('listNamedLists', 'GET', at('named-lists')),
+    put: (name: string, body: ApiCallBody<'putNamedList'>) =>
+      call('putNamedList', 'PUT', at('named-lists', name), { body }),
+    remove: (name: string) => call('deleteNamedList', 'DELETE', at('named-lists', name)),
+    /** At most 10,000 items a call. */
+    add: (name: string, add: NonNullable<Api.NamedItemsChange['add']>) => change(name, { add }),
+    removeItems: (name: string, remove: NonNullable<Api.NamedItemsChange['remove']>) => change(name, { remove }),
+    /** The items of a list, one after another. */
+    items: (name: string, options?: NamedItemsOptions) => namedItems(call, itemsOf(name), options),
   };
 }
 

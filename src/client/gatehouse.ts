@@ -118,6 +118,10 @@ export class Gatehouse {
     return this.#api.lists;
   }
 
+  get namedLists(): ApiResources['namedLists'] {
+    return this.#api.namedLists;
+  }
+
   get rules(): ApiResources['rules'] {
     return this.#api.rules;
   }

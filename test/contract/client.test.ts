@@ -62,6 +62,19 @@ describe('Gatehouse', () => {
     await expect(client.webhooks.get(webhook.id)).rejects.toMatchObject({ status: 404 });
   });
 
+  test('A named list is made, filled, read over all pages and emptied', async () => {
+    await client.namedLists.put('partners', { kind: 'email_domain', note: 'client' });
+    const names = Array.from({ length: 25 }, (_, n) => `shop-${String(n).padStart(2, '0')}.example`);
+    expect(await client.namedLists.add('partners', [...names, 'no domain'])).toMatchObject({ added: 25 });
+    const found: string[] = [];
+    for await (const { value } of client.namedLists.items('partners', { pageSize: 10 })) found.push(value);
+    expect(found.toSorted()).toEqual(names);
+    expect(await client.namedLists.removeItems('partners', names.slice(1))).toMatchObject({ removed: 24 });
+    expect((await client.namedLists.list()).data).toMatchObject([{ name: 'partners', items: 1 }]);
+    await client.namedLists.remove('partners');
+    expect((await client.namedLists.list()).data).toEqual([]);
+  });
+
   test('The records of an extraction are read over all pages', async () => {
     const job = await client.extractions.create(books(25) as Parameters<typeof client.extractions.create>[0]);
     const sequence: number[] = [];
