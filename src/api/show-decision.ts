@@ -109,8 +109,10 @@ const MISSING_TOKEN: Pick<Rule, 'code' | 'hint'> = {
   hint: 'the request carries no session token',
 };
 
+const TEST_INPUT: Pick<Rule, 'code' | 'hint'> = { code: 'test_input', hint: 'a test input asked for this decision' };
+
 const HINTS: ReadonlyMap<string, Pick<Rule, 'code' | 'hint'>> = new Map(
-  [...RULES, MISSING_TOKEN].map((rule) => [rule.code, rule]),
+  [...RULES, MISSING_TOKEN, TEST_INPUT].map((rule) => [rule.code, rule]),
 );
 
 /** Returns the rule with that code, or a placeholder for a rule of another version of the service. */

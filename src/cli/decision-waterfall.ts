@@ -99,6 +99,7 @@ const OVERRIDES_IN_WORDS: Readonly<Record<string, string>> = {
   list_block: 'An entry of the block list decided, whatever the score is.',
   list_allow: 'An entry of the allow list decided, whatever the score is.',
   missing_session_token: 'The request had no session token, so no rule ran.',
+  test_input: 'A test input asked for the decision.',
 };
 
 function overrideLines({ overridden_by: override }: ExplainedDecision): readonly string[] {

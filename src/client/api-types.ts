@@ -164,7 +164,7 @@ export declare namespace Api {
       readonly to: number;
     }[];
     /** The reason that made the decision whatever the score is */
-    readonly overridden_by: "list_block" | "list_allow" | "missing_session_token" | null;
+    readonly overridden_by: "list_block" | "list_allow" | "missing_session_token" | "test_input" | null;
     /** null if that policy is no longer known */
     readonly policy_version: string | null;
     /** The bands that applied to this event type; null if that policy is no longer known */
@@ -435,7 +435,7 @@ export declare namespace Api {
       readonly to: number;
     }[];
     /** The reason that made the decision whatever the score is */
-    readonly overridden_by: "list_block" | "list_allow" | "missing_session_token" | null;
+    readonly overridden_by: "list_block" | "list_allow" | "missing_session_token" | "test_input" | null;
     /** null if that policy is no longer known */
     readonly policy_version: string | null;
     /** The bands that applied to this event type; null if that policy is no longer known */

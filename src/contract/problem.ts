@@ -101,6 +101,7 @@ export const PROBLEMS = {
   internal_error: [500, 'Internal error'],
   queue_full: [503, 'Queue full'],
   cluster_unavailable: [503, 'Cluster unavailable'],
+  test_outage: [503, 'Outage for a test'],
   insufficient_storage: [507, 'Insufficient storage'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 

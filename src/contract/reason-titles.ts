@@ -67,6 +67,7 @@ export const REASON_TITLES: Readonly<Record<string, string>> = {
   signup_surge_1h: 'Surge of sign-ups',
   strangers_ip_24h: 'Unknown accounts at the address',
   strangers_surge_10m: 'Surge of unknown accounts',
+  test_input: 'Asked for by a test input',
   token_broken: 'Broken session token',
   token_forged: 'Forged session token',
   token_replayed: 'Replayed session token',

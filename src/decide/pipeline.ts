@@ -12,7 +12,7 @@ import {
   TIMESTAMP_WINDOW_SECONDS,
 } from '../kernel/limits.ts';
 import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
-import type { ScorePool } from '../frames/score-pool.ts';
+import { batchesOf, type ScorePool } from '../frames/score-pool.ts';
 import { type AnsweredBatch, Batcher } from './batcher.ts';
 import { type RequestSink, sinkRequest } from './request-sink.ts';
 import type { DueDeliveries } from './due.ts';
@@ -26,6 +26,7 @@ import type { FailedAuthentications } from './failed-authentications.ts';
 import type { StagedRequest, Pending } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
 import { RepeatAnswers, type RepeatParts, requestRepeat } from './repeat-answers.ts';
+import { askedFlag, exchangeFor, readTestInput, testOutage } from './test-inputs.ts';
 import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal, overloaded, rateLimited } from './respond.ts';
 import { hashOrigin } from '../risk/signals/collector-grant.ts';
@@ -183,7 +184,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       readonly originHash: number;
     },
   ): void {
-    const flags = flagsOf(key);
+    const input = readTestInput(key.customer, body);
+    if (input === 'down') {
+      refuse(exchange, testOutage(), sourceRate(exchange), false, key);
+      return;
+    }
+    const flags = flagsOf(key) | askedFlag(input);
     if (!batcher.hasShare(key.customer, flags, body.length)) {
       refuse(
         exchange,
@@ -204,7 +210,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       requestId,
       timestampSeconds,
       nowSeconds: Math.floor(occurredAtMs / 1000),
-      exchange,
+      exchange: exchangeFor(input, exchange),
       key,
       occurredAtMs,
       startedAtMs,
@@ -383,14 +389,4 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 function originHashOf(head: RequestHead, key: Key): number {
   const origin = key.kind === 'public' ? head.cold.get('origin') : '';
   return origin === '' ? 0 : hashOrigin(origin);
-}
-
-/** Warm-up and real requests run at the same time, each with their own batch buffers. */
-function batchesOf(
-  { frames, warmUpBatches = 0, simulationBatches = 0 }: ScorePool,
-  isWarmUp: boolean,
-): { readonly first: number; readonly end: number } {
-  const warmUp = frames.length - warmUpBatches;
-  if (isWarmUp && warmUpBatches > 0) return { first: warmUp, end: frames.length };
-  return { first: 0, end: warmUp - simulationBatches };
 }

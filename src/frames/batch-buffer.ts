@@ -49,6 +49,9 @@ export const REQUEST_SIMULATION = 4;
 /** It was admitted without the store that the nodes of a cluster share. */
 export const REQUEST_DEGRADED = 8;
 
+/** Position of the flags above: the number of the decision that a request of a test key asks for, from 1. */
+export const REQUEST_ASKED_SHIFT = 4;
+
 /** Flags of an answer. */
 export const ANSWER_SHADOW_ROUTED = 1;
 export const ANSWER_DEGRADED = 2;

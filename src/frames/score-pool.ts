@@ -240,3 +240,17 @@ class BatchPool {
     await this.#threads.close();
   }
 }
+
+/** Warm-up and real requests run at the same time, each with their own batch buffers. */
+export function batchesOf(
+  {
+    frames,
+    warmUpBatches = 0,
+    simulationBatches = 0,
+  }: Pick<ScorePool, 'frames' | 'warmUpBatches' | 'simulationBatches'>,
+  isWarmUp: boolean,
+): { readonly first: number; readonly end: number } {
+  const warmUp = frames.length - warmUpBatches;
+  if (isWarmUp && warmUpBatches > 0) return { first: warmUp, end: frames.length };
+  return { first: 0, end: warmUp - simulationBatches };
+}

@@ -8,7 +8,7 @@ import { RULES } from './rules/rule-table.ts';
 /** Explains a stored decision by fusing its evidence again. */
 
 /** Reasons that make the decision whatever the score is. Source: contract, 4.3 and 7.2. */
-export const OVERRIDES = ['list_block', 'list_allow', 'missing_session_token'] as const;
+export const OVERRIDES = ['list_block', 'list_allow', 'missing_session_token', 'test_input'] as const;
 export type Override = (typeof OVERRIDES)[number];
 
 export interface Explanation {
@@ -45,6 +45,7 @@ export const UNKNOWN_FAMILY = 'unknown';
 const FAMILIES: ReadonlyMap<string, Family> = new Map([
   ...RULES.map(({ code, family }) => [code, family] as const),
   ['missing_session_token', 'token'],
+  ['test_input', 'own'],
 ]);
 
 export function familyOf(code: string): string {
@@ -105,7 +106,7 @@ export function decisiveReasons(fired: readonly StoredReason[], decision: Decisi
   const override = overrideOf(fired);
   decisive.length = 0;
   // An allow list makes every decision the mildest one, and nothing is known of a request without its missing token.
-  if (override === 'list_allow' || override === 'missing_session_token') return decisive;
+  if (override !== null && override !== 'list_block') return decisive;
   for (let at = 0; at < fired.length; at++) {
     if (override === 'list_block' && fired[at]?.code !== 'list_block') continue;
     if (DECISIONS.indexOf(decisionAt(scoreWithout(fired, at), bands)) < severity) decisive.push(at);

@@ -6,14 +6,14 @@ import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
 import { hasFired, type Evaluated } from '../risk/evaluate.ts';
-import { fuse, fusedScore, sessionMode, unsilenced, type Contribution } from '../risk/fuse.ts';
+import { fuse, fusedScore, sessionMode, unsilenced } from '../risk/fuse.ts';
 import type { Velocity } from '../ports/velocity.ts';
 import type { AttributeValue } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
-import type { Bands } from '../risk/policy/policy.ts';
 import { evaluateUnder } from './evaluate-under.ts';
 import type { DecisionInput } from '../risk/conditions/decision-input.ts';
 import type { CompiledCounter } from '../risk/policy/compile-counters.ts';
+import { ASKED_CONTRIBUTION, askedVerdict } from './asked-decision.ts';
 import { noteNames, ownFindings } from './own-findings.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
@@ -245,8 +245,10 @@ export class Engine {
     const counting = unsilenced(evaluated.contributions, facts.list);
     const own = ownFindings(scored, active, counting, this.#namedLists);
     const fused = own.enforced.length === 0 ? counting : [...counting, ...own.enforced];
-    const real = fuse(fused, facts, active.policy, own);
-    const observed = observedVerdict(active.policy.mode, real, facts.list);
+    const asked = askedVerdict(meta.flags, fused);
+    const real = asked ?? fuse(fused, facts, active.policy, own);
+    const observed = asked === null ? observedVerdict(active.policy.mode, real, facts.list) : null;
+    const found = asked === null ? fused : [ASKED_CONTRIBUTION, ...fused];
     const verdict = observed ?? real;
     const wouldBe = observed === null ? null : real.decision;
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
@@ -260,11 +262,7 @@ export class Engine {
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
-    const isSighting =
-      verdict.decision === 'BLOCK' &&
-      !publicKey &&
-      !isTestCustomer(meta.customerNumber as CustomerNumber) &&
-      isOwnEvidence(evaluated.contributions, facts, active.bands);
+    const isSighting = verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(scored);
     const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
     const { bytes: record, length: recordBytes } = writeRecord({
       requestId,
@@ -277,7 +275,7 @@ export class Engine {
       publicKey,
       eventType: facts.eventType,
       facts,
-      contributions: own.observed.length === 0 ? fused : [...fused, ...own.observed],
+      contributions: own.observed.length === 0 ? found : [...found, ...own.observed],
       beside,
       links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
       withFeatures: decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample,
@@ -304,7 +302,7 @@ export class Engine {
       fingerprint: facts.fingerprintHash,
       // Only the rules of the service determine a text that is kept.
       tail:
-        fused === evaluated.contributions
+        found === evaluated.contributions
           ? this.#tails.get(verdict, evaluated, mode, shadow !== null, wouldBe)
           : decisionTail(verdict, mode, shadow !== null, wouldBe),
       record,
@@ -317,29 +315,31 @@ export class Engine {
    * known. Source: contract, 4.3.
    */
   #answerNoSession(answers: AnswerWriter, { at, meta, requestId, facts, active: { bands, policy } }: Scored): void {
-    const { decision, score } = NO_SESSION;
+    const asked = askedVerdict(meta.flags, NO_SESSION_CONTRIBUTIONS);
+    const verdict = asked ?? NO_SESSION;
+    const { decision, score } = verdict;
     const shadow = shadowReason(requestId, decision, score, bands, policy.sampleRate);
     const { bytes: record, length: recordBytes } = writeRecord({
       requestId,
       occurredAtMs: meta.nowMs,
-      verdict: NO_SESSION,
+      verdict,
       sessionMode: 'no_session',
       shadow,
       publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
       eventType: facts.eventType,
       facts: null,
       counted: facts,
-      contributions: NO_SESSION_CONTRIBUTIONS,
+      contributions: asked === null ? NO_SESSION_CONTRIBUTIONS : [ASKED_CONTRIBUTION, ...NO_SESSION_CONTRIBUTIONS],
     });
     answers.write(at, {
       ...NO_DECISION,
       status: 200,
       decision: DECISIONS.indexOf(decision),
-      flags: shadow === null ? 0 : ANSWER_SHADOW_ROUTED,
+      flags: (shadow === null ? 0 : ANSWER_SHADOW_ROUTED) | (decision === 'REVIEW' ? ANSWER_REVIEW : 0),
       score,
       text: DECISION_HEAD,
       id: requestId,
-      tail: decisionTail(NO_SESSION, 'no_session', shadow !== null),
+      tail: decisionTail(verdict, 'no_session', shadow !== null),
       record,
       recordBytes,
     });
@@ -371,12 +371,13 @@ function challengerDecision(scored: Scored, lists: NamedListMatcher): Decision |
 /**
  * Returns whether a BLOCK is justified without other customers' evidence: no list entry, and a score that reaches the band without the
  * registry's evidence, and without the model's if the model used the registry's evidence. Only a collector's fingerprint is meaningful to
- * other customers, and only one that is not common.
+ * other customers, and only one that is not common. Never for a test key.
  */
-function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
+function isOwnEvidence({ meta, facts, active, evaluated: { contributions } }: Scored): boolean {
+  if (isTestCustomer(meta.customerNumber as CustomerNumber)) return false;
   if (facts.list?.decides === 'block' || facts.token.kind !== 'collector' || !facts.token.hasFingerprint) return false;
   if (facts.history?.device?.isCommon === true) return false;
   if (facts.registry === null) return true;
   const own = contributions.filter(({ rule }) => rule.family !== 'registry' && rule.family !== 'model');
-  return fusedScore(own) >= bands.block;
+  return fusedScore(own) >= active.bands.block;
 }

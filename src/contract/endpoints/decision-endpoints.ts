@@ -19,7 +19,7 @@ export const DECIDE_ENDPOINT = {
     headers: { 'Idempotency-Key': DECIDE_IDEMPOTENCY_KEY },
     body: body(DECIDE_REQUEST),
     responses: { 200: json(DECISION, 'A decision', [...CORS_HEADERS, 'Idempotent-Replayed']) },
-    problems: ['malformed_json', 'too_many_members', 'key_not_allowed', ...COMMON_PROBLEMS],
+    problems: ['malformed_json', 'too_many_members', 'key_not_allowed', 'test_outage', ...COMMON_PROBLEMS],
   },
 } satisfies EndpointTexts;
 

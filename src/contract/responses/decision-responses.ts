@@ -103,7 +103,7 @@ const EXPLAINED = {
     )
     .meta({ description: 'Steps from 0 to the score, the largest weight first' }),
   overridden_by: z
-    .enum(['list_block', 'list_allow', 'missing_session_token'])
+    .enum(['list_block', 'list_allow', 'missing_session_token', 'test_input'])
     .nullable()
     .meta({ description: 'The reason that made the decision whatever the score is' }),
   policy_version: z.string().nullable().meta({ description: 'null if that policy is no longer known' }),

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, fingerprintOf, UNSIGNED } from '../../support/manage.ts';
 import { type Answer, decide, gatehouse, newcomer, newCustomer, send, TRANSPORTS } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
-import { decideTo, startReceiver, webhookClient } from '../../support/webhooks.ts';
+import { decideTo, eventually, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
 /** Test keys: a customer's data beside its live data. Source: contract, 3.11. */
 
@@ -129,6 +129,53 @@ describe.each(TRANSPORTS)('Test keys over %s', (transport) => {
     const listed = (await gatehouse(server.dataDir, 'keys', 'list'))['keys'] as Record<string, unknown>[];
     const own = listed.find(({ prefix }) => prefix === rotated.json['prefix']);
     expect(own).toMatchObject({ test: true, customer_id: expect.stringMatching(/^cus_/) });
+  });
+
+  const asked = [
+    ['block', 'BLOCK', 1],
+    ['review', 'REVIEW', 2],
+    ['challenge', 'SOFT_CHALLENGE', 3],
+    ['watch', 'ALLOW_WATCH', 6],
+    ['allow', 'ALLOW', 7],
+  ] as const;
+
+  test.each(asked)('The test input %s gives %s, by its e-mail or its address', async (name, decision, last) => {
+    const email = { ...newcomer(), entity_keys: { login: `${name}@Gatehouse.test` } };
+    const address = { ...newcomer(), ip: `192.0.2.${last}` };
+    for (const key of [keys.testKey, keys.testPublicKey]) {
+      for (const body of [email, address, { ...email, session_token: '' }]) {
+        const { status, json } = await decide(server.url, key, body);
+        expect([status, json['decision'], (json['reasons'] as string[])[0]]).toEqual([200, decision, 'test_input']);
+      }
+    }
+    const { json } = await decide(server.url, keys.testKey, email);
+    const found = await eventually('the decision', async () => {
+      const answer = await ask(keys.testKey, 'GET', `/v1/decisions/${String(json['request_id'])}`);
+      return answer.status === 200 ? answer.json : null;
+    });
+    expect(found).toMatchObject({ decision, score: json['score'], overridden_by: 'test_input' });
+    for (const body of [email, address])
+      expect((await decide(server.url, keys.secretKey, body)).json['reasons']).not.toContain('test_input');
+  });
+
+  test('The test input slow answers 2 s later, and others meanwhile; the input down is 503 and leaves nothing', async () => {
+    const order: string[] = [];
+    const slow = decide(server.url, keys.testKey, { ...newcomer(), ip: '192.0.2.4' }).then(({ status }) => {
+      order.push(`slow ${status}`);
+    });
+    for (let n = 0; n < 5; n++) order.push(`usual ${(await decide(server.url, keys.testKey)).status}`);
+    await slow;
+    expect(order).toEqual([...Array.from({ length: 5 }, () => 'usual 200'), 'slow 200']);
+
+    const before = await decisions(keys.testKey);
+    const requestId = `down-${transport}`;
+    const body = { ...newcomer(), entity_keys: { email: 'down@gatehouse.test' } };
+    for (let n = 0; n < 2; n++) {
+      const { status, json, headers } = await decide(server.url, keys.testKey, body, { requestId });
+      expect([status, json['code'], headers['retry-after']]).toEqual([503, 'test_outage', '1']);
+    }
+    expect(await decisions(keys.testKey)).toBe(before);
+    expect((await decide(server.url, keys.secretKey, body)).status).toBe(200);
   });
 
   test('Test keys of a suspended customer are refused', async () => {

@@ -46,6 +46,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   headers_too_large: 431,
   internal_error: 500,
   queue_full: 503,
+  test_outage: 503,
   cluster_unavailable: 503,
   insufficient_storage: 507,
 };

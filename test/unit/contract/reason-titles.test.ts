@@ -8,7 +8,7 @@ const CHARACTERS_MAX = 32;
 
 describe('titles of reasons', () => {
   test('Every rule has a title of its own that fits a column, and no title is left over', () => {
-    const codes = [...RULES.map(({ code }) => code), 'missing_session_token'];
+    const codes = [...RULES.map(({ code }) => code), 'missing_session_token', 'test_input'];
     const titled = Object.keys(REASON_TITLES);
     const wrong = [
       ...codes.filter((code) => !titled.includes(code)).map((code) => `src/contract/reason-titles.ts lacks ${code}`),

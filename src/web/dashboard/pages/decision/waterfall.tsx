@@ -95,4 +95,5 @@ const OVERRIDES: Readonly<Record<NonNullable<ExplainedDecisionBody['overridden_b
   list_block: 'Your list blocks this fingerprint, whatever the score is.',
   list_allow: 'Your list allows this fingerprint, whatever the score is.',
   missing_session_token: 'The request had no session token, so the decision was made at once.',
+  test_input: 'A test input asked for the decision.',
 };
