@@ -31,6 +31,7 @@ const KINDS = [
   'key.revoked',
   'registry.imported',
   'registry.removed',
+  'model.chosen',
   'rule.put',
   'list.put',
   'list.batch',
@@ -128,6 +129,12 @@ function readChange(change: Fields): ControlChange | null {
       const { fingerprintHash: hash } = change;
       const fingerprintHash = hash as ChangeOf<'registry.removed'>['fingerprintHash'];
       return isHash(hash) ? { kind: 'registry.removed', fingerprintHash } : null;
+    }
+    case 'model.chosen': {
+      const { how, id, previous, overruled } = change;
+      if ((how !== 'promoted' && how !== 'rolled_back') || !isTexts(overruled)) return null;
+      if ((id !== null && !isText(id)) || (previous !== null && !isText(previous))) return null;
+      return { kind: 'model.chosen', how, id, previous, overruled: overruled as readonly string[] };
     }
     case 'rule.put': {
       const { customer, rule, ifMatch } = change;

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import type { ModelSlot } from '../assets/asset-messages.ts';
 import { checkModelApart } from '../assets/model-child.ts';
 import { folderOfChoice, isCandidateId, readSlot, SLOT_FILES, type SlotChoice } from '../assets/model-slots.ts';
+import type { ChangeOf } from '../state/feed/changes.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { writeWhole } from '../state/tables/write-files.ts';
-import { failure, ok, type CommandOutcome } from './command-outcome.ts';
+import type { ChangeDoor } from './change-door.ts';
+import { failure, failureOf, ok, type CommandOutcome } from './command-outcome.ts';
 import { gateLine, readComparison } from './compare-models.ts';
 
 /** As the server's own files of this folder: nothing in it is secret. */
@@ -54,6 +56,7 @@ export function writeSlot(modelsDir: string, slot: ModelSlot, { id, sinceMs, pre
  */
 export async function promoteModel(
   store: Store,
+  door: Pick<ChangeDoor, 'commit'>,
   modelsDir: string,
   id: string,
   { nowMs, isForced }: { readonly nowMs: number; readonly isForced: boolean },
@@ -65,20 +68,28 @@ export async function promoteModel(
   if (unfit !== null) return unfit;
   const shadow = await readSlot(modelsDir, 'challenger');
   const isChallenger = shadow.kind === 'chosen' && shadow.id === id;
+  const gates = isChallenger ? ((await readComparison(store, modelsDir, nowMs))?.gates ?? []) : [];
+  const failed = gates.filter(({ holds }) => !holds);
   if (!isForced) {
     if (!isChallenger)
       return failure('not_challenger', `${id} has not run beside the active model; --yes promotes it anyway`);
-    const failed = (await readComparison(store, modelsDir, nowMs))?.gates.filter(({ holds }) => !holds) ?? [];
     if (failed.length > 0) return failure('gates_fail', `${failed.map(gateLine).join('\n')}\n--yes promotes it anyway`);
   }
   const previous = active.kind === 'chosen' ? active.id : null;
   writeSlot(modelsDir, 'model', { id, sinceMs: nowMs, previous });
   if (isChallenger) rmSync(join(modelsDir, SLOT_FILES.challenger), { force: true });
+  const overruled = isChallenger ? failed.map(({ name }) => name) : ['not_challenger'];
+  const noted = await note(door, { how: 'promoted', id, previous, overruled }, nowMs);
+  if (noted !== null) return noted;
   return ok({ id, previous }, `${id} is the active model; models rollback returns to ${previous ?? 'the one before'}`);
 }
 
 /** Makes the model before the last promotion active again. A second rollback undoes the first. */
-export async function rollbackModel(modelsDir: string, nowMs: number): Promise<CommandOutcome> {
+export async function rollbackModel(
+  door: Pick<ChangeDoor, 'commit'>,
+  modelsDir: string,
+  nowMs: number,
+): Promise<CommandOutcome> {
   const active = await readSlot(modelsDir, 'model');
   if (active.kind === 'fault') return failure('slot_invalid', active.detail);
   if (active.kind === 'none' || active.previous === undefined)
@@ -89,5 +100,17 @@ export async function rollbackModel(modelsDir: string, nowMs: number): Promise<C
     if (unfit !== null) return unfit;
   }
   writeSlot(modelsDir, 'model', { id: previous, sinceMs: nowMs, previous: id });
+  const noted = await note(door, { how: 'rolled_back', id: previous, previous: id, overruled: [] }, nowMs);
+  if (noted !== null) return noted;
   return ok({ id: previous, previous: id }, `${previous ?? 'the model in the folder itself'} is active again`);
+}
+
+/** Writes the entry of the audit log, after the choice: returns a failure if there is none, while the choice stands. */
+async function note(
+  door: Pick<ChangeDoor, 'commit'>,
+  chosen: Omit<ChangeOf<'model.chosen'>, 'kind'>,
+  nowMs: number,
+): Promise<CommandOutcome | null> {
+  const written = await door.commit({ kind: 'model.chosen', ...chosen }, { by: 'cli', nowMs });
+  return written.kind === 'fault' ? failureOf(written) : null;
 }

@@ -75,6 +75,8 @@ export const AUDIT_KINDS = [
   'named_list.items',
   'named_list.removed',
   'key.replaced',
+  'model.promoted',
+  'model.rolled_back',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

@@ -142,6 +142,13 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       total: random(2) === 0 ? null : 4,
     }),
     'registry.removed': () => ({ kind: 'registry.removed', fingerprintHash: fingerprint() }),
+    'model.chosen': () => ({
+      kind: 'model.chosen',
+      how: pick(['promoted', 'rolled_back'] as const),
+      id: random(4) === 0 ? null : `candidate ${random(9)}`,
+      previous: random(2) === 0 ? null : 'candidate 1',
+      overruled: random(2) === 0 ? [] : ['alarms'],
+    }),
     'sightings.noted': () => ({
       kind: 'sightings.noted',
       customer: customer(),

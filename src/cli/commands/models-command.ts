@@ -104,7 +104,9 @@ function addSlots(cli: Cli, models: Command): void {
       cli.run(async () => {
         const { promoteModel } = await import('../choose-model.ts');
         const options = { nowMs: Date.now(), isForced: yes };
-        return withStore(cli.globals().dataDir, (store) => promoteModel(store, folderOf(given), id, options));
+        return withStore(cli.globals().dataDir, (store, door) =>
+          promoteModel(store, door, folderOf(given), id, options),
+        );
       }),
     );
 
@@ -113,7 +115,8 @@ function addSlots(cli: Cli, models: Command): void {
     .action((options: { readonly models?: string }) =>
       cli.run(async () => {
         const { rollbackModel } = await import('../choose-model.ts');
-        return rollbackModel(folderOf(options.models), Date.now());
+        const folder = folderOf(options.models);
+        return withStore(cli.globals().dataDir, (_store, door) => rollbackModel(door, folder, Date.now()));
       }),
     );
 }

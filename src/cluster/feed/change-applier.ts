@@ -213,6 +213,7 @@ function weightOf(change: Change): number {
     case 'list.put':
     case 'list.removed':
     case 'registry.removed':
+    case 'model.chosen':
     case 'label.set':
     case 'review.judged':
     case 'review.changed':

@@ -126,6 +126,7 @@ export function malformationOf(change: Change): string | null {
     case 'keys.revoked_again':
     case 'list.removed':
     case 'registry.removed':
+    case 'model.chosen':
     case 'webhook.changed':
     case 'webhook.removed':
     case 'webhook.rotated':

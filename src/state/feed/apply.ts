@@ -14,7 +14,7 @@ import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judge
 import { putEntries, putEntry, removeListEntry } from './apply/lists.ts';
 import { changeNamedItems, putNamedList, removeNamedList } from './apply/named-lists.ts';
 import { putRule, removeRule } from './apply/rules.ts';
-import { forgetFingerprint, importEntries, noteSightings } from './apply/sightings.ts';
+import { forgetFingerprint, importEntries, noteModel, noteSightings } from './apply/sightings.ts';
 import { changeWebhook, createWebhook, removeWebhook, rotateWebhook, setHealth } from './apply/webhooks.ts';
 import type { Change, ChangeKind, OutcomeOf } from './changes.ts';
 import { STATE_BOUNDS, type StateBounds, type StateTables } from '../tables/state-tables.ts';
@@ -32,6 +32,7 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'list.removed': removeListEntry,
   'registry.imported': importEntries,
   'registry.removed': forgetFingerprint,
+  'model.chosen': noteModel,
   'sightings.noted': noteSightings,
   'label.set': setLabel,
   'review.judged': judgeReview,

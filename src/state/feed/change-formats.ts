@@ -113,6 +113,7 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'list.removed': FIRST,
   'registry.imported': FIRST,
   'registry.removed': FIRST,
+  'model.chosen': FIRST,
   'sightings.noted': FIRST,
   'label.set': JUDGED,
   'review.judged': JUDGED,

@@ -99,6 +99,17 @@ export type StateChanges = {
   };
   /** Removes the entry and all sightings of a fingerprint. If they stayed, the next customer that blocks it would publish it again. */
   'registry.removed': { readonly fields: { readonly fingerprintHash: FingerprintHash }; readonly outcome: Forgotten };
+  /** An operator has chosen another model, for the audit log only: the choice itself is a file. Null: the files beside that file. */
+  'model.chosen': {
+    readonly fields: {
+      readonly how: 'promoted' | 'rolled_back';
+      readonly id: string | null;
+      readonly previous: string | null;
+      /** Names of the gates that the operator overruled. */
+      readonly overruled: readonly string[];
+    };
+    readonly outcome: null;
+  };
   /** Evidence of a customer against fingerprints. Pass a few hundred at most: each takes some 10 µs of the main thread. */
   'sightings.noted': {
     readonly fields: {

@@ -111,6 +111,9 @@ describe('GET /v1/models answers 200', () => {
     expect(await activeIs('20261120-000000', 'forest two')).toMatchObject({ challenger: { state: 'absent' } });
     expect((await run('rollback')).code).toBe(0);
     await activeIs(null, 'forest one');
+    const audit = await command(['--data-dir', dataDir, '--json', 'audit']);
+    expect(audit.out).toContain('model.rolled_back');
+    expect(audit.out).toMatch(/model\.promoted[^]*fraud_labels|fraud_labels[^]*model\.promoted/);
     writeFileSync(join(models, 'shadow.json'), '{"id":"20261120-000000","since":1795600000}');
     await eventually('the challenger', async () => {
       const { json } = await bearer(url, secretKey, 'GET', '/v1/models');

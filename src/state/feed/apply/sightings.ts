@@ -32,6 +32,12 @@ export const forgetFingerprint: Apply<'registry.removed'> = (at, { fingerprintHa
   return { entry, customers: customers.length };
 };
 
+export const noteModel: Apply<'model.chosen'> = (at, { how, id, previous, overruled }) => {
+  const after = { id, ...(overruled.length > 0 && { overruled }) };
+  record(at, NO_CUSTOMER, { kind: `model.${how}`, target: id, before: { id: previous }, after });
+  return null;
+};
+
 export const noteSightings: Apply<'sightings.noted'> = (at, { customer, evidence, seen }) =>
   note(at, customer, evidence, seen);
 
