@@ -80,10 +80,7 @@ export function EndpointDetail({
     <>
       <Section title="Endpoint" note={<StateMark tone={health.tone} word={health.word} />}>
         <div class="stack">
-          <p>
-            {health.why}
-            {/[.!?]$/.test(health.why) ? '' : '.'}
-          </p>
+          <p>{/[.!?]$/.test(health.why) ? health.why : `${health.why}.`}</p>
           <DeliveryTiles id={webhook.id} sends={sends} />
           <FactList
             label="Endpoint"
