@@ -45,6 +45,10 @@ function reviews(records: number): string {
   return jsonLd([{ '@type': 'Restaurant', name: 'Harbour Café', review: all }]);
 }
 
+function state(records: number): string {
+  return body(many(records, (place) => `<script type="application/json">{"boat":${place}}</script>`).join(''));
+}
+
 const COMMON = {
   connector: 'generic',
   input: { url: 'https://courier.example/news/bridge' },
@@ -66,5 +70,6 @@ export const genericPageCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'page.structured', world: onePage(events) },
   { ...COMMON, operation: 'page.links', input: { url: 'courier.example' }, world: onePage(links) },
   { ...COMMON, operation: 'page.tables', world: onePage(table) },
+  { ...COMMON, operation: 'page.state', world: onePage(state) },
   { ...COMMON, operation: 'place.reviews', world: onePage(reviews) },
 ];

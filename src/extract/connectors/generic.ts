@@ -1,5 +1,6 @@
 import type { Connector } from '../base/connector.ts';
 import { pageArticle, pageLinks, pageStructured, pageTables } from './generic/page-operations.ts';
+import { pageState } from './generic/page-state-operation.ts';
 import { placeReviews } from './generic/place-reviews.ts';
 import { sitePagesOperation, siteProducts, siteUrls } from './generic/site-operations.ts';
 
@@ -21,6 +22,7 @@ export const generic: Connector = {
     pageStructured,
     pageLinks,
     pageTables,
+    pageState,
     siteUrls,
     sitePagesOperation,
     siteProducts,
