@@ -2,7 +2,7 @@ import { isTag, isText, type ChildNode, type Element, type ParentNode } from 'do
 import { findElements, words } from '../html.ts';
 
 /** Returns the text of an element as it is written, with line breaks. */
-export function writtenText(node: ParentNode): string {
+export function codeTextOf(node: ParentNode): string {
   const parts: string[] = [];
   gatherCode(node, parts, () => false);
   return parts.join('');
@@ -69,7 +69,7 @@ export function numberedCode(table: Element): Element | null {
   const [first, second] = blocks;
   if (first === undefined || blocks.length > 2) return null;
   const code = second ?? first;
-  const isNumbers = second === undefined || /^[\s\d]*$/.test(writtenText(first));
+  const isNumbers = second === undefined || /^[\s\d]*$/.test(codeTextOf(first));
   const cells = findElements(table, ({ name }) => name === 'td' || name === 'th', 3).length;
   const isCode = /highlight|rouge|code|hljs/i.test(`${classOf(table)} ${classOf(table.parent)}`);
   return cells <= 2 && (isCode || second !== undefined) && isNumbers ? code : null;

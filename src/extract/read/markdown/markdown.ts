@@ -2,7 +2,7 @@ import { isTag, isText, type Element, type ParentNode } from 'domhandler';
 import { isHidden } from '../hidden.ts';
 import { attribute, INLINE_ELEMENTS, UNSEEN_ELEMENTS, type HtmlPage } from '../html.ts';
 import { absoluteUrl } from '../urls.ts';
-import { codeBlockOf, codeSpanOf, numberedCode, writtenText } from './markdown-code.ts';
+import { codeBlockOf, codeSpanOf, numberedCode, codeTextOf } from './markdown-code.ts';
 import { escapeMarkdown, MarkdownLine, type BreakForm } from './markdown-line.ts';
 import { writeDefinitions, writeList } from './markdown-lists.ts';
 import { formulaOf, isShownFormula } from './markdown-math.ts';
@@ -257,7 +257,7 @@ export class MarkdownWalk {
     const { name } = element;
     const mark = MARKS[name];
     if (mark !== undefined) this.#between(mark, line, () => this.#inlineChildren(element, line));
-    else if (CODE.has(name) || PREFORMATTED_BLOCKS.has(name)) line.raw(codeSpanOf(writtenText(element)));
+    else if (CODE.has(name) || PREFORMATTED_BLOCKS.has(name)) line.raw(codeSpanOf(codeTextOf(element)));
     else if (name === 'br') line.lineBreak();
     else if (name === 'img') this.#image(element, line);
     else if (name === 'a') this.#anchor(element, line);
@@ -343,5 +343,5 @@ function isAnchor(element: Element): boolean {
   if (element.name !== 'a') return false;
   if (ANCHOR.test(element.attribs['class'] ?? '')) return true;
   const href = attribute(element, 'href');
-  return href !== null && href.includes('#') && ANCHOR_SIGN.test(writtenText(element));
+  return href !== null && href.includes('#') && ANCHOR_SIGN.test(codeTextOf(element));
 }
