@@ -3,6 +3,7 @@ import { type KeyKind, timeOfId } from '../kernel/ids.ts';
 import { LABELS_KEEP_SECONDS } from '../kernel/limits.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
+import { keptRowOf } from '../history/kept-row.ts';
 import type { History } from '../ports/decision-history.ts';
 import type { JudgedDecision } from '../state/tables/label-table.ts';
 import type { Store } from '../state/feed/open-store.ts';
@@ -16,14 +17,14 @@ const LABEL = schemaBody('labelDecision');
 
 /** Dependencies of the endpoint for labels of a customer's own decisions. Source: contract, 9.2. */
 export interface LabelParts {
-  readonly store: Pick<Store, 'feedback' | 'labels' | 'shadowReviews'>;
+  readonly store: Pick<Store, 'feedback' | 'labels' | 'shadowReviews' | 'learningRows'>;
   readonly decisions: Pick<History, 'find'>;
   /** Returns the kind of key with which the customer made the decision, as its id proves; null if the id proves nothing. */
   readonly prove: (customer: CustomerNumber, requestId: string) => KeyKind | null;
 }
 
 export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): SecretHandlers<'labelDecision'> {
-  const { feedback, labels, shadowReviews } = parts.store;
+  const { feedback, labels, shadowReviews, learningRows } = parts.store;
 
   const add: EndpointHandler<BodyOf<typeof LABEL>> = async (request) => {
     const read = request.body;
@@ -56,6 +57,9 @@ export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): Sec
       );
     }
     const { fingerprintHash, publicKey } = logged.record;
+    // The label outlives the decision, and is of no use to a model without its row.
+    const row = keptRowOf(logged.record, 'label');
+    if (row !== null) learningRows?.keep(customer, row);
     return { requestId, fingerprintHash: fingerprintHash as FingerprintHash | null, publicKey };
   }
 

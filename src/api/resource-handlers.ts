@@ -151,7 +151,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, decisions, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...auditHandlers(endpoint, { store, cursors }),
-    ...shadowReviewHandlers(endpoint, { store, cursors }),
+    ...shadowReviewHandlers(endpoint, { store, decisions, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
     ...webhookHandlers(endpoint, { ...webhooks, cursors }),
   };

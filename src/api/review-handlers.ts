@@ -1,7 +1,9 @@
 import { problem } from '../contract/problem.ts';
+import { keptRowOf } from '../history/kept-row.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { Store } from '../state/feed/open-store.ts';
+import type { History } from '../ports/decision-history.ts';
 import type { ReviewChange } from '../state/feed/changes.ts';
 import type { ShadowReview } from '../state/tables/review-row.ts';
 import type { StoreWrite } from '../state/tables/durable.ts';
@@ -17,7 +19,8 @@ import { badQuery } from './query.ts';
 
 /** Dependencies of the endpoints for the review queue. Source: contract, 9.3. */
 export interface ShadowReviewParts {
-  readonly store: Pick<Store, 'feedback' | 'shadowReviews'>;
+  readonly store: Pick<Store, 'feedback' | 'shadowReviews' | 'learningRows'>;
+  readonly decisions: Pick<History, 'find'>;
   readonly cursors: Cursors;
 }
 
@@ -26,7 +29,7 @@ const CHANGE = schemaBody('judgeShadowReview');
 
 export function shadowReviewHandlers(
   endpoint: EndpointFactory,
-  { store, cursors }: ShadowReviewParts,
+  { store, decisions, cursors }: ShadowReviewParts,
 ): SecretHandlers<'listShadowReviews' | 'judgeShadowReview'> {
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.listShadowReviews);
@@ -57,6 +60,12 @@ export function shadowReviewHandlers(
       changed = await store.feedback.judge(customer, requestId, verdict, request.nowSeconds, origin.by);
     }
     if (changed.kind === 'fault') return changed;
+    // A verdict is a label, and is of no use to a model without the decision's row.
+    if (changed.value !== null && verdict !== undefined && verdict !== 'unsure') {
+      const logged = await decisions.find(customer, requestId, request.nowMs, request.coverage);
+      const row = logged === null ? null : keptRowOf(logged.record, 'label');
+      if (row !== null) store.learningRows?.keep(customer, row);
+    }
     return changed.value === null ? NOT_FOUND : { kind: 'json', status: 200, body: show(changed.value) };
   };
 

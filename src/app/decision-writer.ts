@@ -13,6 +13,8 @@ import {
   ANSWER_SIGHTING,
 } from '../frames/batch-buffer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import { RawRecord } from '../history/decision-log/raw-record.ts';
+import { keptRowOf } from '../history/kept-row.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { Store } from '../state/feed/open-store.ts';
@@ -44,12 +46,20 @@ export function createDecisionWriter(
   clock: Clock,
 ): DecisionWriter {
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
+  const raw = new RawRecord();
+  /** The policy's sample of ALLOW has its feature row: those rows outlive the decision. */
+  const keepSample = (customer: CustomerNumber, record: Buffer): void => {
+    if (!raw.read(record, 0, record.length) || raw.made !== 0 || !raw.hasFeatures) return;
+    const row = keptRowOf(decodeRecord(record), 'sample');
+    if (row !== null) store.learningRows?.keep(customer, row);
+  };
   return {
     decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
       // A pass that the challenger model would stop is kept as long as a stop: only then can the two be compared once labels come.
       const isFlagged =
         (flags & ANSWER_OBSERVED) !== 0 || ((flags & ANSWER_SHADOW_ROUTED) !== 0 && besideStops(record));
       decisions.append(customer, record, latencyMs, isFlagged);
+      keepSample(customer, record);
       if ((flags & (ANSWER_SHADOW_ROUTED | ANSWER_REVIEW)) !== 0) store.shadowReviews.enqueue(customer, record);
       if ((flags & ANSWER_SIGHTING) !== 0 && record.length > 0) {
         const fingerprint = fingerprintOf(record);
@@ -67,6 +77,7 @@ export function createDecisionWriter(
         store.shadowReviews.flush(),
         store.sightingQueue.flush(nowSeconds()),
         store.outcomes?.flush(clock.nowMs()) ?? null,
+        store.learningRows?.flush(clock.nowMs()) ?? null,
       ]);
       return written.filter((fault) => fault !== null);
     },

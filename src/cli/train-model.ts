@@ -5,6 +5,7 @@ import { toOnnx } from '../learn/forest-onnx.ts';
 import { type Candidate, makeCandidate } from '../learn/make-candidate.ts';
 import type { LearningStock } from '../learn/learning-stock.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
+import { DEFAULT_POLICY } from '../risk/policy/policy.ts';
 import { readFeatureRow } from '../risk/stored-features.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
@@ -17,7 +18,8 @@ export interface TrainModelOptions {
   readonly out: string;
   readonly prior: number;
   readonly budget?: number;
-  readonly allowRate: number;
+  /** Default: the share in the log. */
+  readonly allowRate?: number;
   readonly flaggedColumns: boolean;
 }
 
@@ -36,12 +38,14 @@ export async function trainModel(
   options: TrainModelOptions,
   io: Pick<Io, 'write'>,
 ): Promise<CommandOutcome> {
-  const { customer: customerId, prior, budget = null, allowRate } = options;
+  const { customer: customerId, prior, budget = null } = options;
   if (prior >= 1) return failure('usage', 'the prior must be below 1');
   const wanted = customerId === undefined ? null : store.customers.findById(customerId);
   if (customerId !== undefined && wanted === null) return failure('not_found', `there is no customer ${customerId}`);
   const rows: StoredLearningRow[] = [];
-  const { stock } = await readLearningRows(store, wanted?.number ?? null, (row) => rows.push(row));
+  const source = await readLearningRows(store, wanted?.number ?? null, (row) => rows.push(row));
+  const { stock } = source;
+  const allowRate = options.allowRate ?? (source.allowRate || DEFAULT_POLICY.logFeaturesSample);
   if (stock.missing.length > 0) return failure('too_few_rows', `missing: ${stock.missing.join(', ')}`);
   const columns = FEATURE_NAMES.filter((name) => options.flaggedColumns || !FLAGGED.test(name));
   const positions = new Map(columns.map((name, at) => [FEATURE_NAMES.indexOf(name), at]));

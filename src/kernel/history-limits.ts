@@ -61,3 +61,10 @@ export const STATS_HOURS_KEPT = 30 * 24;
 export const STATS_POINTS_MAX = 1_440;
 /** Choice: no address, country or reason is longer. */
 export const SEARCH_TEXT_CHARACTERS_MAX = 200;
+
+/** Choice: four months hold enough of a customer's seasons, and chargebacks come within that time. */
+export const LEARNING_ROWS_KEPT_MS = 120 * 86_400_000;
+/** Choice: 30 MB of a customer; a model learns no more from more rows of the same months. */
+export const LEARNING_ROWS_PER_CUSTOMER_MAX = 200_000;
+/** Choice: rows that wait while the disk accepts no writes, some 2 MB. */
+export const LEARNING_ROWS_WAITING_MAX = 10_000;

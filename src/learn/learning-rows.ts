@@ -11,6 +11,8 @@ export interface LearningRow {
   readonly isBlocked: boolean;
   /** Whether the rules let it pass. */
   readonly isAllowed: boolean;
+  /** Whether it is one of a sample: it stands for the others. */
+  readonly isSampled: boolean;
 }
 
 /** What a row is taken for, and how much it counts. */
@@ -44,7 +46,7 @@ export function judgeRows(rows: readonly LearningRow[], nowMs: number, allowRate
     if (one.hasPassed !== null) return [{ row, isFraud: !one.hasPassed, weight: OPINION_WEIGHT }];
     if (one.isBlocked) return [{ row, isFraud: true, weight: OPINION_WEIGHT }];
     if (nowMs - one.atMs < UNLABELLED_AFTER_MS) return [];
-    return [{ row, isFraud: false, weight: UNLABELLED_WEIGHT * (one.isAllowed ? sampled : 1) }];
+    return [{ row, isFraud: false, weight: UNLABELLED_WEIGHT * (one.isSampled ? sampled : 1) }];
   });
 }
 

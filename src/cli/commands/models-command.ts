@@ -44,7 +44,11 @@ export function addModels(cli: Cli): void {
       'honest sessions that the model alone may stop, such as 0.2%; sets the threshold',
       parseShare,
     )
-    .option('--allow-rate <share>', 'share of ALLOW decisions whose feature row is kept', parseShare, 1)
+    .option(
+      '--allow-rate <share>',
+      'share of ALLOW decisions whose feature row is kept (default: as in the log)',
+      parseShare,
+    )
     .option('--flagged-columns', 'also learn from columns that tell integrations apart', false)
     .action((options: TrainModelOptions) =>
       cli.run(async () => {

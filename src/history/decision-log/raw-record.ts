@@ -20,6 +20,8 @@ const BINARY_8 = 0xc4;
 const FLOAT_64 = 0xcb;
 /** Fields between the contributions and the links: outcome, trace, path, class, features, identities. */
 const FIELDS_BEFORE_LINKS = 6;
+const FIELDS_BEFORE_FEATURES = 4;
+const NIL = 0xc0;
 
 export class RawRecord {
   #bytes: Buffer = Buffer.alloc(0);
@@ -124,6 +126,11 @@ export class RawRecord {
       visit(code, bytes.readDoubleBE(at + 1));
       at = skipValue(bytes, at + 9);
     }
+  }
+
+  /** Whether the feature row is in the record. */
+  get hasFeatures(): boolean {
+    return this.#bytes[this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_FEATURES)] !== NIL;
   }
 
   /** Returns where the bytes of the links begin; they end with the record. -1 without links. */

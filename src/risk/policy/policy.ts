@@ -111,7 +111,7 @@ export const DEFAULT_POLICY: Policy = {
   modelFirstDay: 'silent',
   grant: 'optional',
   sampleRate: 0.01,
-  logFeaturesSample: 0.01,
+  logFeaturesSample: 0.05,
   logIdentities: 'hashed',
   logRequestsDays: 0,
   rulesTripFactor: 5,

@@ -15,6 +15,7 @@ import { openEnvironment, table } from '../tables/environment.ts';
 import { type ExtractStore, openExtractStore } from '../tables/extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from '../tables/label-table.ts';
+import { LearningRows } from '../tables/learning-row-table.ts';
 import { ListKinds } from '../tables/list-kinds-table.ts';
 import { Lists } from '../tables/list-table.ts';
 import { NamedLists } from '../tables/named-list-table.ts';
@@ -53,6 +54,8 @@ export interface Store extends Omit<StateTables, 'rowCounters'> {
   readonly extract: ExtractStore | null;
   /** Reported outcomes of decisions; null when opened read-only. */
   readonly outcomes: Outcomes | null;
+  /** Feature rows that outlive their decisions; null when opened read-only. */
+  readonly learningRows: LearningRows | null;
   /** Time slices shared by all long reads of management calls, whichever table they read. */
   readonly turns: Turns;
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
@@ -106,7 +109,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     const extract = options.readOnly ? null : openExtractStore(options.dataDir);
     const hotTables = hot === null ? NO_HOT_TABLES : openHotTables(hot, options.dataDir);
-    const { outcomes } = hotTables;
+    const { outcomes, learningRows } = hotTables;
     let decisionLog: AttachedLog | null = null;
     const store: Store = {
       dataDir: options.dataDir,
@@ -136,7 +139,8 @@ export function openStore(options: StoreOptions): StoreOpened {
         await extract?.root.close();
         await state.close();
         // After a failed write, closing the environment would never return.
-        if ((decisionLog?.broken ?? null) === null && outcomes?.broken !== true) await hot?.close();
+        const isBroken = outcomes?.broken === true || learningRows?.broken === true;
+        if ((decisionLog?.broken ?? null) === null && !isBroken) await hot?.close();
       },
     };
     return { kind: 'ok', store };
@@ -166,16 +170,23 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
   };
 }
 
-type HotTables = Pick<Store, 'outcomes' | 'decisionBlocks' | 'decisionLinks' | 'decisionStats'>;
+type HotTables = Pick<Store, 'outcomes' | 'learningRows' | 'decisionBlocks' | 'decisionLinks' | 'decisionStats'>;
 
-const NO_HOT_TABLES: HotTables = { outcomes: null, decisionBlocks: null, decisionLinks: null, decisionStats: null };
+const NO_HOT_TABLES: HotTables = {
+  outcomes: null,
+  learningRows: null,
+  decisionBlocks: null,
+  decisionLinks: null,
+  decisionStats: null,
+};
 
 function openHotTables(hot: RootDatabase<Buffer, Buffer>, dataDir: string): HotTables {
   table(hot, 'hot-meta');
   const outcomes = new Outcomes(hot, table(hot, 'outcomes'));
+  const learningRows = new LearningRows(hot, table(hot, 'learning-rows'));
   const decisionBlocks = table(hot, 'decisions');
   const decisionLinks = table(hot, 'decision-links');
   const decisionStats = table(hot, 'decision-stats');
   for (const written of [decisionBlocks, decisionLinks, decisionStats]) watchDisk(written, dataDir);
-  return { outcomes, decisionBlocks, decisionLinks, decisionStats };
+  return { outcomes, learningRows, decisionBlocks, decisionLinks, decisionStats };
 }

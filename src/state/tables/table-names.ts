@@ -32,6 +32,7 @@
  * | hot         | `decision-links` | customer number, u32; stream, u8; first arrival, u48; part, u8 (12) | links and the blocks that have them (`decision-log/link-segment.ts`) | server | server |
  * | hot         | `decision-stats` | customer number, u32; 0 minute or 1 hour, u8; its number, u32 (9) | msgpack, counts of the period (`stats/period-counts.ts`) | server | server |
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
+ * | hot         | `learning-rows` | customer number, u32; request id (4+16) | msgpack [why it is kept, event type, decision, session, accounts, feature row] (`learning-row-table.ts`) | server | server, CLI |
  * | extract     | `extract-meta` | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | extract     | `extract-rowCounters` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
  * | extract     | `jobs`         | customer number, u32; job id (4+16)      | msgpack, the job's constant fields (`extractions/job-row.ts`) | server | server                |
@@ -82,6 +83,7 @@ export const TABLES = [
   { environment: 'hot', name: 'decision-links', keyBytes: 12 },
   { environment: 'hot', name: 'decision-stats', keyBytes: 9 },
   { environment: 'hot', name: 'outcomes', keyBytes: 16 },
+  { environment: 'hot', name: 'learning-rows', keyBytes: 20 },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
   { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
   { environment: 'extract', name: 'jobs', keyBytes: 20 },

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { REQUESTS_PURPOSE } from '../../../src/app/installation.ts';
 import { type KeyKind, ProvenIds } from '../../../src/kernel/ids.ts';
 import { deriveKey, openMasterKey } from '../../../src/state/repair/master-key.ts';
+import { openStore } from '../../../src/state/feed/open-store.ts';
+import { CALM, decide } from '../../support/requests.ts';
 import { bearer, call } from '../../support/manage.ts';
 import { decided } from '../../support/reviews.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
@@ -27,6 +30,33 @@ describe('POST /v1/labels answers 201', () => {
       created_at: created,
       warnings: [{ pointer: '/something', code: 'unknown_field' }],
     });
+  });
+
+  test('the feature row of a decision is kept for learning when it gets a label', async () => {
+    const answer = await decide(server.url, server.secretKey, {
+      ...CALM,
+      user_agent: 'python-requests/2.32',
+      ip: '127.0.0.1',
+      session_token: randomUUID(),
+    });
+    expect(answer.json['decision']).not.toBe('ALLOW');
+    const requestId = String(answer.json['request_id']);
+    const body = { request_id: requestId, label: 'fraud' };
+    expect((await bearer(server.url, server.secretKey, 'POST', '/v1/labels', body)).status).toBe(201);
+    const opened = openStore({ dataDir: server.dataDir, readOnly: false });
+    if (opened.kind === 'fault') throw new Error(opened.detail);
+    const { store } = opened;
+    const kept = (): readonly string[] => {
+      const ids: string[] = [];
+      store.hot?.resetReadTxn();
+      const reading = store.learningRows?.read(null, Date.now(), (_customer, row) =>
+        ids.push(`${row.requestId} ${row.kept}`),
+      );
+      for (const _slice of reading ?? []) continue;
+      return ids;
+    };
+    await expect.poll(kept).toContain(`${requestId} label`);
+    await store.close();
   });
 
   test('a label that replaces another one is 201, for a decision of a public key too', async () => {

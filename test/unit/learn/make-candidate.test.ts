@@ -17,6 +17,7 @@ const ROW: LearningRow = {
   hasPassed: null,
   isBlocked: false,
   isAllowed: true,
+  isSampled: true,
 };
 
 describe('judgeRows', () => {
@@ -51,7 +52,7 @@ describe('judgeRows', () => {
     expect(judge([{ atMs: 6 * DAY }])).toEqual([[0, false, 0.3]]);
     expect(judge([{}], 0.25)).toEqual([[0, false, 1.2]]);
     expect(judge([{}], 0.01)).toEqual([[0, false, 3]]);
-    expect(judge([{ isAllowed: false }], 0.01)).toEqual([[0, false, 0.3]]);
+    expect(judge([{ isSampled: false }], 0.01)).toEqual([[0, false, 0.3]]);
   });
 });
 

@@ -68,6 +68,7 @@ test('Every table has rows, so that a migration cannot miss one unseen', async (
     'feed',
     'decision-links',
     'decision-stats',
+    'learning-rows',
     'jobs-owners',
   ];
   const checked = await checkIntegrity(folder, ENVIRONMENT_NAMES, 60_000);

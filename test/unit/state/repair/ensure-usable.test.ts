@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { newId } from '../../../../src/kernel/ids.ts';
 import { backup, listBackups, rotateBackups } from '../../../../src/state/repair/backup.ts';
 import { openEnvironment } from '../../../../src/state/tables/environment.ts';
 import { ensureUsable, type Usable } from '../../../../src/state/repair/ensure-usable.ts';
@@ -229,6 +230,11 @@ describe('a damaged hot environment', () => {
     '%s: a damaged hot is recreated empty and keeps the replay journal',
     async (_, harm) => {
       const dataDir = await started(false);
+      // In an environment without rows, the second half of the file has only free pages.
+      const filled = open(dataDir);
+      for (let n = 0; n < 1_000; n++) filled.outcomes?.put(newId('req', START_MS + n), 'failed');
+      await filled.outcomes?.flush(START_MS);
+      await filled.close();
       writeFileSync(join(dataDir, 'hot', 'journal'), 'kept');
       harm(join(dataDir, 'hot', 'data.mdb'));
       expect(codes(await ensure(dataDir))).toEqual(['hot_begun_anew']);

@@ -1,0 +1,23 @@
+import type { DecisionRecord } from '../risk/decision-record.ts';
+import { ENTITY_PREFIX } from '../risk/decision-links.ts';
+import { readLinkTail } from '../risk/link-tail.ts';
+import type { KeptReason, KeptRow } from '../state/tables/learning-row-table.ts';
+
+/** Returns which decisions belong together for learning: keyed hashes of the session, else of the device, and of the identities. */
+export function learningLinks({ links, fingerprintHash }: Pick<DecisionRecord, 'links' | 'fingerprintHash'>): {
+  readonly session: string | null;
+  readonly accounts: readonly string[];
+} {
+  const all = links === null ? [] : readLinkTail(links);
+  return {
+    session: all.find(({ kind }) => kind === 'session')?.hash ?? fingerprintHash,
+    accounts: all.flatMap(({ kind, hash }) => (kind.startsWith(ENTITY_PREFIX) ? [hash] : [])),
+  };
+}
+
+/** Returns what is kept of a decision for learning; null without a feature row. */
+export function keptRowOf(record: DecisionRecord, kept: KeptReason): KeptRow | null {
+  const { requestId, occurredAtMs, eventType, decision, features } = record;
+  if (features === null) return null;
+  return { requestId, occurredAtMs, kept, eventType, decision, ...learningLinks(record), features };
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
+import { newId } from '../../../../src/kernel/ids.ts';
+import { table } from '../../../../src/state/tables/environment.ts';
+import { type KeptRow, LearningRows } from '../../../../src/state/tables/learning-row-table.ts';
+import { tempStore } from '../support.ts';
+
+const DAY_MS = 86_400_000;
+const NOW_MS = 20_000 * DAY_MS;
+const CUSTOMER = 7 as CustomerNumber;
+
+function row(occurredAtMs: number, more: Partial<KeptRow> = {}): KeptRow {
+  return {
+    requestId: newId('req', occurredAtMs),
+    occurredAtMs,
+    kept: 'sample',
+    eventType: 'login',
+    decision: 'ALLOW',
+    session: 's1',
+    accounts: ['a1'],
+    features: Buffer.from([1, 2, 3]),
+    ...more,
+  };
+}
+
+function open(rowsMax?: number): LearningRows {
+  const { hot } = tempStore();
+  if (hot === null) throw new Error('the store is open for reading only');
+  return new LearningRows(hot, table(hot, 'learning-rows'), rowsMax);
+}
+
+function read(rows: LearningRows, nowMs: number, customer: CustomerNumber | null = null): KeptRow[] {
+  const found: KeptRow[] = [];
+  for (const _slice of rows.read(customer, nowMs, (_customer, one) => found.push(one))) continue;
+  return found;
+}
+
+describe('rows kept to learn from', () => {
+  test('A row is read as it was kept, once for a decision, and only of the customer', async () => {
+    const rows = open();
+    const first = row(NOW_MS);
+    rows.keep(CUSTOMER, first);
+    rows.keep(CUSTOMER, { ...first, kept: 'label', session: null });
+    rows.keep((CUSTOMER + 1) as CustomerNumber, row(NOW_MS));
+    expect(await rows.flush(NOW_MS)).toBeNull();
+    expect(read(rows, NOW_MS, CUSTOMER)).toEqual([{ ...first, kept: 'label', session: null }]);
+    expect(read(rows, NOW_MS)).toHaveLength(2);
+  });
+
+  test('Rows are removed 120 days after their decision, also of a customer without new ones', async () => {
+    const rows = open();
+    rows.keep(CUSTOMER, row(NOW_MS));
+    rows.keep(CUSTOMER, row(NOW_MS + 1));
+    await rows.flush(NOW_MS);
+    expect(read(rows, NOW_MS + 120 * DAY_MS)).toHaveLength(2);
+    await rows.flush(NOW_MS + 120 * DAY_MS + 1);
+    await rows.flush(NOW_MS + 120 * DAY_MS + 1);
+    expect(read(rows, NOW_MS)).toHaveLength(1);
+  });
+
+  test('The oldest rows of a customer with too many are removed', async () => {
+    const rows = open(3);
+    for (let n = 0; n < 4; n++) rows.keep(CUSTOMER, row(NOW_MS + n));
+    await rows.flush(NOW_MS + 10);
+    for (let n = 4; n < 6; n++) rows.keep(CUSTOMER, row(NOW_MS + n));
+    await rows.flush(NOW_MS + 10);
+    await rows.flush(NOW_MS + 10);
+    expect(read(rows, NOW_MS + 10).map(({ occurredAtMs }) => occurredAtMs - NOW_MS)).toEqual([3, 4, 5]);
+  });
+});
