@@ -2,6 +2,7 @@ import { isTag, isText, type Element, type ParentNode } from 'domhandler';
 import { isHidden } from '../hidden.ts';
 import { attribute, INLINE_ELEMENTS, UNSEEN_ELEMENTS, type HtmlPage } from '../html.ts';
 import { absoluteUrl } from '../urls.ts';
+import type { BlockWalk } from './block-walk.ts';
 import { codeBlockOf, codeSpanOf, numberedCode, codeTextOf } from './markdown-code.ts';
 import { escapeMarkdown, MarkdownLine, type BreakForm } from './markdown-line.ts';
 import { writeDefinitions, writeList } from './markdown-lists.ts';
@@ -61,7 +62,7 @@ const ANCHOR_SIGN = /^[\s#¶§🔗​]*$/u;
 const ALT_CHARACTERS_MAX = 1_000;
 
 /** One walk over a part of a page. */
-export class MarkdownWalk {
+class MarkdownWalk implements BlockWalk {
   readonly writer: MarkdownWriter;
   readonly #page: Pick<HtmlPage, 'baseUrl' | 'scripts'>;
   readonly #skips: (element: Element) => boolean;
@@ -83,7 +84,6 @@ export class MarkdownWalk {
     this.writer = new MarkdownWriter(charactersMax);
   }
 
-  /** Writes what is below a node as blocks. */
   blocks(node: ParentNode): void {
     let line = this.line('hard');
     const end = (): void => {
@@ -110,7 +110,6 @@ export class MarkdownWalk {
     return new MarkdownLine(this.writer.left, breakForm);
   }
 
-  /** Writes words as a block, behind `before`. */
   paragraph(line: MarkdownLine, before = ''): void {
     if (line.isEmpty) return;
     const link = this.#link;
@@ -119,7 +118,6 @@ export class MarkdownWalk {
     this.writer.block(before + (link === null || text.includes('](') ? text : `[${withoutBreaks(text)}](${link})`));
   }
 
-  /** Returns the words below a node in one line. */
   lineOf(node: ParentNode, breakForm: BreakForm): MarkdownLine {
     const line = this.line(breakForm);
     this.#inlineChildren(node, line);
@@ -145,7 +143,6 @@ export class MarkdownWalk {
     return has;
   }
 
-  /** Whether the element is a footnote that the text has referred to. */
   isNote(element: Element): boolean {
     return this.#notes.labelOfBody(element) !== null;
   }
@@ -299,7 +296,7 @@ export class MarkdownWalk {
   }
 
   #raised(element: Element, line: MarkdownLine): void {
-    const [only] = element.children.filter((child) => isTag(child));
+    const only = element.children.find((child) => isTag(child));
     const label = only !== undefined && only.name === 'a' ? this.#notes.labelOfLink(only, true) : null;
     const { name } = element;
     if (label !== null) line.raw(`[^${label}]`);
