@@ -1,13 +1,13 @@
 import { isTag, isText, type Element, type Text } from 'domhandler';
 import { attribute } from '../html.ts';
-import type { BlockWalk } from './block-walk.ts';
+import type { ElementWalk } from './markdown-walk.ts';
 import { tickOf } from './markdown-notes.ts';
 
 /** Source: CommonMark, "List items": a number has at most nine digits. */
 const NUMBER_MAX = 999_999_999;
 
 /** Writes a list. A list that lacks its item around it belongs to the item before it. */
-export function writeList(walk: BlockWalk, list: Element): void {
+export function writeList(walk: ElementWalk, list: Element): void {
   const { writer } = walk;
   const isNumbered = list.name === 'ol';
   let number = numberIn(attribute(list, 'start')) ?? 1;
@@ -37,13 +37,13 @@ export function writeList(walk: BlockWalk, list: Element): void {
 }
 
 /** Words of a list that are in no item of it. */
-function writeWords(walk: BlockWalk, { data }: Text): void {
+function writeWords(walk: ElementWalk, { data }: Text): void {
   const line = walk.line('hard');
   line.text(data);
   walk.paragraph(line);
 }
 
-function writeItem(walk: BlockWalk, item: Element, mark: string, pad: string): void {
+function writeItem(walk: ElementWalk, item: Element, mark: string, pad: string): void {
   if (walk.isNote(item)) {
     walk.block(item);
     return;
@@ -63,7 +63,7 @@ function numberIn(text: string | null): number | null {
 }
 
 /** Writes a list of terms, each in bold, with their definitions behind a colon. */
-export function writeDefinitions(walk: BlockWalk, list: Element): void {
+export function writeDefinitions(walk: ElementWalk, list: Element): void {
   const { writer } = walk;
   for (const child of list.children) {
     if (writer.isFull) return;
@@ -75,7 +75,7 @@ export function writeDefinitions(walk: BlockWalk, list: Element): void {
   }
 }
 
-function writeTerm(walk: BlockWalk, term: Element): void {
+function writeTerm(walk: ElementWalk, term: Element): void {
   const line = walk.lineOf(term, 'space').toString();
   if (line !== '') walk.writer.block(/\*\*/.test(line) ? line : `**${line}**`);
 }

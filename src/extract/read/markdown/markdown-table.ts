@@ -1,6 +1,6 @@
 import { isTag, type Element, type ParentNode } from 'domhandler';
 import { attribute, findElements } from '../html.ts';
-import type { BlockWalk } from './block-walk.ts';
+import type { ElementWalk } from './markdown-walk.ts';
 
 /** Choice: wider tables lay a page out. */
 const COLUMNS_MAX = 60;
@@ -19,7 +19,7 @@ interface Row {
 }
 
 /** Writes a table with one line for each row; one that lays out a page as the blocks in its cells. */
-export function writeTable(walk: BlockWalk, table: Element): void {
+export function writeTable(walk: ElementWalk, table: Element): void {
   const rows = rowsOf(walk, table);
   const columns = rows.reduce((most, { cells }) => Math.max(most, widthOf(cells)), 0);
   writeCaption(walk, table);
@@ -44,7 +44,7 @@ export function writeTable(walk: BlockWalk, table: Element): void {
   walk.writer.block(lines.join('\n'));
 }
 
-function rowsOf(walk: BlockWalk, table: Element): readonly Row[] {
+function rowsOf(walk: ElementWalk, table: Element): readonly Row[] {
   const rows: Row[] = [];
   const gather = (node: ParentNode, isHead: boolean): void => {
     for (const child of node.children) {
@@ -57,7 +57,7 @@ function rowsOf(walk: BlockWalk, table: Element): readonly Row[] {
   return rows.filter(({ cells }) => cells.length > 0);
 }
 
-function cellsOf(walk: BlockWalk, row: Element): readonly Element[] {
+function cellsOf(walk: ElementWalk, row: Element): readonly Element[] {
   return row.children.filter(
     (child): child is Element => isTag(child) && (child.name === 'td' || child.name === 'th') && !walk.isGone(child),
   );
@@ -70,7 +70,7 @@ function isLayout(table: Element, rows: readonly Row[], columns: number): boolea
   return findElements(table, ({ name }) => name === 'table', 1).length > 0;
 }
 
-function writeCaption(walk: BlockWalk, table: Element): void {
+function writeCaption(walk: ElementWalk, table: Element): void {
   for (const child of table.children) {
     if (!isTag(child) || walk.isGone(child)) continue;
     if (child.name === 'caption') walk.block(child);
@@ -98,7 +98,7 @@ function marksOf(rows: readonly Row[], columns: number): readonly string[] {
 
 /** Returns the texts of a row. A cell over several rows is repeated in each, and one over several columns is followed by empty ones. */
 function textsOf(
-  walk: BlockWalk,
+  walk: ElementWalk,
   { cells }: Row,
   columns: number,
   spanning: (Spanning | undefined)[],
@@ -132,7 +132,7 @@ function textsOf(
   return rest.length === 0 ? texts : [...texts.slice(0, -1), [texts.at(-1), ...rest].join(' ')];
 }
 
-function textOfCell(walk: BlockWalk, cell: Element): string {
+function textOfCell(walk: ElementWalk, cell: Element): string {
   return walk
     .lineOf(cell, 'element')
     .toString()

@@ -2,7 +2,7 @@ import { isTag, isText, type Element, type ParentNode } from 'domhandler';
 import { isHidden } from '../hidden.ts';
 import { attribute, INLINE_ELEMENTS, UNSEEN_ELEMENTS, type HtmlPage } from '../html.ts';
 import { absoluteUrl } from '../urls.ts';
-import type { BlockWalk } from './block-walk.ts';
+import type { ElementWalk } from './markdown-walk.ts';
 import { codeBlockOf, codeSpanOf, numberedCode, codeTextOf } from './markdown-code.ts';
 import { escapeMarkdown, MarkdownLine, type BreakForm } from './markdown-line.ts';
 import { writeDefinitions, writeList } from './markdown-lists.ts';
@@ -62,7 +62,7 @@ const ANCHOR_SIGN = /^[\s#¶§🔗​]*$/u;
 const ALT_CHARACTERS_MAX = 1_000;
 
 /** One walk over a part of a page. */
-class MarkdownWalk implements BlockWalk {
+class MarkdownWalk implements ElementWalk {
   readonly writer: MarkdownWriter;
   readonly #page: Pick<HtmlPage, 'baseUrl' | 'scripts'>;
   readonly #skips: (element: Element) => boolean;

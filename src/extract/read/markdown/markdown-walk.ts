@@ -3,7 +3,7 @@ import type { BreakForm, MarkdownLine } from './markdown-line.ts';
 import type { MarkdownWriter } from './markdown-writer.ts';
 
 /** The walk as lists and tables use it for what they contain. */
-export interface BlockWalk {
+export interface ElementWalk {
   readonly writer: MarkdownWriter;
   /** Writes what is below a node as blocks. */
   blocks(node: ParentNode): void;
