@@ -131,7 +131,9 @@ describe('starts with missing or broken layers', () => {
     const { makeModel, writeModel } = await import('../../scripts/make-model.ts');
     const modelsDir = folderOf({});
     writeModel(modelsDir, makeModel());
-    server = await startServer({ env: { GATEHOUSE_MODELS_DIR: modelsDir } });
+    // By default a model is silent on a customer's first day.
+    const policy = join(folderOf({ 'policy.json': JSON.stringify({ model: { first_day: 'counts' } }) }), 'policy.json');
+    server = await startServer({ env: { GATEHOUSE_MODELS_DIR: modelsDir, GATEHOUSE_POLICY_FILE: policy } });
     const { url, secretKey } = server;
     const suspicious = {
       ...newcomer(),
