@@ -10,10 +10,10 @@ describe('Warnings about ignored members', () => {
       bearer(shop.url, shop.secretKey, method, path, body);
 
     const url = 'https://hooks.example/a';
-    const made = await ask('POST', '/v1/webhooks', { url, event_types: ['BLOCK'], filter: 'score > 90', url_: 1 });
+    const made = await ask('POST', '/v1/webhooks', { url, event_types: ['BLOCK'], colour: 'red', url_: 1 });
     expect(made.status).toBe(201);
     expect(made.json['warnings']).toEqual([
-      { pointer: '/filter', code: 'unknown_field' },
+      { pointer: '/colour', code: 'unknown_field' },
       { pointer: '/url_', code: 'unknown_field', did_you_mean: 'url' },
     ]);
     const path = `/v1/webhooks/${String(made.json['id'])}`;

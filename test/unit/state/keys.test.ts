@@ -56,6 +56,7 @@ describe('API keys in the store', () => {
       scopes: ['decide', 'read', 'write', 'admin'],
       expiresAtSeconds: null,
       networks: [],
+      replacedBy: '',
     });
     expect(pair.public.key.rateLimit).toBe(60_000);
     expect(other.public.key).toMatchObject({ rateLimit: 7, number: 4 });
