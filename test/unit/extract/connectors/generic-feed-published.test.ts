@@ -12,6 +12,7 @@ test('the connectors that read any site offer the promised operations', () => {
     'generic page.structured',
     'generic page.links',
     'generic page.tables',
+    'generic page.state',
     'generic site.urls',
     'generic site.pages',
     'generic site.products',
