@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../kernel/clock.ts';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
-import { isStop } from '../risk/challenger-finding.ts';
+import { isStop } from '../risk/decision.ts';
 import { decodeRecord, fingerprintOf } from '../risk/decision-record.ts';
 import { readIp } from '../risk/signals/ip.ts';
 import type { DecisionSink } from '../decide/decision-sink.ts';

@@ -1,6 +1,5 @@
 import { type ShareInterval, shareWithInterval } from '../kernel/wilson.ts';
-import { isStop } from '../risk/challenger-finding.ts';
-import type { Decision } from '../risk/decision.ts';
+import { type Decision, isStop } from '../risk/decision.ts';
 
 /** How it is known whether a decision was about a fraud, the surest first. */
 export const LABEL_SOURCES = ['label', 'review', 'challenge'] as const;

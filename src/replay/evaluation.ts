@@ -1,5 +1,5 @@
 import { BoundedCache } from '../kernel/bounded-cache.ts';
-import { DECISIONS, type Decision } from '../risk/decision.ts';
+import { DECISIONS, type Decision, isStop } from '../risk/decision.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import { explain } from '../risk/explain.ts';
 import type { Bands } from '../risk/policy/policy.ts';
@@ -79,7 +79,6 @@ interface Step extends ByLabel {
   alarms: number;
 }
 
-const FLAGGED_FROM = DECISIONS.indexOf('SOFT_CHALLENGE');
 const SHOWN = 10;
 /** Choice: event types are the customer's own text. */
 const EVENT_TYPES_MAX = 100;
@@ -106,7 +105,7 @@ export class Evaluation {
   /** `bands` are those of the event type. */
   add(record: DecisionRecord, { isFraud, person, atMs }: HistoryEventRow, bands: Bands): void {
     const decision = record.wouldBe ?? record.decision;
-    const isFlagged = DECISIONS.indexOf(decision) >= FLAGGED_FROM;
+    const isFlagged = isStop(decision);
     this.#firstMs ??= atMs;
     this.#lastMs = atMs;
     const hours = (atMs - this.#firstMs) / HOUR_MS;
@@ -199,7 +198,7 @@ function decisiveCodes(record: DecisionRecord, bands: Bands): string[] {
   return contributions.flatMap(({ without }, at) => {
     const code = record.contributions[at]?.code;
     const milder = without?.decision ?? null;
-    return code !== undefined && milder !== null && DECISIONS.indexOf(milder) < FLAGGED_FROM ? [code] : [];
+    return code !== undefined && milder !== null && !isStop(milder) ? [code] : [];
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Decision, DECISIONS } from './decision.ts';
+import type { Decision } from './decision.ts';
 
 /**
  * Marks the finding of the challenger model among the contributions of a record, as a rule that was only observed. It is no reason: no
@@ -45,10 +45,3 @@ export function challengerFindingOf(
   const space = evidence.indexOf(' ');
   return { id: evidence.slice(space + 1), probability: Number(evidence.slice(0, space)), decision };
 }
-
-/** Returns whether a decision stops the person: from SOFT_CHALLENGE on. */
-export function isStop(decision: Decision): boolean {
-  return DECISIONS.indexOf(decision) >= FIRST_STOP;
-}
-
-const FIRST_STOP = DECISIONS.indexOf('SOFT_CHALLENGE');

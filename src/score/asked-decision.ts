@@ -1,5 +1,5 @@
 import { REQUEST_ASKED_SHIFT } from '../frames/batch-buffer.ts';
-import { DECISIONS, type Decision } from '../risk/decision.ts';
+import { DECISIONS, type Decision, isStop } from '../risk/decision.ts';
 import type { Verdict } from '../risk/fuse.ts';
 
 /** Decisions that requests of test keys ask for. Source: contract, 3.11. */
@@ -22,8 +22,7 @@ export function askedVerdict(
 ): Verdict | null {
   const decision = DECISIONS[(flags >>> REQUEST_ASKED_SHIFT) - 1];
   if (decision === undefined) return null;
-  const isMild = decision === 'ALLOW' || decision === 'ALLOW_WATCH';
-  const reviewHint = isMild ? '' : 'Strongest evidence: a test input asked for this decision (test_input).';
+  const reviewHint = isStop(decision) ? 'Strongest evidence: a test input asked for this decision (test_input).' : '';
   const reasons = [ASKED_CONTRIBUTION, ...found].map(({ rule }) => rule.code);
   return { decision, score: SCORES[decision], reasons, reviewHint };
 }

@@ -1,8 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
-import { isStop } from '../risk/challenger-finding.ts';
-import { DECISIONS, type Decision } from '../risk/decision.ts';
+import { DECISIONS, type Decision, isStop } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
 import { hasFired, type Evaluated } from '../risk/evaluate.ts';
