@@ -45,8 +45,7 @@ export function markedContentIn(
   forms: readonly ContentForm[],
 ): MarkedContent {
   if (markup === null || markup === undefined || !hasMarkup(forms)) return NO_MARKED_CONTENT;
-  const page = readHtml(markup, url);
-  return withoutUnread(unreadOf(page), () => markedContentOf(page.root, page, () => false, forms));
+  return wholeMarkedContent(readHtml(markup, url), forms);
 }
 
 /** Returns the wanted forms of a whole page, without what it hides. */

@@ -1,4 +1,5 @@
 import { decodeText } from './charset.ts';
+import { escapeMarkup } from './html.ts';
 
 /** Converts old feed formats that the parser does not support to the common ones. */
 export function inUsualForm(text: string): string {
@@ -41,7 +42,7 @@ function withoutBase64(text: string): string {
     if (encoded === undefined || !closes(text, from + encoded.length, name)) continue;
     const isText = TEXT_TYPE.test(attributes) || !/\btype\s*=/i.test(attributes);
     parts.push(text.slice(at, tag.index), `<${name}`, attributes.replace(BASE64_MODE, 'mode="escaped"'), '>');
-    if (isText) parts.push(escaped(decodeText(Buffer.from(encoded, 'base64'), null).text));
+    if (isText) parts.push(escapeMarkup(decodeText(Buffer.from(encoded, 'base64'), null).text));
     at = from + encoded.length;
   }
   return parts.join('') + text.slice(at);
@@ -52,8 +53,4 @@ function closes(text: string, at: number, name: string): boolean {
   const end = at + 2 + name.length;
   END.lastIndex = end;
   return text.slice(at, end).toLowerCase() === `</${name.toLowerCase()}` && END.test(text);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

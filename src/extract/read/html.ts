@@ -323,3 +323,8 @@ export function plainText(value: string | null | undefined): string | null {
   if (value === null || value === undefined) return null;
   return orNull(/[<&]/.test(value) ? textOf(readHtml(value, 'about:blank').root) : collapse(value));
 }
+
+/** Escapes a text for markup outside of attributes. */
+export function escapeMarkup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

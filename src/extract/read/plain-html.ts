@@ -1,5 +1,5 @@
 import { isTag, isText, type Element, type ParentNode } from 'domhandler';
-import { attribute, INLINE_ELEMENTS, UNSEEN_ELEMENTS, type HtmlPage } from './html.ts';
+import { attribute, escapeMarkup, INLINE_ELEMENTS, UNSEEN_ELEMENTS, type HtmlPage } from './html.ts';
 import { isHidden } from './hidden.ts';
 import { imageAddressOf } from './markdown/image-address.ts';
 import { absoluteUrl } from './urls.ts';
@@ -47,7 +47,7 @@ export function plainHtmlOf(
 /** Recursive, which is safe because the depth of the tree is limited. */
 function writeChildren(node: ParentNode, baseUrl: string, skips: (element: Element) => boolean, html: Html): void {
   for (const child of node.children) {
-    if (isText(child)) write(html, escapeHtml(child.data));
+    if (isText(child)) write(html, escapeMarkup(child.data));
     if (!isTag(child) || UNSEEN_ELEMENTS.has(child.name) || skips(child) || isHidden(child)) continue;
     const { name } = child;
     const isWritten = KEPT_ELEMENTS.has(name);
@@ -82,10 +82,6 @@ function attributesOf(element: Element, baseUrl: string): string {
   ];
   return given
     .filter((one): one is [string, string] => one[1] !== null && one[1].length <= 2 * ATTRIBUTE_CHARACTERS_MAX)
-    .map(([key, value]) => ` ${key}="${escapeHtml(value).replaceAll('"', '&quot;')}"`)
+    .map(([key, value]) => ` ${key}="${escapeMarkup(value).replaceAll('"', '&quot;')}"`)
     .join('');
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
