@@ -58,7 +58,7 @@ async function readCandidates(modelsDir: string): Promise<readonly CandidateSumm
   const names = await readdir(folder).catch(() => []);
   const newest = names.filter(isCandidateId).sort().reverse().slice(0, CANDIDATES_MAX);
   const found: CandidateSummary[] = [];
-  // One after the other: each is parsed in a turn of its own.
+  // In sequence, so that each is parsed in a separate turn of the event loop.
   for (const id of newest) {
     const path = join(folder, id, 'model.json');
     const signature = await fileSignatureOf(path);
