@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   lists: async () => (await import('./commands/lists-command.ts')).addLists,
   'named-lists': async () => (await import('./commands/named-lists-command.ts')).addNamedLists,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
+  labels: async () => (await import('./commands/labels-command.ts')).addLabels,
   models: async () => (await import('./commands/models-command.ts')).addModels,
   data: async () => (await import('./commands/data-command.ts')).addData,
   evaluate: async () => (await import('./commands/evaluate-command.ts')).addEvaluate,

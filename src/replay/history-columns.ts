@@ -24,7 +24,20 @@ export type HistoryField =
 /** Column → field. A column that stands for nothing is absent. */
 export type ColumnMap = ReadonlyMap<string, HistoryField>;
 
-/** Usual names of columns, in lower case with `_` between the words. */
+/** Usual names of label columns, in the form of `columnWords`. */
+export const LABEL_COLUMNS = [
+  'is_fraud',
+  'isfraud',
+  'fraud',
+  'fraud_label',
+  'fraudulent',
+  'is_attack',
+  'is_attack_ip',
+  'class',
+  'target',
+] as const;
+
+/** Usual names of columns, in the form of `columnWords`. */
 const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   timestamp: [
     'time',
@@ -66,7 +79,7 @@ const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   referrer: ['referer', 'http_referer', 'http_referrer'],
   session_token: ['session', 'session_id', 'sessionid', 'sid', 'cookie_id', 'visitor_id'],
   outcome: ['result', 'login_result', 'login_successful', 'success', 'successful', 'succeeded'],
-  label: ['is_fraud', 'isfraud', 'fraud', 'fraud_label', 'fraudulent', 'is_attack', 'is_attack_ip', 'class', 'target'],
+  label: LABEL_COLUMNS,
   customer: ['shop', 'merchant_id', 'tenant', 'tenant_id'],
   'entity_keys.email': ['email', 'e_mail', 'mail', 'email_address', 'user_email', 'customer_email'],
   'entity_keys.user_id': ['user_id', 'userid', 'user', 'uid', 'customer_id', 'client_id', 'member_id', 'player_id'],
@@ -125,12 +138,12 @@ export function guessColumns(columns: readonly string[]): Map<string, HistoryFie
   };
   // Exact names of fields first: `time` must not take the place of `timestamp`.
   for (const column of columns) take(column, readHistoryField(column));
-  for (const column of columns) take(column, BY_NAME.get(wordsOf(column)));
+  for (const column of columns) take(column, BY_NAME.get(columnWords(column)));
   return guessed;
 }
 
-/** `createdAt` and `Created At` are `created_at`. */
-function wordsOf(column: string): string {
+/** Returns a column's name in lower case with `_` between the words: `createdAt` and `Created At` are `created_at`. */
+export function columnWords(column: string): string {
   return column
     .trim()
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')

@@ -68,15 +68,19 @@ async function* readCsv(path: string, onBytes: (bytes: number) => void): AsyncGe
 
 const HEADER_BYTES = 65_536;
 
-/** Returns the separator that occurs most often in the first line, outside of quotes. */
+/** Returns the separator that occurs most often in the first line of a text, outside of quotes. */
+export function csvSeparator(text: string): string {
+  const [first = ''] = text.split(/[\r\n]/, 1);
+  const bare = first.replaceAll(/"[^"]*"/g, '');
+  const counts = SEPARATORS.map((separator) => bare.split(separator).length);
+  return SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ',';
+}
+
 async function separatorOf(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(HEADER_BYTES) });
-    const [first = ''] = buffer.toString('utf8', 0, bytesRead).split(/[\r\n]/, 1);
-    const bare = first.replaceAll(/"[^"]*"/g, '');
-    const counts = SEPARATORS.map((separator) => bare.split(separator).length);
-    return SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ',';
+    return csvSeparator(buffer.toString('utf8', 0, bytesRead));
   } finally {
     await file.close();
   }

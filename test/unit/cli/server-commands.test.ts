@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -246,6 +248,80 @@ describe('listen and trigger', () => {
   test('trigger needs a receiver and a decision', async () => {
     expect((await cli(['trigger', 'BLOCK'])).code).toBe(2);
     expect((await cli(['trigger', 'DENY', '--forward-to', 'http://localhost:1'])).code).toBe(2);
+  });
+});
+
+describe('labels', () => {
+  const labelFile = (text: string): string => {
+    const path = join(tempFolder(), 'labels.csv');
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test('A file labels the decisions that it names with their sources, and other rows are named with line and reason', async () => {
+    const [first, second] = [await decideOnce(), await decideOnce()];
+    const unknown = 'req_00000000000000000000000000';
+    const text = `Request,Fraud,Source\n${first},yes,chargeback\n${unknown},no,review\n${second},no,\n${second}x,no,\n`;
+    const words = ['labels', 'import', labelFile(text)];
+    expect(await json([...words, '--dry-run'])).toMatchObject([1, { dry_run: true, labelled: 3, fraud: 1 }]);
+    expect((await json(['labels', 'list']))[1]['labels']).toEqual([]);
+    expect(await json(words)).toEqual([
+      1,
+      {
+        dry_run: false,
+        columns: { request_id: 'Request', label: 'Fraud', source: 'Source' },
+        labelled: 2,
+        fraud: 1,
+        legitimate: 1,
+        rejected: [
+          { line: 3, message: `${unknown} is not a decision of this customer` },
+          { line: 5, message: `"${second}x" is not a request id` },
+        ],
+      },
+    ]);
+    const byKey = ['--source', 'support', '--key', server.secretKey, '--url', server.url];
+    expect(await json(['labels', 'import', labelFile(`id,label\n${second},bad\n`), ...byKey])).toMatchObject([0, {}]);
+    const [, { labels }] = await json(['labels', 'list']);
+    expect(labels).toEqual([
+      { request_id: second, label: 'fraud', note: 'support', created_at: expect.any(Number) },
+      { request_id: first, label: 'fraud', note: 'chargeback', created_at: expect.any(Number) },
+    ]);
+    expect((await json(['labels', 'list', '--limit', '1']))[1]['labels']).toMatchObject([{ request_id: second }]);
+  });
+
+  test('One decision is labelled with a note, and what cannot be labelled is an error with its code', async () => {
+    const id = await decideOnce();
+    expect(await json(['labels', 'add', id, 'legitimate', '--note', 'called'])).toMatchObject([
+      0,
+      { request_id: id, label: 'legitimate', note: 'called' },
+    ]);
+    expect(await json(['labels', 'add', 'req_00000000000000000000000000', 'fraud'])).toMatchObject([
+      1,
+      { error: { code: 'not_found' } },
+    ]);
+    expect((await cli(['labels', 'add', id, 'perhaps'])).code).toBe(2);
+    expect(await json(['labels', 'import', labelFile('a,b\n1,2\n')])).toMatchObject([
+      2,
+      { error: { code: 'unknown_columns' } },
+    ]);
+    expect(await json(['labels', 'import', '/nowhere.csv'])).toMatchObject([1, { error: { code: 'unreadable_file' } }]);
+  });
+
+  test('A limit that ends by itself is waited for, and another error stops the import with the number of labels', async () => {
+    const statuses = [429, 201, 403];
+    const fake = createServer((incoming, response) => {
+      incoming.resume();
+      const status = statuses.shift() ?? 500;
+      response.writeHead(status).end(JSON.stringify({ code: status === 429 ? 'rate_limited' : 'key_not_allowed' }));
+    });
+    const words = ['--key', server.secretKey, '--url', await urlOf(fake)];
+    const ids = ['0', '1'].map((end) => `req_0000000000000000000000000${end}`);
+    const one = labelFile(`id,label\n${ids[0]},bad\n`);
+    expect(await json(['labels', 'import', one, ...words])).toMatchObject([0, { labelled: 1 }]);
+    expect(await json(['labels', 'import', labelFile(`id,label\n${ids[1]},bad\n`), ...words])).toMatchObject([
+      1,
+      { error: { code: 'key_not_allowed', message: expect.stringContaining('0 decisions of 1 labelled') } },
+    ]);
   });
 });
 
