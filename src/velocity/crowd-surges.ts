@@ -65,10 +65,11 @@ export class CrowdSurges {
   readonly #in1h: SetRecords;
   readonly #agentNetworks: TimedSet;
   readonly #agents: AgentShares;
-  /** Set by the last `open`. */
+  /** The customer of the last `open` or `ageOf`, and when its record was last taken, Unix seconds. */
   #record = 0;
   #low = 0;
   #high = 0;
+  #takenSeconds = 0;
 
   constructor(table: Table) {
     this.#table = table;
@@ -82,15 +83,12 @@ export class CrowdSurges {
   }
 
   /** Call first for each event. */
-  open({ populationLow, populationHigh }: EventKeys, nowMs: number): void {
-    const { words } = this.#table;
+  open(keys: EventKeys, nowMs: number): void {
     const nowSeconds = Math.floor(nowMs / 1_000);
-    this.#low = mix(populationLow, populationHigh, SALT_CUSTOMER);
-    this.#high = mix(populationHigh, populationLow, SALT_CUSTOMER);
-    this.#record = this.#table.take(this.#low, this.#high, KIND_POPULATION, nowSeconds);
+    const record = this.#take(keys, nowSeconds);
     this.customerAgeSeconds = 0;
-    if (this.#record === 0) return;
-    const first = Atomics.compareExchange(words, this.#record + AT_FIRST, 0, nowSeconds) || nowSeconds;
+    if (record === 0) return;
+    const first = Atomics.compareExchange(this.#table.words, record + AT_FIRST, 0, nowSeconds) || nowSeconds;
     this.customerAgeSeconds = Math.max(0, nowSeconds - first);
   }
 
@@ -100,12 +98,10 @@ export class CrowdSurges {
   }
 
   /** Returns the seconds since the customer's first login or sign-up; until it has one, since its first event. Call after `open`. */
-  ageOf({ populationLow, populationHigh }: EventKeys, nowMs: number): number {
+  ageOf(keys: EventKeys, nowMs: number): number {
     const { words } = this.#table;
     const nowSeconds = Math.floor(nowMs / 1_000);
-    const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
-    const high = mix(populationHigh, populationLow, SALT_CUSTOMER);
-    const record = this.#table.take(low, high, KIND_POPULATION, nowSeconds);
+    const record = this.#take(keys, nowSeconds);
     if (record === 0) return 0;
     const first =
       words[record + AT_FIRST] ||
@@ -166,6 +162,20 @@ export class CrowdSurges {
   /** Counts a session of a known account. */
   noteKnown({ agentLanguageHash: agent }: HistoryEvent, nowMs: number): void {
     if (agent !== 0 && this.#record !== 0) this.#agents.note(this.#low, this.#high, agent, nowMs);
+  }
+
+  /** Keeps the record of the last call while the customer and the second are the same, unless the record was evicted. */
+  #take({ populationLow, populationHigh }: EventKeys, nowSeconds: number): number {
+    const table = this.#table;
+    const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
+    const high = mix(populationHigh, populationLow, SALT_CUSTOMER);
+    const isSame = low === this.#low && high === this.#high && nowSeconds === this.#takenSeconds;
+    if (isSame && this.#record !== 0 && table.words[this.#record] === low >>> 0) return this.#record;
+    this.#low = low;
+    this.#high = high;
+    this.#takenSeconds = nowSeconds;
+    this.#record = table.take(low, high, KIND_POPULATION, nowSeconds);
+    return this.#record;
   }
 
   #agentRecord(agent: number, nowMs: number): number {
