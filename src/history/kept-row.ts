@@ -3,8 +3,14 @@ import { ENTITY_PREFIX } from '../risk/decision-links.ts';
 import { readLinkTail } from '../risk/link-tail.ts';
 import type { KeptReason, KeptRow } from '../state/tables/learning-row-table.ts';
 
+/** What a kept row is made of. */
+export type RowSource = Pick<
+  DecisionRecord,
+  'requestId' | 'occurredAtMs' | 'eventType' | 'decision' | 'features' | 'links' | 'fingerprintHash'
+>;
+
 /** Returns which decisions belong together for learning: keyed hashes of the session, else of the device, and of the identities. */
-export function learningLinks({ links, fingerprintHash }: Pick<DecisionRecord, 'links' | 'fingerprintHash'>): {
+export function learningLinks({ links, fingerprintHash }: Pick<RowSource, 'links' | 'fingerprintHash'>): {
   readonly session: string | null;
   readonly accounts: readonly string[];
 } {
@@ -15,9 +21,10 @@ export function learningLinks({ links, fingerprintHash }: Pick<DecisionRecord, '
   };
 }
 
-/** Returns what is kept of a decision for learning; null without a feature row. */
-export function keptRowOf(record: DecisionRecord, kept: KeptReason): KeptRow | null {
-  const { requestId, occurredAtMs, eventType, decision, features } = record;
+/** Returns what is kept of a decision for learning; null without a feature row. Borrows the row's bytes. */
+export function keptRowOf(record: RowSource, kept: KeptReason): KeptRow | null {
+  const { features } = record;
   if (features === null) return null;
+  const { requestId, occurredAtMs, eventType, decision } = record;
   return { requestId, occurredAtMs, kept, eventType, decision, ...learningLinks(record), features };
 }

@@ -12,6 +12,8 @@ const ARRAY_16 = 0xdc;
 const FIELDS = 20;
 const ID_AT = 4;
 const ID_BYTES = 30;
+/** After the first byte of a float. */
+const OCCURRED_AT = 35;
 const DECISION_AT = 43;
 const SCORE_AT = 45;
 const SHADOW_AT = 54;
@@ -21,7 +23,6 @@ const FLOAT_64 = 0xcb;
 /** Fields between the contributions and the links: outcome, trace, path, class, features, identities. */
 const FIELDS_BEFORE_LINKS = 6;
 const FIELDS_BEFORE_FEATURES = 4;
-const NIL = 0xc0;
 
 export class RawRecord {
   #bytes: Buffer = Buffer.alloc(0);
@@ -54,10 +55,17 @@ export class RawRecord {
     return this.#bytes[this.#at + DECISION_AT] ?? 0;
   }
 
+  get decision(): Decision {
+    return DECISIONS[this.made] ?? 'ALLOW';
+  }
+
+  get occurredAtMs(): number {
+    return this.#bytes.readDoubleBE(this.#at + OCCURRED_AT);
+  }
+
   /** The decision made, or in observe mode the one that would have been. */
   get effective(): Decision {
-    const made = DECISIONS[this.#bytes[this.#at + DECISION_AT] ?? 0] ?? 'ALLOW';
-    return wouldBeOf(this.#bytes[this.#flagsAt] ?? 0) ?? made;
+    return wouldBeOf(this.#bytes[this.#flagsAt] ?? 0) ?? this.decision;
   }
 
   get score(): number {
@@ -73,6 +81,12 @@ export class RawRecord {
   get fingerprint(): string | null {
     const at = this.#at + FINGERPRINT_AT;
     return this.#bytes[at] === BINARY_8 ? this.#bytes.latin1Slice(at + 2, this.#flagsAt) : null;
+  }
+
+  /** 64 lower-case hex digits; null without a token. */
+  get fingerprintHash(): string | null {
+    const at = this.#at + FINGERPRINT_AT;
+    return this.#bytes[at] === BINARY_8 ? this.#bytes.hexSlice(at + 2, this.#flagsAt) : null;
   }
 
   get publicKey(): boolean {
@@ -128,18 +142,23 @@ export class RawRecord {
     }
   }
 
-  /** Whether the feature row is in the record. */
-  get hasFeatures(): boolean {
-    return this.#bytes[this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_FEATURES)] !== NIL;
+  /** The feature row, borrowed; null without one. */
+  get features(): Buffer | null {
+    const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_FEATURES);
+    const from = binaryAt(this.#bytes, at);
+    return from < 0 ? null : this.#bytes.subarray(from, skipValue(this.#bytes, at));
+  }
+
+  /** The bytes of the links, borrowed; null without links. */
+  get links(): Buffer | null {
+    const from = this.linksAt();
+    return from < 0 ? null : this.#bytes.subarray(from, this.#end);
   }
 
   /** Returns where the bytes of the links begin; they end with the record. -1 without links. */
   linksAt(): number {
     const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_LINKS);
-    const bytes = this.#bytes;
-    if (at >= this.#end) return -1;
-    if (bytes[at] === BINARY_8) return at + 2;
-    return bytes[at] === BINARY_8 + 1 ? at + 3 : -1;
+    return at >= this.#end ? -1 : binaryAt(this.#bytes, at);
   }
 
   #skip(from: number, values: number): number {
@@ -152,6 +171,12 @@ export class RawRecord {
 /** Returns a number that two ids rarely share: their last four characters, which are random. */
 export function tailOfId(requestId: string): number {
   return Buffer.from(requestId.slice(-4).padStart(4), 'latin1').readInt32LE(0);
+}
+
+/** Returns where the content of binary data begins; -1 for any other value. */
+function binaryAt(bytes: Buffer, at: number): number {
+  if (bytes[at] === BINARY_8) return at + 2;
+  return bytes[at] === BINARY_8 + 1 ? at + 3 : -1;
 }
 
 /** Returns null for a value that is no text. */

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pack } from '../../../src/kernel/pack.ts';
+import { keptRowOf } from '../../../src/history/kept-row.ts';
 import { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
 import { DECISIONS } from '../../../src/risk/decision.ts';
 import { decodeRecord, encodeRecord } from '../../../src/risk/decision-record.ts';
@@ -83,6 +84,7 @@ describe('a record that is read without unpacking it', () => {
         const end = offset + bytes.length;
         if (from !== -1) visitLinks(all, from, end, (_code, _name, at) => hashes.push(all.toString('hex', at, at + 8)));
         expect(hashes).toEqual(record.links === null ? [] : readLinkTail(record.links).map(({ hash }) => hash));
+        expect(keptRowOf(raw, 'sample')).toEqual(keptRowOf(record, 'sample'));
       }),
     );
   });
