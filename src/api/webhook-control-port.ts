@@ -3,7 +3,15 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Actor } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { DeliveryPageOutcome, DeliveryQuery } from '../state/tables/deliveries/pages.ts';
-import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookId, WebhookSecrets } from '../work/webhook.ts';
+import type {
+  Delivery,
+  DeliveryId,
+  ExtraHeaders,
+  Webhook,
+  WebhookChange,
+  WebhookId,
+  WebhookSecrets,
+} from '../work/webhook.ts';
 import type { BodyWishes } from '../work/formats/event-formats.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 
@@ -21,9 +29,14 @@ export interface WebhookControl {
   ): Promise<{ readonly kind: 'removed' } | NotFound | StoreFault>;
   /**
    * Pending deliveries go to the new URL. A disabled webhook receives nothing after this resolves, and its pending deliveries end as
-   * `skipped`. The secret is kept.
+   * `skipped`. The secret is kept; another host clears the extra headers unless new ones are given.
    */
-  change(customer: CustomerNumber, id: WebhookId, change: WebhookChange, by: Actor): Promise<ChangeOutcome>;
+  change(
+    customer: CustomerNumber,
+    id: WebhookId,
+    change: Omit<WebhookChange, 'headers'> & { readonly headers?: ExtraHeaders | null },
+    by: Actor,
+  ): Promise<ChangeOutcome>;
   /**
    * The old secret stays valid beside the new one for `graceSeconds`, 0 to 604,800. Older secrets keep their own expiry. With 0 all of
    * them end at once.
@@ -42,6 +55,7 @@ export interface NewWebhook extends BodyWishes {
   readonly eventTypes: readonly Decision[];
   readonly description: string | null;
   readonly filter?: string | null;
+  readonly headers?: ExtraHeaders | null | undefined;
 }
 
 interface NotFound {

@@ -81,12 +81,12 @@ function additionHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description = null, filter = null, format, fields } = read.value;
+    const { url, event_types: eventTypes, description = null, filter = null, headers, format, fields } = read.value;
     const fault = checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
     if (unreadable !== null) return unreadable;
-    const given = { customer: request.caller.customer, url, eventTypes, description, filter, format, fields };
+    const given = { customer: request.caller.customer, url, eventTypes, description, filter, headers, format, fields };
     const made = await control.create(given, originOf(request).by);
     switch (made.kind) {
       case 'created': {
@@ -111,7 +111,7 @@ function changeHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description, disabled, filter, format, fields } = read.value;
+    const { url, event_types: eventTypes, description, disabled, filter, headers, format, fields } = read.value;
     const fault = url === undefined ? null : checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
@@ -124,6 +124,7 @@ function changeHandler({
       ...(description !== undefined && { description }),
       ...(disabled !== undefined && { disabled }),
       ...(filter !== undefined && { filter }),
+      ...(headers !== undefined && { headers }),
       ...(format !== undefined && { format }),
       ...(fields !== undefined && { fields }),
     };

@@ -1,3 +1,4 @@
+import { MASKED_HEADER } from '../contract/requests/extra-headers.ts';
 import { idPattern } from '../contract/wire-ids.ts';
 import { filterFaultOf } from '../work/webhook-filter.ts';
 import type { Delivery, DeliveryAttempt, DeliveryId, Webhook, WebhookId } from '../work/webhook.ts';
@@ -15,6 +16,7 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     disabled: webhook.disabled,
     filter: webhook.filter ?? null,
     filter_error: filterFaultOf(webhook.filter),
+    headers: maskedHeaders(webhook),
     format: webhook.format ?? 'standard',
     fields: webhook.fields ?? 'event',
     secret,
@@ -27,6 +29,10 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     created_at: seconds(webhook.createdAtMs),
     updated_at: seconds(webhook.updatedAtMs),
   };
+}
+
+function maskedHeaders({ headers }: Webhook): Readonly<Record<string, string>> {
+  return Object.fromEntries((headers?.names ?? []).map((name) => [name, MASKED_HEADER]));
 }
 
 const MASK = 'whsec_****************';

@@ -6,6 +6,7 @@ import type { NodeRole } from '../contract/node-roles.ts';
 import type { WebhookManagementParts } from '../api/resource-handlers.ts';
 import { openDeliverPool, openNoDeliverPool } from '../webhooks/deliver-pool.ts';
 import type { Committer } from '../state/feed/changes.ts';
+import { openHeaders } from '../state/tables/webhook-headers.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
 import { reportFaults } from './maintenance.ts';
@@ -44,6 +45,7 @@ export function openDispatcher(
         }
         return secrets;
       },
+      headersOf: (webhook) => openHeaders(key, webhook, webhook.headers),
       healthChanged: (changed) =>
         changes.commit({ kind: 'webhook.health', changed }, { by: 'service', nowMs: nowMs() }, { until: 'visible' }),
     },

@@ -1293,6 +1293,8 @@ export declare namespace Api {
     readonly filter: string | null;
     /** Why this version cannot read the stored filter; then every decision is delivered. Else null */
     readonly filter_error: string | null;
+    /** Extra headers that are sent; each value is masked */
+    readonly headers: { readonly [name: string]: string };
     readonly format: "standard" | "slack" | "teams" | "cef" | "ocsf";
     readonly fields: "event" | "full";
     /** `whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters */
@@ -1316,6 +1318,11 @@ export declare namespace Api {
     readonly description?: string | null;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
     readonly filter?: string | null;
+    /**
+     * Headers to send beside those of the service, for example `Authorization`: at most 10, values of at most 1,024 visible
+     * ASCII characters, stored encrypted and never shown again. Replaces all earlier ones; null or {} removes them
+     */
+    readonly headers?: { readonly [name: string]: string } | null;
     /** Format of the bodies; `standard` by default */
     readonly format?: "standard" | "slack" | "teams" | "cef" | "ocsf";
     /** In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision */
@@ -1364,6 +1371,11 @@ export declare namespace Api {
     readonly disabled?: boolean;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
     readonly filter?: string | null;
+    /**
+     * Headers to send beside those of the service, for example `Authorization`: at most 10, values of at most 1,024 visible
+     * ASCII characters, stored encrypted and never shown again. Replaces all earlier ones; null or {} removes them
+     */
+    readonly headers?: { readonly [name: string]: string } | null;
     /** Format of the bodies; `standard` by default */
     readonly format?: "standard" | "slack" | "teams" | "cef" | "ocsf";
     /** In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision */

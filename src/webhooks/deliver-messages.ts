@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { DeliveryAttempt, DeliveryError, DeliveryTrigger, WebhookSecrets } from '../work/webhook.ts';
+import type { DeliveryAttempt, DeliveryError, DeliveryTrigger, ExtraHeaders, WebhookSecrets } from '../work/webhook.ts';
 
 /** All messages between the main thread, which stores deliveries, and a deliver worker, which sends them. */
 
@@ -23,6 +23,8 @@ export interface EndpointMessage {
   readonly endpointId: string;
   readonly url: string;
   readonly secrets: WebhookSecrets;
+  /** Sent beside those of the service; absent: none. */
+  readonly headers?: ExtraHeaders;
 }
 
 /** A delivery to start or continue. */

@@ -246,8 +246,9 @@ export class DeliveryWorker {
     this.#watch();
     try {
       const { deliveryId, body } = task;
-      const { secrets, url } = held.queue;
-      const headers = this.#parts.headersFor({ deliveryId, body, secrets, nowMs: attempt.startedAtMs });
+      const { secrets, url, headers: extra } = held.queue;
+      const signed = this.#parts.headersFor({ deliveryId, body, secrets, nowMs: attempt.startedAtMs });
+      const headers = extra === null ? signed : { ...signed, ...extra };
       // Measured: a further async function around this costs 1 µs per delivery.
       void this.#parts.send({ url, headers, body, timeoutMs }).then(
         (ended) => this.#finish(attempt, ended),

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { filterFaultOf } from '../work/webhook-filter.ts';
-import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../work/webhook.ts';
+import type { Delivery, DeliveryId, ExtraHeaders, Webhook, WebhookSecrets } from '../work/webhook.ts';
 import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../kernel/delivery-limits.ts';
 import { DeliveryCounts } from '../observe/delivery-counts.ts';
 import type { Log } from '../observe/log.ts';
@@ -27,6 +27,7 @@ export interface DispatcherParts {
   readonly webhooks: {
     loadAll(): readonly Webhook[];
     secretsOf(webhook: Webhook): WebhookSecrets | null;
+    headersOf(webhook: Webhook): ExtraHeaders | null;
     healthChanged(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
   };
   readonly deliveries: Deliveries;
@@ -123,7 +124,7 @@ export class Dispatcher {
       deliveries,
       nowMs,
       send: (order) => this.#send(order),
-      secretsOf: (webhook) => webhooks.secretsOf(webhook),
+      webhooks,
       extractionEndpoint: (id) => parts.extractionEndpoint(id),
       onSkipped: (rows) => this.#skippedInStore(rows),
       onFault,

@@ -1,5 +1,5 @@
 import { Turn, TurnQueue } from '../kernel/turn-queue.ts';
-import type { DeliveryError, WebhookSecrets } from '../work/webhook.ts';
+import type { DeliveryError, ExtraHeaders, WebhookSecrets } from '../work/webhook.ts';
 import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/delivery-limits.ts';
 import type { DeliverTask, EndpointMessage, TaskList } from './deliver-messages.ts';
 import {
@@ -114,6 +114,11 @@ export class Host {
   }
 }
 
+/** Returns the extra headers of an endpoint; null for none, so that most attempts copy nothing. */
+export function extraIn({ headers = {} }: EndpointMessage): ExtraHeaders | null {
+  return Object.keys(headers).length === 0 ? null : headers;
+}
+
 /** The deliveries that the worker holds for one endpoint, and how many of them may be in flight. */
 export class EndpointQueue {
   readonly id: string;
@@ -122,6 +127,8 @@ export class EndpointQueue {
   host: Host;
   url: string;
   secrets: WebhookSecrets;
+  /** Null for none. */
+  headers: ExtraHeaders | null;
   standing: Standing = 'unproven';
   inFlight = 0;
   allowance = ENDPOINT_ATTEMPTS_START;
@@ -141,6 +148,7 @@ export class EndpointQueue {
     this.host = host;
     this.url = endpoint.url;
     this.secrets = endpoint.secrets;
+    this.headers = extraIn(endpoint);
   }
 
   get mayBegin(): boolean {

@@ -1,6 +1,6 @@
 import { TurnQueue } from '../kernel/turn-queue.ts';
 import type { EndpointMessage } from './deliver-messages.ts';
-import { EndpointQueue, Host, type Held, type Lane } from './endpoint-queue.ts';
+import { EndpointQueue, Host, type Held, type Lane, extraIn } from './endpoint-queue.ts';
 import { Slots, STANDINGS, type AttemptCourse, type Standing } from './slots.ts';
 
 /** The slots that an attempt holds until it ends. */
@@ -46,6 +46,7 @@ export class LaneTurns {
     }
     queue.url = endpoint.url;
     queue.secrets = endpoint.secrets;
+    queue.headers = extraIn(endpoint);
     const wasParked = queue.host !== host && queue.lane.parked.remove(queue.turn);
     queue.host = host;
     if (wasParked) this.line(queue);

@@ -1,6 +1,6 @@
 import { probeSent } from '../work/webhook-health.ts';
 import { HELD_WAIT_MS_MAX, PLANS } from '../work/webhook-schedule.ts';
-import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../work/webhook.ts';
+import type { Delivery, DeliveryError, ExtraHeaders, WebhookSecrets, Webhook } from '../work/webhook.ts';
 import type { DeliverOrder, DeliverTask } from './deliver-messages.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { Subscribers } from './due-delivery.ts';
@@ -15,6 +15,13 @@ export interface PrefetchEndpoint {
   readonly secrets: WebhookSecrets;
 }
 
+/** An endpoint whose secrets or headers may not be readable: null. */
+interface MaybeReadable {
+  readonly url: string;
+  readonly secrets: WebhookSecrets | null;
+  readonly headers: ExtraHeaders | null;
+}
+
 export interface PrefetchParts {
   readonly subscribers: Subscribers;
   readonly windows: InFlightWindows;
@@ -22,8 +29,11 @@ export interface PrefetchParts {
   nowMs(): number;
   /** Sends an order to the worker; returns false if there is none. */
   send(order: DeliverOrder): boolean;
-  /** Returns null if the secrets cannot be read. */
-  secretsOf(webhook: Webhook): WebhookSecrets | null;
+  /** Either returns null if its values cannot be read. */
+  readonly webhooks: {
+    secretsOf(webhook: Webhook): WebhookSecrets | null;
+    headersOf(webhook: Webhook): ExtraHeaders | null;
+  };
   /** Returns null unless the id belongs to a job whose delivery is pending. */
   extractionEndpoint(endpointId: string): PrefetchEndpoint | null;
   /** Rows ended as skipped in the store. */
@@ -290,20 +300,23 @@ export class Prefetch {
     if (this.#unreadable.has(endpointId)) return 'unreadable';
     const endpoint = this.#endpointOf(endpointId);
     if (endpoint === null) return 'gone';
-    const { url, secrets } = endpoint;
-    if (secrets === null) {
+    const { url, secrets, headers } = endpoint;
+    if (secrets === null || headers === null) {
       this.#unreadable.add(endpointId);
       return 'unreadable';
     }
-    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } })) return 'no_worker';
+    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets, headers } })) return 'no_worker';
     this.#known.add(endpointId);
     return 'met';
   }
 
-  #endpointOf(endpointId: string): { readonly url: string; readonly secrets: WebhookSecrets | null } | null {
+  #endpointOf(endpointId: string): MaybeReadable | null {
     const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
-    if (webhook === undefined) return this.#parts.extractionEndpoint(endpointId);
-    return { url: webhook.url, secrets: this.#parts.secretsOf(webhook) };
+    const { webhooks } = this.#parts;
+    if (webhook !== undefined)
+      return { url: webhook.url, secrets: webhooks.secretsOf(webhook), headers: webhooks.headersOf(webhook) };
+    const own = this.#parts.extractionEndpoint(endpointId);
+    return own && { ...own, headers: {} };
   }
 
   #take(window: EndpointWindow, row: Delivery, taken: Delivery[]): void {

@@ -1,4 +1,5 @@
 import { type RotationParts, rotateSecret } from '../state/feed/webhook-rotation.ts';
+import { sealHeaders } from '../state/tables/webhook-headers.ts';
 import { encryptSecrets } from '../state/tables/webhook-secrets.ts';
 import type { WebhookTable } from './webhook-control.ts';
 
@@ -6,6 +7,7 @@ import type { WebhookTable } from './webhook-control.ts';
 export function createWebhookTable(parts: RotationParts): WebhookTable {
   const { changes, key } = parts;
   return {
+    sealHeaders: (owner, headers) => sealHeaders(key, owner, headers),
     create(webhook, secret, origin) {
       const sealed = encryptSecrets(key, webhook, { current: secret, previous: [] });
       return changes.commit({ kind: 'webhook.created', webhook, sealed }, origin);

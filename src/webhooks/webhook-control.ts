@@ -8,7 +8,16 @@ import { exampleDecided } from '../work/webhook-event.ts';
 import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
 import type { Actor, Origin } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
-import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookHealth, WebhookId } from '../work/webhook.ts';
+import type {
+  Delivery,
+  DeliveryId,
+  ExtraHeaders,
+  SealedHeaders,
+  Webhook,
+  WebhookChange,
+  WebhookHealth,
+  WebhookId,
+} from '../work/webhook.ts';
 import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../kernel/delivery-limits.ts';
 import { fault, type StoreFault, type StoreWrite } from '../state/tables/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -17,6 +26,8 @@ import type { Deliveries } from '../state/tables/delivery-table.ts';
 
 /** The writes to the table of webhooks that the control needs. */
 export interface WebhookTable {
+  /** Encrypts extra headers for their webhook; null for none. */
+  sealHeaders(owner: Pick<Webhook, 'customer' | 'id'>, headers: ExtraHeaders | null): SealedHeaders | null;
   create(webhook: Webhook, secret: string, origin: Origin): Promise<StoreWrite<'created' | 'limit_reached'>>;
   remove(customer: CustomerNumber, id: WebhookId, origin: Origin): Promise<StoreWrite<boolean>>;
   change(
@@ -60,6 +71,7 @@ export class Control {
       readonly eventTypes: readonly Decision[];
       readonly description: string | null;
       readonly filter?: string | null;
+      readonly headers?: ExtraHeaders | null | undefined;
     } & BodyWishes,
     by: Actor,
   ): Promise<
@@ -72,6 +84,7 @@ export class Control {
     const webhook: Webhook = {
       ...given,
       id,
+      headers: this.#parts.webhooks.sealHeaders({ customer: given.customer, id }, given.headers ?? null),
       disabled: false,
       health: HEALTHY,
       createdAtMs: nowMs,
@@ -102,25 +115,31 @@ export class Control {
   async change(
     customer: CustomerNumber,
     id: WebhookId,
-    change: WebhookChange,
+    given: Omit<WebhookChange, 'headers'> & { readonly headers?: ExtraHeaders | null },
     by: Actor,
   ): Promise<{ readonly kind: 'changed'; readonly webhook: Webhook } | { readonly kind: 'not_found' } | StoreFault> {
     const before = this.#find(customer, id);
     if (before === null) return { kind: 'not_found' };
+    const { headers, ...rest } = given;
+    const { webhooks, dispatcher } = this.#parts;
+    const change: WebhookChange = {
+      ...rest,
+      ...(headers !== undefined && { headers: webhooks.sealHeaders({ customer, id }, headers) }),
+    };
     const isMoved = change.url !== undefined && change.url !== before.url;
     const isAnew = isMoved || (change.disabled === true && !before.disabled);
     const health = isAnew ? { health: healthAnew(before.health) } : {};
     const nowMs = this.#parts.nowMs();
-    const changed = await this.#parts.webhooks.change(customer, id, { ...change, ...health }, { by, nowMs });
+    const changed = await webhooks.change(customer, id, { ...change, ...health }, { by, nowMs });
     if (changed.kind === 'fault') return changed;
-    const { subscribers, prefetch } = this.#parts.dispatcher;
+    const { subscribers, prefetch } = dispatcher;
     const subscriber = subscribers.find(id);
     if (changed.value === null || subscriber === undefined) return { kind: 'not_found' };
     // The health in memory is newer than the store's.
     const webhook = { ...changed.value, health: subscriber.webhook.health, ...health };
     subscribers.replace(webhook);
     if (webhook.disabled) prefetch.giveUp(id, 'disabled', true);
-    else if (isMoved) prefetch.changed(id);
+    else if (isMoved || headers !== undefined) prefetch.changed(id);
     return { kind: 'changed', webhook };
   }
 

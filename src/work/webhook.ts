@@ -33,6 +33,8 @@ export interface Webhook extends BodyWishes {
   readonly disabled: boolean;
   /** Condition in the language of own rules; absent or null: every decision of `eventTypes` is delivered. */
   readonly filter?: string | null | undefined;
+  /** Sent with each attempt; absent or null: none. */
+  readonly headers?: SealedHeaders | null | undefined;
   readonly health: WebhookHealth;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -40,8 +42,19 @@ export interface Webhook extends BodyWishes {
 
 /** The fields that its customer may change. */
 export type WebhookChange = Partial<
-  Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled' | 'filter' | 'format' | 'fields'>
+  Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled' | 'filter' | 'headers' | 'format' | 'fields'>
 >;
+
+/** Headers of a customer's own, name in lower case → value. Values are secrets: never logged, never listed. */
+export type ExtraHeaders = Readonly<Record<string, string>>;
+
+/** Extra headers as they are stored. */
+export interface SealedHeaders {
+  /** In lower case, each once. */
+  readonly names: readonly string[];
+  /** The values in the same order, encrypted. */
+  readonly sealed: Uint8Array;
+}
 
 /** Results of an endpoint's deliveries; only `webhook-health.ts` changes it. */
 export interface WebhookHealth {

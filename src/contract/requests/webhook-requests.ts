@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DECISIONS, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../vocabulary.ts';
+import { extraHeaders } from './extra-headers.ts';
 import { text } from './request-text.ts';
 
 /** Source: contract, 10.1. */
@@ -37,6 +38,7 @@ const filter = text(FILTER_CHARACTERS_MAX).nullish().meta({
     'Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered',
 });
 
+const headers = extraHeaders.nullish();
 const format = z.enum(WEBHOOK_FORMATS).optional().meta({ description: 'Format of the bodies; `standard` by default' });
 const fields = z.enum(WEBHOOK_FIELDS).optional().meta({
   description:
@@ -45,7 +47,7 @@ const fields = z.enum(WEBHOOK_FIELDS).optional().meta({
 
 /** The body of `POST /v1/webhooks`. */
 export const WEBHOOK_CHANGE = z
-  .object({ url, event_types: eventTypes, description, filter, format, fields })
+  .object({ url, event_types: eventTypes, description, filter, headers, format, fields })
   .meta({ id: 'WebhookChange' });
 
 /** The body of `PATCH /v1/webhooks/{id}`. */
@@ -56,6 +58,7 @@ export const WEBHOOK_PATCH = z
     description,
     disabled: z.boolean().optional(),
     filter,
+    headers,
     format,
     fields,
   })

@@ -22,6 +22,9 @@ export const WEBHOOK = z
     filter_error: z.string().nullable().meta({
       description: 'Why this version cannot read the stored filter; then every decision is delivered. Else null',
     }),
+    headers: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Extra headers that are sent; each value is masked' }),
     format: z.enum(WEBHOOK_FORMATS),
     fields: z.enum(WEBHOOK_FIELDS),
     secret: z.string().meta({

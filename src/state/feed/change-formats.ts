@@ -80,18 +80,35 @@ function withoutKind(entry: unknown): unknown {
   return rest;
 }
 
-/** Since version 2 a webhook has a filter, a format and fields. For a node of version 1 they are absent until it is written again. */
+/**
+ * Since version 2 a webhook has a filter, a format and fields, since version 3 headers. For a node of an older version they are absent
+ * until it is written again.
+ */
 const WEBHOOK: ChangeFormat = {
-  version: 2,
-  up: { 1: (fields) => fields },
+  version: 3,
+  up: { 1: (fields) => fields, 2: (fields) => fields },
   down: {
-    2: ({ webhook, change, ...rest }) => ({
-      ...rest,
-      ...(webhook === undefined ? {} : { webhook: withoutSettings(webhook) }),
-      ...(change === undefined ? {} : { change: withoutSettings(change) }),
-    }),
+    3: (fields) => mapWebhook(fields, withoutHeaders),
+    2: (fields) => mapWebhook(fields, withoutSettings),
   },
 };
+
+/** `webhook` or `change`, whichever is there, through `map`. */
+function mapWebhook(
+  { webhook, change, ...rest }: Readonly<Record<string, unknown>>,
+  map: (webhook: unknown) => unknown,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...rest,
+    ...(webhook === undefined ? {} : { webhook: map(webhook) }),
+    ...(change === undefined ? {} : { change: map(change) }),
+  };
+}
+
+function withoutHeaders(webhook: unknown): unknown {
+  const { headers: _headers, ...rest } = webhook as Readonly<Record<string, unknown>>;
+  return rest;
+}
 
 function withoutSettings(webhook: unknown): unknown {
   const { filter: _filter, format: _format, fields: _fields, ...rest } = webhook as Readonly<Record<string, unknown>>;

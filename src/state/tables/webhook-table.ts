@@ -2,7 +2,7 @@ import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../../work/webhook.ts';
 import { DECISIONS } from '../../risk/decision.ts';
-import type { Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
+import type { SealedHeaders, Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
 import {
   BYTES_FIELD,
   field,
@@ -129,6 +129,12 @@ function maybeOneOf<Value extends string>(values: readonly Value[]): RowField<Va
   );
 }
 
+function readHeaders(stored: unknown): SealedHeaders | undefined {
+  if (!Array.isArray(stored)) return undefined;
+  const [sealed, ...names] = stored as readonly unknown[];
+  return { names: names.map(String), sealed: BYTES_FIELD.read(sealed) };
+}
+
 const KEY = ownKey<WebhookId>('wh');
 
 const REST = packedFields<Omit<WebhookValue, 'health'>>({
@@ -153,6 +159,7 @@ const REST = packedFields<Omit<WebhookValue, 'health'>>({
   ),
   format: maybeOneOf(WEBHOOK_FORMATS),
   fields: maybeOneOf(WEBHOOK_FIELDS),
+  headers: field(readHeaders, (headers) => (headers ? [headers.sealed, ...headers.names] : null)),
 });
 
 /**

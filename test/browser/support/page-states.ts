@@ -70,6 +70,7 @@ const WEBHOOK = {
   disabled: false,
   filter: 'score > 90 && event_type == "payment"',
   filter_error: null,
+  headers: { authorization: '****************' },
   format: 'standard',
   fields: 'event',
   secret: 'whsec_****************9Q8=',

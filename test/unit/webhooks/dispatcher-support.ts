@@ -12,6 +12,7 @@ import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/webh
 import type { DeliverPoolEvents } from '../../../src/webhooks/deliver-pool.ts';
 import { AnswerReader, AnswerWriter, createBatchBuffer } from '../../../src/frames/batch-buffer.ts';
 import { decodeRow } from '../../../src/state/tables/deliveries/row.ts';
+import { openHeaders } from '../../../src/state/tables/webhook-headers.ts';
 import { table } from '../../../src/state/tables/environment.ts';
 import type { Store } from '../../../src/state/feed/open-store.ts';
 import { writesOf } from '../../support/writes.ts';
@@ -52,6 +53,7 @@ export class DispatcherBench {
       webhooks: {
         loadAll: () => webhooks.loadAll(),
         secretsOf: (webhook) => webhooks.secretsOf(KEY, webhook),
+        headersOf: (webhook) => openHeaders(KEY, webhook, webhook.headers),
         healthChanged: (changed) => writesOf(store).webhooks.healthChanged(changed),
       },
       deliveries,

@@ -1,6 +1,7 @@
 import type { AuditFacts } from '../../../work/audit.ts';
-import type { Webhook } from '../../../work/webhook.ts';
+import type { Webhook, WebhookChange } from '../../../work/webhook.ts';
 import type { Apply } from './applying.ts';
+import { isOtherHost } from '../../tables/webhook-headers.ts';
 import { record } from './audit-record.ts';
 
 /** Customers' webhooks. Their deliveries are written elsewhere. */
@@ -16,12 +17,18 @@ export const createWebhook: Apply<'webhook.created'> = (at, { webhook, sealed })
 export const changeWebhook: Apply<'webhook.changed'> = (at, { customer, id, change }) => {
   const row = at.tables.webhooks.sealed(customer, id);
   if (row === null) return null;
-  const webhook = { ...row.webhook, ...change, updatedAtMs: at.nowMs };
+  const webhook = { ...row.webhook, ...change, ...clearedHeaders(row.webhook, change), updatedAtMs: at.nowMs };
   at.tables.webhooks.put(webhook, row.sealed);
   const [before, after] = [factsOf(row.webhook), factsOf(webhook)];
   record(at, customer, { kind: 'webhook.changed', target: id, before, after });
   return webhook;
 };
+
+/** Headers with credentials must not reach another host than the one they were given for. */
+function clearedHeaders({ url, headers }: Webhook, change: WebhookChange): { readonly headers?: null } {
+  if (!headers || change.headers !== undefined || change.url === undefined) return {};
+  return isOtherHost(url, change.url) ? { headers: null } : {};
+}
 
 export const removeWebhook: Apply<'webhook.removed'> = (at, { customer, id }) => {
   const before = at.tables.webhooks.find(customer, id);
@@ -53,12 +60,13 @@ export const setHealth: Apply<'webhook.health'> = (at, { changed }) => {
 };
 
 /** The query of a URL may hold a token, and a description is free text; both are left out. */
-function factsOf({ url, eventTypes, disabled, filter = null, format, fields }: Webhook): AuditFacts {
+function factsOf({ url, eventTypes, disabled, filter = null, headers, format, fields }: Webhook): AuditFacts {
   return {
     url: url.replace(/\?.*$/s, '?…'),
     event_types: eventTypes,
     disabled,
     ...(filter !== null && { filter }),
+    ...(headers && { headers: headers.names }),
     ...(format !== undefined && { format }),
     ...(fields !== undefined && { fields }),
   };

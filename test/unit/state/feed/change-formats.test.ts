@@ -52,3 +52,9 @@ test('An older node gets a webhook and its changes without a filter', () => {
   const change = { url: 'https://receiver.test/', filter: null };
   expect(down?.({ id: 'wh_1', change })).toEqual({ id: 'wh_1', change: { url: 'https://receiver.test/' } });
 });
+
+test('A node of version 2 gets a webhook and its changes without headers, and with the filter', () => {
+  const down = CHANGE_FORMATS['webhook.changed'].down[3];
+  const change = { filter: 'score > 90', headers: { names: ['a'], sealed: 's' } };
+  expect(down?.({ id: 'wh_1', change })).toEqual({ id: 'wh_1', change: { filter: 'score > 90' } });
+});

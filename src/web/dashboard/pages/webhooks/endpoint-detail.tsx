@@ -148,12 +148,16 @@ export function EndpointDetail({
 }
 
 /** What is sent, and in which form. */
-function settingFacts({ filter, filter_error: fault, format }: WebhookRow): readonly (Fact | null)[] {
+function settingFacts({ filter, filter_error: fault, format, headers }: WebhookRow): readonly (Fact | null)[] {
+  const names = Object.keys(headers);
   const words = FORMAT_CHOICES.find(({ value }) => value === format)?.title;
   return [
     filter === null ? null : { title: 'Filter', value: <Text value={filter} charactersMax={1_000} mono /> },
     fault === null ? null : { title: 'Filter ignored', value: <Text value={fault} charactersMax={500} /> },
     { title: 'Format', value: words ?? format },
+    names.length === 0
+      ? null
+      : { title: 'Headers', value: <Text value={names.join(', ')} charactersMax={1_100} mono /> },
   ];
 }
 

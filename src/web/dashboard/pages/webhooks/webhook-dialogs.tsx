@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { DECISION_ORDER, DECISION_WORDS } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
+import { type GivenHeaders, headersIn, HeadersField } from './headers-field.tsx';
 import { FORMAT_CHOICES } from './webhook-words.ts';
 
 interface DialogProps {
@@ -42,6 +43,7 @@ export function EditDialog({
   const [filter, setFilter] = useState(webhook?.filter ?? '');
   const [format, setFormat] = useState<string>(webhook?.format ?? 'standard');
   const [fields, setFields] = useState<string>(webhook?.fields ?? 'event');
+  const [headers, setHeaders] = useState<GivenHeaders>({ text: '', isRemoved: false });
   const run = async (): Promise<void> => {
     const body = {
       url: url.trim(),
@@ -50,6 +52,7 @@ export function EditDialog({
       format,
       fields,
       description: description.trim() || null,
+      ...headersIn(headers),
     };
     if (webhook === null) {
       const made = await send<WebhookRow>('POST', v1('/webhooks'), body);
@@ -101,6 +104,7 @@ export function EditDialog({
       />
       <Select label="Format" value={format} onValue={setFormat} choices={FORMAT_CHOICES} />
       {format === 'standard' && <Select label="Fields" value={fields} onValue={setFields} choices={FIELD_CHOICES} />}
+      <HeadersField webhook={webhook} value={headers} onValue={setHeaders} />
       <Field
         label="Description"
         value={description}
