@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import type { Decision } from '../../src/risk/decision.ts';
-import type { RecordedContribution } from '../../src/risk/decision-record.ts';
+import type { RecordedContribution } from '../../src/risk/record-contributions.ts';
 import type { PolicySet } from '../../src/risk/policy/policy-set.ts';
 import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
 import { numberedId, ReplayEngine, type Settleable } from '../../src/replay/replay-engine.ts';

@@ -1,5 +1,5 @@
 import type { Decision } from '../risk/decision.ts';
-import type { RecordedContribution } from '../risk/decision-record.ts';
+import type { RecordedContribution } from '../risk/record-contributions.ts';
 import { networkText } from '../risk/decision-links.ts';
 import { explain, familyOf } from '../risk/explain.ts';
 import type { Bands } from '../risk/policy/policy.ts';

@@ -49,7 +49,7 @@ export function createDecisionWriter(
   const raw = new RawRecord();
   /** The policy's sample of ALLOW has its feature row: those rows outlive the decision. */
   const keepSample = (customer: CustomerNumber, record: Buffer): void => {
-    if (!raw.read(record, 0, record.length) || raw.made !== 0) return;
+    if (!raw.read(record, 0, record.length) || raw.effective !== 'ALLOW') return;
     const row = keptRowOf(raw, 'sample');
     if (row !== null) store.learningRows?.keep(customer, row);
   };

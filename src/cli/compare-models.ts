@@ -1,4 +1,5 @@
 import { readModels, type ModelsView } from '../assets/model-candidates.ts';
+import { knownLabel } from '../history/known-label.ts';
 import { linksOf } from '../history/link-summary.ts';
 import {
   type ComparedShares,
@@ -58,11 +59,8 @@ export async function readComparison(store: Store, modelsDir: string, nowMs: num
 
 function truthOf(store: Store, customer: CustomerNumber, record: DecisionRecord): KnownTruth | null {
   const { requestId } = record;
-  const label = store.labels.labelOf(customer, requestId);
-  if (label !== null) {
-    const isReviewed = store.shadowReviews.find(customer, requestId)?.verdict === label;
-    return { isFraud: label === 'fraud', source: isReviewed ? 'review' : 'label' };
-  }
+  const known = knownLabel(store, customer, requestId);
+  if (known !== null) return { isFraud: known.label === 'fraud', source: known.source };
   const outcome = store.outcomes?.find(requestId) ?? record.outcome;
   if (outcome !== 'challenge_passed' && outcome !== 'challenge_failed') return null;
   return { isFraud: outcome === 'challenge_failed', source: 'challenge' };

@@ -1,13 +1,19 @@
+import { knownLabel } from '../history/known-label.ts';
 import { learningLinks } from '../history/kept-row.ts';
 import { readDecisions } from '../history/open-decision-log.ts';
 import type { LearningRow } from '../learn/learning-rows.ts';
 import { StockCounter, type LearningStock } from '../learn/learning-stock.ts';
+import { type Decision, isStop } from '../risk/decision.ts';
 import { isReadableRow } from '../risk/stored-features.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Store } from '../state/feed/open-store.ts';
 
 /** A row to learn from, with the bytes for `readFeatureRow`. */
 export interface StoredLearningRow extends LearningRow {
+  readonly requestId: string;
+  readonly eventType: string;
+  /** Null in rows of older builds. */
+  readonly policyVersion: string | null;
   readonly features: Buffer;
 }
 
@@ -31,26 +37,38 @@ export async function readLearningRows(
   const allowed = { all: 0, withRow: 0 };
   const logged = new Set<string>();
   const reading = readDecisions(store, { customer, sinceMs: 0 }, (owner, record) => {
-    const { requestId, occurredAtMs, eventType, decision } = record;
+    const { requestId, occurredAtMs, eventType, learning } = record;
     const { session, accounts } = linksFor(owner, learningLinks(record));
     const features = record.features !== null && isReadableRow(record.features) ? record.features : null;
-    const label = store.labels.labelOf(owner, requestId);
-    const isBlocked = decision === 'BLOCK';
-    counter.add({ occurredAtMs, eventType, session, hasFeatures: features !== null, isBlocked, label });
-    if (decision === 'ALLOW') allowed.all++;
+    const known = knownLabel(store, owner, requestId);
+    const label = known?.label ?? null;
+    const judged = judgedOf(record.wouldBe ?? record.decision);
+    counter.add({
+      occurredAtMs,
+      eventType,
+      session,
+      hasFeatures: features !== null,
+      isBlocked: judged.isBlocked,
+      label,
+    });
+    if (judged.isPassed) allowed.all++;
     if (features === null) return;
-    if (decision === 'ALLOW') allowed.withRow++;
+    if (judged.isPassed) allowed.withRow++;
     logged.add(requestId);
     const outcome = store.outcomes?.find(requestId) ?? record.outcome;
     onRow({
+      requestId,
       atMs: occurredAtMs,
+      eventType,
       session,
       accounts,
       label,
+      isReviewed: known?.source === 'review',
       hasPassed: outcome === 'challenge_passed' ? true : outcome === 'challenge_failed' ? false : null,
-      isBlocked,
-      isAllowed: decision === 'ALLOW' || decision === 'ALLOW_WATCH',
-      isSampled: decision === 'ALLOW',
+      isBlocked: judged.isBlocked,
+      isAllowed: judged.isAllowed,
+      rate: learning?.rate ?? (judged.isPassed ? null : 1),
+      policyVersion: learning?.policyVersion ?? null,
       // Copied: the record's bytes are part of a whole block.
       features: Buffer.from(features),
     });
@@ -66,31 +84,45 @@ export async function readLearningRows(
   return { stock: counter.stock(), allowRate, unreadableBlocks: step.value };
 }
 
+/** `decision`: in observe mode the one that would have been. */
+function judgedOf(decision: Decision): {
+  readonly isPassed: boolean;
+  readonly isAllowed: boolean;
+  readonly isBlocked: boolean;
+} {
+  return { isPassed: decision === 'ALLOW', isAllowed: !isStop(decision), isBlocked: decision === 'BLOCK' };
+}
+
 /** Reads the rows that outlived their decisions. */
 function* readKept(
-  { learningRows, labels }: Store,
+  store: Store,
   customer: CustomerNumber | null,
   logged: ReadonlySet<string>,
   counter: StockCounter,
   onRow: (row: StoredLearningRow) => void,
 ): Generator<undefined, void> {
-  if (learningRows === null) return;
-  yield* learningRows.read(customer, Date.now(), (owner, row) => {
-    const { requestId, occurredAtMs, eventType, decision, features } = row;
+  if (store.learningRows === null) return;
+  yield* store.learningRows.read(customer, Date.now(), (owner, row) => {
+    const { requestId, occurredAtMs, eventType, features, policyVersion } = row;
     if (logged.has(requestId) || !isReadableRow(features)) return;
-    const label = labels.labelOf(owner, requestId);
-    const isBlocked = decision === 'BLOCK';
+    const known = knownLabel(store, owner, requestId);
+    const label = known?.label ?? null;
+    const { isPassed, isAllowed, isBlocked } = judgedOf(row.decision);
     const { session, accounts } = linksFor(owner, row);
     counter.add({ occurredAtMs, eventType, session, hasFeatures: true, isBlocked, label });
     onRow({
+      requestId,
       atMs: occurredAtMs,
+      eventType,
       session,
       accounts,
       label,
+      isReviewed: known?.source === 'review',
       hasPassed: null,
       isBlocked,
-      isAllowed: decision === 'ALLOW' || decision === 'ALLOW_WATCH',
-      isSampled: row.kept === 'sample',
+      isAllowed,
+      rate: row.rate ?? (isPassed ? null : 1),
+      policyVersion,
       features,
     });
   });

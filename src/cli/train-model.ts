@@ -45,7 +45,7 @@ export async function trainModel(
   const rows: StoredLearningRow[] = [];
   const source = await readLearningRows(store, wanted?.number ?? null, (row) => rows.push(row));
   const { stock } = source;
-  const allowRate = options.allowRate ?? (source.allowRate || DEFAULT_POLICY.logFeaturesSample);
+  const unknownRate = options.allowRate ?? (source.allowRate || DEFAULT_POLICY.logFeaturesSample);
   if (stock.missing.length > 0) return failure('too_few_rows', `missing: ${stock.missing.join(', ')}`);
   const columns = FEATURE_NAMES.filter((name) => options.flaggedColumns || !FLAGGED.test(name));
   const positions = new Map(columns.map((name, at) => [FEATURE_NAMES.indexOf(name), at]));
@@ -56,7 +56,7 @@ export async function trainModel(
       nowMs,
       prior,
       budget,
-      allowRate,
+      unknownRate,
       columns,
       fill: (row, target, at) => fillRow(rows[row], positions, target, at),
       onTree: (trees) => {

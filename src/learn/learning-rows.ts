@@ -6,20 +6,27 @@ export interface LearningRow {
   /** Identities of the decision, such as those of its account. */
   readonly accounts: readonly string[];
   readonly label: 'fraud' | 'legitimate' | null;
+  /** Whether the label is the verdict of a review. */
+  readonly isReviewed: boolean;
   /** Whether its challenge was passed; null without a challenge. */
   readonly hasPassed: boolean | null;
   readonly isBlocked: boolean;
   /** Whether the rules let it pass. */
   readonly isAllowed: boolean;
-  /** Whether it is one of a sample: it stands for the others. */
-  readonly isSampled: boolean;
+  /** Share of such decisions whose row is kept, above 0 to 1: it stands for the others. Null if that is not known. */
+  readonly rate: number | null;
 }
+
+/** What a row is taken for by, the surest first. */
+export const TRUTH_SOURCES = ['label', 'review', 'challenge', 'block', 'unlabelled'] as const;
+export type TruthSource = (typeof TRUTH_SOURCES)[number];
 
 /** What a row is taken for, and how much it counts. */
 export interface JudgedRow {
   readonly row: number;
   readonly isFraud: boolean;
   readonly weight: number;
+  readonly source: TruthSource;
 }
 
 /** Choice: a challenge and a BLOCK are the rules' own opinion, and count half of a label. */
@@ -30,24 +37,51 @@ const UNLABELLED_AFTER_MS = 14 * 86_400_000;
 /** Choice: a row that stands for more others than this makes the result depend on chance. */
 const SAMPLED_WEIGHT_MAX = 10;
 
+/** What the labels of a session say of its other rows. */
+interface KnownSession {
+  readonly isFraud: boolean;
+  readonly source: TruthSource;
+}
+
 /**
  * Judges rows: a label counts most and for its whole session, then the end of a challenge, then BLOCK; an older row without any counts as
- * honest, a younger one is left out. `allowRate` is the share of ALLOW decisions whose row is kept, above 0 to 1.
+ * honest, a younger one is left out. A row of a sample stands for the others. `unknownRate` is the share that is kept of rows that do not
+ * say it, above 0 to 1.
  */
-export function judgeRows(rows: readonly LearningRow[], nowMs: number, allowRate: number): JudgedRow[] {
-  const bySession = new Map<string, boolean>();
-  for (const { session, label } of rows)
-    if (session !== null && label !== null)
-      bySession.set(session, label === 'fraud' || bySession.get(session) === true);
-  const sampled = Math.min(SAMPLED_WEIGHT_MAX, 1 / allowRate);
+export function judgeRows(rows: readonly LearningRow[], nowMs: number, unknownRate: number): JudgedRow[] {
+  const sessions = knownSessions(rows);
   return rows.flatMap((one, row): JudgedRow[] => {
-    const known = one.label === null ? bySession.get(one.session ?? '') : one.label === 'fraud';
-    if (known !== undefined) return [{ row, isFraud: known, weight: 1 }];
-    if (one.hasPassed !== null) return [{ row, isFraud: !one.hasPassed, weight: OPINION_WEIGHT }];
-    if (one.isBlocked) return [{ row, isFraud: true, weight: OPINION_WEIGHT }];
-    if (nowMs - one.atMs < UNLABELLED_AFTER_MS) return [];
-    return [{ row, isFraud: false, weight: UNLABELLED_WEIGHT * (one.isSampled ? sampled : 1) }];
+    const judged = judge(one, sessions.get(one.session ?? '') ?? null, nowMs);
+    if (judged === null) return [];
+    const sampled = Math.min(SAMPLED_WEIGHT_MAX, 1 / (one.rate ?? unknownRate));
+    return [{ row, ...judged, weight: judged.weight * sampled }];
   });
+}
+
+function judge(row: LearningRow, session: KnownSession | null, nowMs: number): Omit<JudgedRow, 'row'> | null {
+  const known = knownOf(row) ?? session;
+  if (known !== null) return { ...known, weight: 1 };
+  if (row.hasPassed !== null) return { isFraud: !row.hasPassed, source: 'challenge', weight: OPINION_WEIGHT };
+  if (row.isBlocked) return { isFraud: true, source: 'block', weight: OPINION_WEIGHT };
+  if (nowMs - row.atMs < UNLABELLED_AFTER_MS) return null;
+  return { isFraud: false, source: 'unlabelled', weight: UNLABELLED_WEIGHT };
+}
+
+function knownOf({ label, isReviewed }: LearningRow): KnownSession | null {
+  return label === null ? null : { isFraud: label === 'fraud', source: isReviewed ? 'review' : 'label' };
+}
+
+/** A label counts before a review's, and among equal ones that of a fraud. */
+function knownSessions(rows: readonly LearningRow[]): ReadonlyMap<string, KnownSession> {
+  const sessions = new Map<string, KnownSession>();
+  for (const row of rows) {
+    const known = knownOf(row);
+    if (row.session === null || known === null) continue;
+    const before = sessions.get(row.session);
+    const isSurer = before === undefined || (before.source === 'review' && known.source === 'label');
+    if (isSurer || (before.source === known.source && known.isFraud)) sessions.set(row.session, known);
+  }
+  return sessions;
 }
 
 export interface SplitRows {

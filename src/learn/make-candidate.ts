@@ -9,8 +9,8 @@ export interface CandidateOptions {
   readonly prior: number;
   /** Share of honest sessions that the model may stop beside those that the rules stop; null: the threshold is .5. */
   readonly budget: number | null;
-  /** Share of ALLOW decisions whose feature row is kept. */
-  readonly allowRate: number;
+  /** Share that is kept of the rows that do not say it, above 0 to 1. */
+  readonly unknownRate: number;
   /** Names of the columns of `fill`, in its order. */
   readonly columns: readonly string[];
   /** Writes the row's values at `at` of `target`, which holds zeros. */
@@ -37,8 +37,8 @@ const THRESHOLD = 0.5;
 
 /** Trains a forest on the rows, and chooses its threshold on the latest of them. Throws a RangeError if a part lacks a kind of rows. */
 export function makeCandidate(rows: readonly LearningRow[], options: CandidateOptions): Candidate {
-  const { nowMs, prior, budget, allowRate, columns, onTree } = options;
-  const parts = splitRows(rows, judgeRows(rows, nowMs, allowRate));
+  const { nowMs, prior, budget, unknownRate, columns, onTree } = options;
+  const parts = splitRows(rows, judgeRows(rows, nowMs, unknownRate));
   const training = matrixOf(parts.training, options);
   const trained = trainForest(training, matrixOf(parts.stopping, options), TRAINING_DEFAULTS, onTree);
   const forest = atPrior(trained.forest, trained.prior, prior);

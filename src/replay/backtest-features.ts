@@ -1,6 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Decision } from '../risk/decision.ts';
-import type { DecisionRecord, RecordedContribution } from '../risk/decision-record.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
+import type { RecordedContribution } from '../risk/record-contributions.ts';
 import type { TunedRule } from '../risk/evaluate.ts';
 import { decisionAt, fusedScore, type Evidence } from '../risk/fuse.ts';
 import type { CompiledPolicy, PolicySet } from '../risk/policy/policy-set.ts';

@@ -16,15 +16,8 @@ export interface ChallengerFinding {
   readonly decision: Decision;
 }
 
-/** Adds the finding, some 50 bytes of a record, to the contributions that are stored. */
-export function withChallenger<Kept>(
-  contributions: readonly Kept[],
-  found: ChallengerFinding | null,
-): readonly (Kept | ReturnType<typeof challengerContribution>)[] {
-  return found === null ? contributions : [...contributions, challengerContribution(found)];
-}
-
-function challengerContribution({ id, probability, decision }: ChallengerFinding): {
+/** Returns the finding, some 50 bytes of a record, as a contribution that is stored. */
+export function challengerContribution({ id, probability, decision }: ChallengerFinding): {
   readonly rule: { readonly code: string };
   readonly weight: number;
   readonly evidence: string;

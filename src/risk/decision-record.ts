@@ -1,13 +1,15 @@
 import { unpack } from '../kernel/pack.ts';
 import { PackWriter } from '../kernel/pack-writer.ts';
-import { type ChallengerFinding, challengerFindingOf, withChallenger } from './challenger-finding.ts';
-import { effectOfWeight, storedWeight } from './stored-weight.ts';
+import type { ChallengerFinding } from './challenger-finding.ts';
+import { storedWeight } from './stored-weight.ts';
 import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './decision.ts';
 import type { Facts } from './facts.ts';
 import type { Verdict } from './fuse.ts';
 import { type Outcome, OUTCOMES } from './event-outcome.ts';
 import { writeFeatureRow } from './feature-row.ts';
+import type { LearningNote } from './learning-note.ts';
 import { writeClass } from './record-class.ts';
+import { readContributions, type RecordedContribution, withFindings } from './record-contributions.ts';
 import type { Rule } from './rules/rule.ts';
 import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
 
@@ -47,6 +49,8 @@ export interface DecisionRecord {
   readonly observed: readonly RecordedContribution[];
   /** What the challenger model found; absent without one. */
   readonly beside?: ChallengerFinding;
+  /** What its feature row was made under; absent without a row, and in records of older builds. */
+  readonly learning?: LearningNote;
   /** As given in the request itself. */
   readonly outcome: Outcome | null;
   /** Identifies the event in the velocity store when its outcome is reported; null if outcomes change nothing for it. */
@@ -61,17 +65,6 @@ export interface DecisionRecord {
   readonly identities: readonly string[] | null;
   /** For `readLinkTail`. */
   readonly links: Buffer | null;
-}
-
-export interface RecordedContribution {
-  readonly code: string;
-  /** 0 to 1. */
-  readonly weight: number;
-  readonly evidence: string;
-  /** The decision that a rule of the customer's own asks for. */
-  readonly decides?: Decision;
-  /** True for a rule of the customer's own that was evaluated without an effect: it is no reason. */
-  readonly isObserved?: boolean;
 }
 
 /** Choice: the contract's event types have at most 8 characters; leaves room for a customer's own. */
@@ -121,8 +114,10 @@ export interface RecordParts {
   readonly beside?: ChallengerFinding | null;
   /** Null or absent: none are kept. */
   readonly links?: LinkTail | null;
-  /** Whether to keep the feature row. */
+  /** Whether to keep the feature row. Default: with `learning`. */
   readonly withFeatures?: boolean;
+  /** What the feature row is made under; null or absent if that is not kept. */
+  readonly learning?: LearningNote | null;
 }
 
 /** The links of a decision, as `LinkTailWriter` builds them, and the values that the policy keeps beside them. */
@@ -173,7 +168,7 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   const asn = facts?.geo?.asn ?? null;
   if (asn === null) writer.null();
   else writer.number(asn);
-  const all = withChallenger(contributions, parts.beside ?? null);
+  const all = withFindings(contributions, parts.beside ?? null, parts.learning ?? null);
   writer.array(all.length * 3);
   for (const contribution of all) {
     writer.text(contribution.rule.code);
@@ -191,7 +186,13 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
 }
 
 /** Writes the fields that links, models and statistics need. The links come last, so that they can be read from the record's end. */
-function writeDetail({ facts, contributions, links, withFeatures = false }: RecordParts): void {
+function writeDetail({
+  facts,
+  contributions,
+  links,
+  learning = null,
+  withFeatures = learning !== null,
+}: RecordParts): void {
   writePath(facts?.url ?? null);
   const classed = facts === null ? 0 : writeClass(writer.bytes, writer.place, facts);
   if (classed === 0) writer.null();
@@ -318,7 +319,7 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
   if (typeof id !== 'string' || decided === undefined || sessionMode === undefined || !Array.isArray(fired)) {
     throw new Error('these bytes are not a decision record');
   }
-  const { all, beside } = readContributions(fired);
+  const { all, beside, learning } = readContributions(fired);
   return {
     requestId: id,
     occurredAtMs: Number(at),
@@ -338,6 +339,7 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     contributions: all.filter(({ isObserved }) => isObserved !== true),
     observed: all.filter(({ isObserved }) => isObserved === true),
     ...(beside !== null && { beside }),
+    ...(learning !== null && { learning }),
     // Older records have none of what follows.
     outcome: OUTCOMES[Number(outcome ?? -1)] ?? null,
     trace: bytesOrNull(trace),
@@ -367,22 +369,6 @@ export function wouldBeOf(flags: number): Decision | null {
 /** Returns the trusted source of the decision; null for any other. */
 export function trustedName({ contributions }: Pick<DecisionRecord, 'contributions'>): string | null {
   return contributions.find(({ code }) => code === 'trusted_source')?.evidence ?? null;
-}
-
-function readContributions(fired: readonly unknown[]): {
-  readonly all: readonly RecordedContribution[];
-  readonly beside: ChallengerFinding | null;
-} {
-  const all: RecordedContribution[] = [];
-  let beside: ChallengerFinding | null = null;
-  for (let i = 0; i + 2 < fired.length; i += 3) {
-    const effect = effectOfWeight(Number(fired[i + 1]));
-    const [code, evidence] = [String(fired[i]), String(fired[i + 2])];
-    const found = challengerFindingOf(code, effect.decides, evidence);
-    if (found === null) all.push({ code, ...effect, evidence });
-    else beside = found;
-  }
-  return { all, beside };
 }
 
 /** Older builds stored the digits. */

@@ -44,8 +44,8 @@ import { eventCounters } from './event-counters.ts';
 import { historyEvent } from './history-event.ts';
 import { Linker } from './linker.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
-import type { ActiveModel, ModelAsset } from './model.ts';
-import { runModels, challengerFinding } from './model-findings.ts';
+import type { ModelAsset } from './model.ts';
+import { challengerFinding, learningNote, type RunningModels, runModels } from './model-findings.ts';
 import { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
 import type { WorkerPolicies } from './policies.ts';
 import { NO_SESSION, NO_SESSION_CONTRIBUTIONS } from './no-session.ts';
@@ -154,15 +154,15 @@ export class Engine {
       }
     }
     const { model, challengerModel } = this.#parts;
-    const challenger = challengerModel?.current() ?? null;
-    await runModels(scored, model.current(), challenger);
+    const running: RunningModels = { model: model.current(), challenger: challengerModel?.current() ?? null };
+    await runModels(scored, running);
     const storeFailed = this.#parts.takeStoreFailure();
     const degraded = storeFailed || !remembered || this.#parts.isDegraded();
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
     for (const one of scored) {
       try {
         const isDegraded = (one.meta.flags & REQUEST_DEGRADED) !== 0;
-        this.#answer(answers, one, challenger, isDegraded ? flags | ANSWER_DEGRADED : flags);
+        this.#answer(answers, one, running, isDegraded ? flags | ANSWER_DEGRADED : flags);
       } catch (error) {
         answerFailed(answers, one.at, error);
       }
@@ -239,7 +239,7 @@ export class Engine {
     return (flags & REQUEST_WARM_UP) !== 0 ? warmUpVelocity : velocity;
   }
 
-  #answer(answers: AnswerWriter, scored: Scored, challengerModel: ActiveModel | null, flags: number): void {
+  #answer(answers: AnswerWriter, scored: Scored, running: RunningModels, flags: number): void {
     const { at, meta, requestId, facts, active, evaluated } = scored;
     const counting = unsilenced(evaluated.contributions, facts.list);
     const own = ownFindings(scored, active, counting, this.#namedLists);
@@ -253,13 +253,14 @@ export class Engine {
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     const { decision, score } = real;
     const challenger = challengerDecision(scored, this.#namedLists);
-    const beside = challengerFinding(scored, challengerModel, counting, own);
+    const beside = challengerFinding(scored, running.challenger, counting, own);
     const isChallenged =
       (challenger !== null && challenger !== decision) ||
       (beside !== null && isStop(beside.decision) && !isStop(decision));
     const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
+    const isKept = decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample;
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
     const isSighting = verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(scored);
     const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
@@ -277,7 +278,7 @@ export class Engine {
       contributions: own.observed.length === 0 ? found : [...found, ...own.observed],
       beside,
       links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
-      withFeatures: decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample,
+      learning: isKept ? learningNote(scored, decision, running.model) : null,
     });
     answers.write(at, {
       status: 200,

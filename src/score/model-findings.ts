@@ -1,7 +1,9 @@
 import type { ChallengerFinding } from '../risk/challenger-finding.ts';
+import type { Decision } from '../risk/decision.ts';
 import { addHit, type Evaluated, hasFired } from '../risk/evaluate.ts';
 import { fillFeatures } from '../risk/features.ts';
 import { type Contribution, fuse, type OwnEffect } from '../risk/fuse.ts';
+import type { LearningNote } from '../risk/learning-note.ts';
 import type { CompiledPolicy } from '../risk/policy/policy-set.ts';
 import type { GatheredFacts } from './gather.ts';
 import type { ActiveModel } from './model.ts';
@@ -9,6 +11,12 @@ import type { ActiveModel } from './model.ts';
 const DAY_SECONDS = 86_400;
 
 type ModelPolicy = Pick<CompiledPolicy, 'modelRule' | 'policy'>;
+
+/** The models of a batch; null where there is none. */
+export interface RunningModels {
+  readonly model: ActiveModel | null;
+  readonly challenger: ActiveModel | null;
+}
 
 /** What the models read of a request, and what they found. */
 export interface ModelledRequest {
@@ -29,8 +37,7 @@ export interface ModelledRequest {
  */
 export async function runModels(
   batch: readonly ModelledRequest[],
-  model: ActiveModel | null,
-  challenger: ActiveModel | null,
+  { model, challenger }: RunningModels,
 ): Promise<void> {
   if (batch.length === 0) return;
   // First, because the model's own finding is a rule that has fired.
@@ -87,6 +94,19 @@ export function challengerFinding(
   const hit = counts && tuned !== undefined ? [{ rule: tuned.rule, weight, evidence: '' }] : [];
   const { decision } = fuse([...others, ...hit, ...own.enforced], facts, active.policy, own);
   return { id: challenger.version, probability: challengerProbability, decision };
+}
+
+/** Returns what the feature row of a decision was made under. */
+export function learningNote(
+  { active: { policy }, probability }: Pick<ModelledRequest, 'active' | 'probability'>,
+  decision: Decision,
+  model: ActiveModel | null,
+): LearningNote {
+  return {
+    rate: decision === 'ALLOW' ? policy.logFeaturesSample : 1,
+    policyVersion: policy.version,
+    model: model === null || probability === null ? null : { version: model.version, probability },
+  };
 }
 
 /** Adds the model's finding. */

@@ -46,7 +46,7 @@ export function addModels(cli: Cli): void {
     )
     .option(
       '--allow-rate <share>',
-      'share of ALLOW decisions whose feature row is kept (default: as in the log)',
+      'share of ALLOW decisions whose feature row is kept, for rows that do not have it (default: as in the log)',
       parseShare,
     )
     .option('--flagged-columns', 'also learn from columns that tell integrations apart', false)

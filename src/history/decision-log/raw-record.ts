@@ -1,5 +1,6 @@
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
 import { CHALLENGER_CODE } from '../../risk/challenger-finding.ts';
+import { LEARNING_CODE, type LearningNote, learningNoteOf } from '../../risk/learning-note.ts';
 import { challengerOf, hasPublicKey, wouldBeOf } from '../../risk/decision-record.ts';
 import { effectOfWeight } from '../../risk/stored-weight.ts';
 
@@ -23,6 +24,7 @@ const FLOAT_64 = 0xcb;
 /** Fields between the contributions and the links: outcome, trace, path, class, features, identities. */
 const FIELDS_BEFORE_LINKS = 6;
 const FIELDS_BEFORE_FEATURES = 4;
+const BESIDE_RULES: ReadonlySet<string> = new Set([CHALLENGER_CODE, LEARNING_CODE]);
 
 export class RawRecord {
   #bytes: Buffer = Buffer.alloc(0);
@@ -65,7 +67,12 @@ export class RawRecord {
 
   /** The decision made, or in observe mode the one that would have been. */
   get effective(): Decision {
-    return wouldBeOf(this.#bytes[this.#flagsAt] ?? 0) ?? this.decision;
+    return this.wouldBe ?? this.decision;
+  }
+
+  /** The decision that observe mode replaced; null outside of it. */
+  get wouldBe(): Decision | null {
+    return wouldBeOf(this.#bytes[this.#flagsAt] ?? 0);
   }
 
   get score(): number {
@@ -120,14 +127,23 @@ export class RawRecord {
     });
   }
 
-  /** Passes the code of each rule that was only observed, without the challenger model. */
+  /** Passes the code of each rule that was only observed, without what is stored beside them. */
   observed(visit: (code: string) => void): void {
     this.#eachContribution((code, stored) => {
-      if (stored < 0 && code !== CHALLENGER_CODE && effectOfWeight(stored).isObserved === true) visit(code);
+      if (stored < 0 && !BESIDE_RULES.has(code) && effectOfWeight(stored).isObserved === true) visit(code);
     });
   }
 
-  #eachContribution(visit: (code: string, stored: number) => void): void {
+  /** What the feature row was made under; undefined without a row, and in records of older builds. */
+  get learning(): LearningNote | undefined {
+    let found: LearningNote | null = null;
+    this.#eachContribution((code, _stored, evidenceAt) => {
+      if (code === LEARNING_CODE) found = learningNoteOf(code, textAt(this.#bytes, evidenceAt) ?? '');
+    });
+    return found ?? undefined;
+  }
+
+  #eachContribution(visit: (code: string, stored: number, evidenceAt: number) => void): void {
     const bytes = this.#bytes;
     // After event type, address, country and network number.
     const array = this.#skip(this.#flagsAt + 1, 4);
@@ -137,7 +153,7 @@ export class RawRecord {
       const code = textAt(bytes, at) ?? '';
       at = skipValue(bytes, at);
       if (bytes[at] !== FLOAT_64) return;
-      visit(code, bytes.readDoubleBE(at + 1));
+      visit(code, bytes.readDoubleBE(at + 1), at + 9);
       at = skipValue(bytes, at + 9);
     }
   }

@@ -21,11 +21,15 @@ export interface KeptRow {
   readonly occurredAtMs: number;
   readonly kept: KeptReason;
   readonly eventType: string;
+  /** In observe mode the one that would have been. */
   readonly decision: Decision;
   /** Keyed hashes, for rows that belong together. */
   readonly session: string | null;
   readonly accounts: readonly string[];
   readonly features: Buffer;
+  /** Share of such decisions whose row was kept, and the policy; null in rows of older builds. */
+  readonly rate: number | null;
+  readonly policyVersion: string | null;
 }
 
 /** Choice: rows removed per flush of one customer; the sample of a million decisions a day adds under one a flush. */
@@ -74,6 +78,8 @@ export class LearningRows {
       row.session,
       [...row.accounts],
       row.features,
+      row.rate,
+      row.policyVersion,
     ]);
     this.#waiting.set(key.toString('latin1'), { key, value });
   }
@@ -161,7 +167,7 @@ export class LearningRows {
 const SLICE_ROWS = 2_000;
 
 function readRow(key: Buffer, value: Buffer): KeptRow {
-  const [kept, eventType, decision, session, accounts, features] = unpack(value);
+  const [kept, eventType, decision, session, accounts, features, rate, policyVersion] = unpack(value);
   return {
     requestId: requestIdOf(key),
     occurredAtMs: key.readUIntBE(TIME_AT, 6),
@@ -171,6 +177,8 @@ function readRow(key: Buffer, value: Buffer): KeptRow {
     session: typeof session === 'string' ? session : null,
     accounts: Array.isArray(accounts) ? accounts.map(String) : [],
     features: Buffer.from(features as Uint8Array),
+    rate: typeof rate === 'number' ? rate : null,
+    policyVersion: typeof policyVersion === 'string' ? policyVersion : null,
   };
 }
 

@@ -65,6 +65,8 @@ async function keepRows(rows: LearningRows, customer: CustomerNumber): Promise<r
       decision: 'ALLOW',
       session: `session ${n}`,
       accounts: [],
+      rate: null,
+      policyVersion: null,
       features: featureRow(OLDER_SET, {
         'history:ip_decisions_1m': isFraud ? 40 : 1 + (n % 3),
         'history:ip_cold_share_1h': isFraud ? 0.75 : 0.25,
@@ -139,7 +141,7 @@ describe('models rows and models train', () => {
     await store.close();
     expect(kept).toEqual(['ALLOW sample']);
     const block = decodeRecord(recordOf(newId('req', NOW_MS), 'BLOCK', true));
-    expect(keptRowOf(block, 'label')).toMatchObject({ decision: 'BLOCK', kept: 'label' });
+    expect(keptRowOf(block, 'label')).toMatchObject({ decision: 'BLOCK', kept: 'label', rate: null });
     expect(keptRowOf({ ...block, features: null }, 'label')).toBeNull();
   });
 });

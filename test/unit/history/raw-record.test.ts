@@ -45,6 +45,7 @@ const parts = fc.record({
     { maxLength: 20 },
   ),
   withFeatures: fc.boolean(),
+  learning: fc.constantFrom(null, { rate: 0.05, policyVersion: 'v', model: null }),
   links: fc.constantFrom(
     null,
     { bytes: null, identities: null },

@@ -14,18 +14,19 @@ const ROW: LearningRow = {
   session: null,
   accounts: [],
   label: null,
+  isReviewed: false,
   hasPassed: null,
   isBlocked: false,
   isAllowed: true,
-  isSampled: true,
+  rate: null,
 };
 
 describe('judgeRows', () => {
-  const judge = (rows: readonly Partial<LearningRow>[], allowRate = 1) =>
+  const judge = (rows: readonly Partial<LearningRow>[], unknownRate = 1) =>
     judgeRows(
       rows.map((row) => ({ ...ROW, ...row })),
       20 * DAY,
-      allowRate,
+      unknownRate,
     ).map(({ row, isFraud, weight }) => [row, isFraud, weight]);
 
   it('A label counts most and for its session, then a challenge, then BLOCK', () => {
@@ -47,12 +48,32 @@ describe('judgeRows', () => {
     ]);
   });
 
+  it('A label counts before the verdict of a review in its session, and of two alike the fraud', () => {
+    const sources = (rows: readonly Partial<LearningRow>[]) =>
+      judgeRows(
+        rows.map((row) => ({ ...ROW, session: 'a', ...row })),
+        20 * DAY,
+        1,
+      ).map(({ isFraud, source }) => `${isFraud} ${source}`);
+    expect(sources([{ label: 'legitimate' }, { label: 'fraud', isReviewed: true }, {}])[2]).toBe('false label');
+    expect(sources([{ label: 'legitimate' }, { label: 'fraud' }, {}])[2]).toBe('true label');
+    expect(sources([{ isBlocked: true }, { hasPassed: true }, {}])).toEqual([
+      'true block',
+      'false challenge',
+      'false unlabelled',
+    ]);
+  });
+
   it('A row without a label counts as honest after 14 days, and as at most ten rows if it is of a sample', () => {
     expect(judge([{ atMs: 7 * DAY }])).toEqual([]);
     expect(judge([{ atMs: 6 * DAY }])).toEqual([[0, false, 0.3]]);
     expect(judge([{}], 0.25)).toEqual([[0, false, 1.2]]);
     expect(judge([{}], 0.01)).toEqual([[0, false, 3]]);
-    expect(judge([{ isSampled: false }], 0.01)).toEqual([[0, false, 0.3]]);
+    expect(judge([{ rate: 0.5 }], 0.01)).toEqual([[0, false, 0.6]]);
+    expect(judge([{ rate: 1 }, { rate: 0.2, label: 'fraud' }], 0.01)).toEqual([
+      [0, false, 0.3],
+      [1, true, 5],
+    ]);
   });
 });
 
@@ -86,7 +107,7 @@ describe('makeCandidate', () => {
       nowMs: DAY,
       prior: 0.01,
       budget,
-      allowRate: 1,
+      unknownRate: 1,
       columns: ['a'],
       fill: (row, target, at) => {
         target[at] = values[row] ?? 0;

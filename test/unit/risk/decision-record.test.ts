@@ -121,6 +121,23 @@ describe('a decision record', () => {
     expect(links).toBeNull();
   });
 
+  it('A feature row has the rate, the policy and the model that it was made under, and no reason tells of it', () => {
+    const model = { version: '20260101-000000', probability: 0.12345 };
+    const learning = { rate: 0.05, policyVersion: `v\t${'1'.repeat(80)}`, model };
+    const parts = { ...PARTS, facts: facts({ history: history() }), withFeatures: true };
+    const record = decodeRecord(encodeRecord({ ...parts, learning }));
+    expect(record.learning).toEqual({
+      rate: 0.05,
+      policyVersion: `v ${'1'.repeat(62)}`,
+      model: { version: '20260101-000000', probability: 0.1235 },
+    });
+    expect(record.contributions).toEqual(decodeRecord(encodeRecord(parts)).contributions);
+    expect(record.observed).toEqual([]);
+    const without = decodeRecord(encodeRecord({ ...parts, learning: { ...learning, model: null } }));
+    expect(without.learning?.model).toBeNull();
+    expect(decodeRecord(encodeRecord(parts))).not.toHaveProperty('learning');
+  });
+
   it('A decision record of an older build is read, with its fingerprint as text and without the newer fields', () => {
     const row = [
       'req_01J00000000000000000000000',

@@ -367,6 +367,18 @@ describe('reporting a BLOCK to the registry', () => {
   });
 });
 
+describe('the row to learn from', () => {
+  test('A decision other than ALLOW is always kept, and ALLOW at the rate of the policy', async () => {
+    const { record } = await scoreOne({ ...CALM, user_agent: 'HeadlessChrome/157.0' });
+    expect(record).toMatchObject({ learning: { rate: 1, policyVersion: 'default', model: null } });
+    world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, logFeaturesSample: 1 }, () => null);
+    expect((await scoreOne(CALM)).record).toMatchObject({ decision: 'ALLOW', learning: { rate: 1 } });
+    world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, logFeaturesSample: 0 }, () => null);
+    expect((await scoreOne(CALM)).record).toMatchObject({ decision: 'ALLOW', features: null });
+    expect((await scoreOne(CALM)).record).not.toHaveProperty('learning');
+  });
+});
+
 describe('a challenger', () => {
   const withChallenger = (weight: number): PolicySet =>
     compilePolicies(

@@ -19,6 +19,8 @@ function row(occurredAtMs: number, more: Partial<KeptRow> = {}): KeptRow {
     session: 's1',
     accounts: ['a1'],
     features: Buffer.from([1, 2, 3]),
+    rate: 0.05,
+    policyVersion: 'v1',
     ...more,
   };
 }
