@@ -13,7 +13,9 @@ import { readQuery } from './query.ts';
 import { readRange } from './time-range.ts';
 
 /** Subjects that are shown as their own text. */
-const TEXTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
+const TEXTS: ReadonlySet<string> = new Set(['country', 'crawler', 'event_type', 'reason']);
+/** Choice: more than there are crawlers that are known by name, in all states of their proof. */
+const CRAWLERS_MAX = 100;
 
 /** The endpoint for the most frequent subjects of decisions. Source: contract, 9.10. */
 export function topHandlers(
@@ -46,10 +48,10 @@ export function topHandlers(
       giveBack(tables);
       return BUSY;
     }
-    const found = await counter.top(TOP_SUBJECTS, slices);
+    const found = await counter.top(by === 'crawler' ? CRAWLERS_MAX : TOP_SUBJECTS, slices);
     giveBack(tables);
     const rows = found.flatMap((subject) => {
-      const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions);
+      const shown = TEXTS.has(by) ? textOf(by, subject.key) : linkOf(subject, decisions);
       return shown === null ? [] : [{ ...shown, ...showCounts(subject) }];
     });
     const body = { by, count, from, to, decisions: scanned.rows, is_truncated: scanned.isTruncated, rows };
@@ -57,6 +59,13 @@ export function topHandlers(
   };
 
   return { readTop: endpoint({}, readTop) };
+}
+
+/** A crawler's key has its name, its proof, its operator and its purpose; see `TopCounter`. */
+function textOf(by: string, key: string): Readonly<Record<string, unknown>> {
+  if (by !== 'crawler') return { kind: by, id: key };
+  const [id, verified, operator, purpose] = key.split(' ');
+  return { kind: by, id, verified: verified === '' ? null : verified, operator, purpose };
 }
 
 /** Returns the link as decisions show it; null if its decision was removed meanwhile. */

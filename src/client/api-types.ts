@@ -143,6 +143,15 @@ export declare namespace Api {
       readonly form: string;
       /** none, bot, http_library, headless or ai */
       readonly automation: string;
+      /** The crawler that the user agent names; null for none */
+      readonly claimed: string | null;
+      /**
+       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
+       * its operator are not loaded, or the request was signed with a public key
+       */
+      readonly verified: "none" | "range" | null;
+      readonly operator: string | null;
+      readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
     readonly location: {
       /** Rounded to a tenth of a degree */
@@ -342,6 +351,15 @@ export declare namespace Api {
       readonly form: string;
       /** none, bot, http_library, headless or ai */
       readonly automation: string;
+      /** The crawler that the user agent names; null for none */
+      readonly claimed: string | null;
+      /**
+       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
+       * its operator are not loaded, or the request was signed with a public key
+       */
+      readonly verified: "none" | "range" | null;
+      readonly operator: string | null;
+      readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
     readonly location: {
       /** Rounded to a tenth of a degree */
@@ -412,6 +430,15 @@ export declare namespace Api {
       readonly form: string;
       /** none, bot, http_library, headless or ai */
       readonly automation: string;
+      /** The crawler that the user agent names; null for none */
+      readonly claimed: string | null;
+      /**
+       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
+       * its operator are not loaded, or the request was signed with a public key
+       */
+      readonly verified: "none" | "range" | null;
+      readonly operator: string | null;
+      readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
     readonly location: {
       /** Rounded to a tenth of a degree */
@@ -569,9 +596,9 @@ export declare namespace Api {
     readonly decisions: number;
     /** There are older decisions in the range */
     readonly is_truncated: boolean;
-    /** The ten with the largest count */
+    /** The ten with the largest count; by crawler all, each once for each way in which it was verified */
     readonly rows: readonly {
-      /** A kind of link, reason, country or event_type */
+      /** A kind of link, reason, country, crawler or event_type */
       readonly kind: string;
       /** A value for GET /v1/links if the kind is one of a link */
       readonly id: string;
@@ -583,6 +610,13 @@ export declare namespace Api {
       readonly blocked: number;
       readonly worst: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK";
       readonly last_seen: number;
+      /**
+       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
+       * its operator are not loaded, or the request was signed with a public key
+       */
+      readonly verified?: "none" | "range" | null;
+      readonly operator?: string | null;
+      readonly purpose?: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     }[];
   };
 

@@ -12,6 +12,7 @@ export const LINK_VALUES =
   'The value as it was sent to decide: an identity, a session token, an address or its network (/24, /48), a fingerprint hash. ' +
   'The id of a link in a response is a value too.';
 
-export const TOP_BY = /^(?:ip|network|fingerprint|session|identity|country|event_type|reason|entity\.[^:]{1,64})$/u;
+export const TOP_BY =
+  /^(?:ip|network|fingerprint|session|identity|country|crawler|event_type|reason|entity\.[^:]{1,64})$/u;
 export const TOP_MESSAGE =
-  'This must be ip, network, fingerprint, session, identity, country, event_type, reason, or entity. and the name of an entity.';
+  'This must be ip, network, fingerprint, session, identity, country, crawler, event_type, reason, or entity. and the name of an entity.';

@@ -27,6 +27,14 @@ export type Label = (typeof LABELS)[number];
 export const VERDICTS = ['fraud', 'legitimate', 'unsure'] as const;
 export type ReviewVerdict = (typeof VERDICTS)[number];
 
+/** What a crawler comes for; a policy decides about verified ones by it. Source: contract, 6.2. */
+export const AGENT_PURPOSES = ['search', 'ai_training', 'ai_user', 'monitor', 'preview', 'shopping'] as const;
+export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
+
+/** How a crawler proved that it is what it names; `none`: it comes from elsewhere. Its position is stored. Source: contract, 9.4. */
+export const AGENT_VERIFICATIONS = ['none', 'range'] as const;
+export type AgentVerification = (typeof AGENT_VERIFICATIONS)[number];
+
 /** Outcomes of the action that an event reports. Their position is stored, so new ones must be appended. Source: contract, 4.2. */
 export const OUTCOMES = ['succeeded', 'failed', 'declined', 'challenge_passed', 'challenge_failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];

@@ -5,13 +5,13 @@ import { readLinkTail } from '../risk/link-tail.ts';
 import type { KeptReason, KeptRow } from '../state/tables/learning-row-table.ts';
 
 /** What a kept row is made of. */
-export type RowSource = Pick<
+export type KeptFields = Pick<
   DecisionRecord,
   'requestId' | 'occurredAtMs' | 'eventType' | 'decision' | 'wouldBe' | 'features' | 'links' | 'fingerprintHash'
 > & { readonly learning?: LearningNote | undefined };
 
 /** Returns which decisions belong together for learning: keyed hashes of the session, else of the device, and of the identities. */
-export function learningLinks({ links, fingerprintHash }: Pick<RowSource, 'links' | 'fingerprintHash'>): {
+export function learningLinks({ links, fingerprintHash }: Pick<KeptFields, 'links' | 'fingerprintHash'>): {
   readonly session: string | null;
   readonly accounts: readonly string[];
 } {
@@ -23,7 +23,7 @@ export function learningLinks({ links, fingerprintHash }: Pick<RowSource, 'links
 }
 
 /** Returns what is kept of a decision for learning; null without a feature row. Borrows the row's bytes. */
-export function keptRowOf(record: RowSource, kept: KeptReason): KeptRow | null {
+export function keptRowOf(record: KeptFields, kept: KeptReason): KeptRow | null {
   const { requestId, occurredAtMs, eventType, features, learning } = record;
   if (features === null) return null;
   return {

@@ -29,7 +29,7 @@ const COUNTED_KINDS: Readonly<Partial<Record<TopCount, string>>> = {
 };
 
 export interface TopSubject {
-  /** The link's hash, 16 lower-case hex digits; the value itself for a country, an event type or a reason. */
+  /** The link's hash, 16 lower-case hex digits; the value itself for a country, an event type, a reason or a crawler. */
   readonly key: string;
   /** A decision of the subject; null if it is not known. */
   readonly place: RowPlace | null;
@@ -50,7 +50,7 @@ interface Ranked {
 
 /** Choice: event types are the customer's own, so there may be one for each decision; no map of them becomes large. */
 const TEXT_MAPS = 64;
-const TEXT_SUBJECTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
+const TEXT_SUBJECTS: ReadonlySet<string> = new Set(['country', 'crawler', 'event_type', 'reason']);
 /** Choice: subjects between two looks at the clock. */
 const CLOCK_SUBJECTS = 256;
 const FLAGGED_MIN = 1;
@@ -71,7 +71,7 @@ export class TopTables {
 }
 
 /**
- * Counts decisions by a subject: a kind of link, `identity`, `country`, `event_type` or `reason`. 20,000 decisions with 8 identities each
+ * Counts decisions by a subject: a kind of link, `identity`, `country`, `crawler`, `event_type` or `reason`. 20,000 decisions with 8 identities each
  * have 160,000 subjects and 1,280,000 pairs, which is why everything that grows with them is in parts outside of the heap (`TopTables`).
  */
 export class TopCounter {
@@ -129,9 +129,16 @@ export class TopCounter {
   #readTexts(record: RawRecord, place: RowPlace): void {
     if (this.#by === 'reason') record.contributions((code) => this.#own.push(this.#textSubject(code, place)));
     else {
-      const text = this.#by === 'country' ? (record.country ?? '') : record.eventType;
+      const text = this.#textOf(record);
       if (text !== '') this.#own.push(this.#textSubject(text, place));
     }
+  }
+
+  #textOf(record: RawRecord): string {
+    if (this.#by === 'country') return record.country ?? '';
+    if (this.#by !== 'crawler') return record.eventType;
+    const { claimed, verified, operator, purpose } = record.claim;
+    return claimed === null ? '' : [claimed, verified, operator, purpose].join(' ');
   }
 
   #readLinks(record: RawRecord, bytes: Buffer, place: RowPlace): void {

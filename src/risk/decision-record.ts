@@ -190,11 +190,12 @@ function writeDetail({
   facts,
   contributions,
   links,
+  publicKey,
   learning = null,
   withFeatures = learning !== null,
 }: RecordParts): void {
   writePath(facts?.url ?? null);
-  const classed = facts === null ? 0 : writeClass(writer.bytes, writer.place, facts);
+  const classed = facts === null ? 0 : writeClass(writer.bytes, writer.place, facts, publicKey);
   if (classed === 0) writer.null();
   else writer.placed(classed);
   if (facts === null || !withFeatures) writer.null();

@@ -1,14 +1,20 @@
 import type { BrowserFamily, SystemFamily } from './signals/agent-families.ts';
 import type { AgentFacts, Facts, GeoFacts } from './facts.ts';
+import { AGENT_VERIFICATIONS, type AgentPurpose, type AgentVerification } from '../contract/vocabulary.ts';
+import { agentOfNumber } from './signals/claimed-agent.ts';
 
 /**
  * Class of the agent and coarse location of a decision, as its record keeps them:
  *
  *   agent     browser (2 bits), system (3 bits), form (2 bits), given (1 bit); kind of automation, u8
  *   location  only if it is known: latitude and longitude in tenths of a degree (some 11 km), i16 each; accuracy radius in km, u16
+ *   claim     only if the agent names a crawler: number of the crawler, u8; how it was verified, u8, 0 if nothing is known
+ *
+ * The length says which of them there are. Older builds read the first two.
  */
 const AGENT_BYTES = 2;
-export const CLASS_BYTES_MAX = 8;
+const LOCATED_BYTES = 8;
+const CLAIM_BYTES = 2;
 
 /** Positions are stored, so these lists are only appended to. */
 const BROWSERS: readonly BrowserFamily[] = ['other', 'chromium', 'firefox', 'safari'];
@@ -21,6 +27,12 @@ export interface AgentClass {
   readonly system: SystemFamily;
   readonly form: AgentFacts['form'];
   readonly automation: (typeof AUTOMATIONS)[number];
+  /** Name of the crawler that it names. */
+  readonly claimed: string | null;
+  /** Null if it names none, or nothing can be known. */
+  readonly verified: AgentVerification | null;
+  readonly operator: string | null;
+  readonly purpose: AgentPurpose | null;
 }
 
 /** Rounded to a tenth of a degree, some 11 km. */
@@ -39,17 +51,32 @@ export interface RecordClass {
 const GIVEN = 0x80;
 const ACCURACY_UNKNOWN = 0xffff;
 
-/** Writes both at `at`, at most `CLASS_BYTES_MAX`; returns the number of bytes, 0 if neither is known. */
-export function writeClass(target: Buffer, at: number, { agent, geo }: Pick<Facts, 'agent' | 'geo'>): number {
+/**
+ * Writes them at `at`; returns the number of bytes, 0 if nothing is known. What a request of a public key proves is not kept: anybody can
+ * send it with any address.
+ */
+export function writeClass(
+  target: Buffer,
+  at: number,
+  { agent, geo, agentProof }: Pick<Facts, 'agent' | 'geo' | 'agentProof'>,
+  publicKey: boolean,
+): number {
   const isLocated = geo !== null && geo.latitude !== null && geo.longitude !== null;
   if (agent === null && !isLocated) return 0;
   target[at] = agent === null ? 0 : agentByte(agent);
   target[at + 1] = agent === null ? 0 : automationOf(agent);
-  if (!isLocated) return AGENT_BYTES;
-  writeU16(target, at + 2, tenths(geo.latitude ?? 0, 90));
-  writeU16(target, at + 4, tenths(geo.longitude ?? 0, 180));
-  writeU16(target, at + 6, accuracyOf(geo));
-  return CLASS_BYTES_MAX;
+  if (isLocated) {
+    writeU16(target, at + 2, tenths(geo.latitude ?? 0, 90));
+    writeU16(target, at + 4, tenths(geo.longitude ?? 0, 180));
+    writeU16(target, at + 6, accuracyOf(geo));
+  }
+  const length = isLocated ? LOCATED_BYTES : AGENT_BYTES;
+  const claimed = agent?.claimed ?? null;
+  if (claimed === null) return length;
+  target[at + length] = claimed.number;
+  const verified = publicKey ? undefined : agentProof?.verified;
+  target[at + length + 1] = verified === undefined ? 0 : AGENT_VERIFICATIONS.indexOf(verified) + 1;
+  return length + CLAIM_BYTES;
 }
 
 /** Also writes a negative number, as `writeInt16BE` does. */
@@ -68,8 +95,9 @@ export function readClass(bytes: Buffer): RecordClass {
           system: SYSTEMS[(byte >> 2) & 7] ?? 'other',
           form: FORMS[(byte >> 5) & 3] ?? 'other',
           automation: AUTOMATIONS[bytes[1] ?? 0] ?? 'none',
+          ...readClaim(bytes, 0, bytes.length),
         };
-  if (bytes.length < CLASS_BYTES_MAX) return { agent, location: null };
+  if (bytes.length < LOCATED_BYTES) return { agent, location: null };
   const accuracyKm = bytes.readUInt16BE(6);
   return {
     agent,
@@ -80,6 +108,22 @@ export function readClass(bytes: Buffer): RecordClass {
     },
   };
 }
+
+/** Reads the claim of a class in `bytes` from `at` to `end`. */
+export function readClaim(
+  bytes: Buffer,
+  at: number,
+  end: number,
+): Pick<AgentClass, 'claimed' | 'verified' | 'operator' | 'purpose'> {
+  const length = end - at;
+  const isClaim = length === AGENT_BYTES + CLAIM_BYTES || length === LOCATED_BYTES + CLAIM_BYTES;
+  const agent = isClaim ? agentOfNumber(bytes[end - CLAIM_BYTES] ?? 0) : null;
+  if (agent === null) return NO_CLAIM;
+  const verified = AGENT_VERIFICATIONS[(bytes[end - 1] ?? 0) - 1] ?? null;
+  return { claimed: agent.name, verified, operator: agent.operator, purpose: agent.purpose };
+}
+
+const NO_CLAIM = { claimed: null, verified: null, operator: null, purpose: null };
 
 function agentByte({ browser, system, form }: AgentFacts): number {
   return (

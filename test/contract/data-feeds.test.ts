@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { command } from '../support/command-line.ts';
+import { bearer } from '../support/manage.ts';
 import { decide, get, newcomer } from '../support/requests.ts';
 import { INSTALLED_LOCATIONS, type RunningServer, startServer } from '../support/server.ts';
 import { eventually } from '../support/webhooks.ts';
@@ -47,6 +48,18 @@ describe('data feeds', () => {
     expect(real.decision).toBe('ALLOW');
     expect(forged.reasons).toEqual(expect.arrayContaining(['agent_forged', 'device_bot_user_agent']));
     expect(forged.decision).not.toBe('ALLOW');
+
+    const google = { kind: 'crawler', id: 'Googlebot', operator: 'google', purpose: 'search', decisions: 1 };
+    const { json } = await bearer(server.url, server.secretKey, 'GET', '/v1/top?by=crawler');
+    const rows = json['rows'] as readonly { readonly verified: string }[];
+    expect(rows.toSorted((a, b) => a.verified.localeCompare(b.verified))).toMatchObject([
+      { ...google, verified: 'none' },
+      { ...google, verified: 'range', blocked: 0 },
+    ]);
+    const shown = await bearer(server.url, server.secretKey, 'GET', '/v1/decisions?reason=agent_forged');
+    expect(shown.json['data']).toMatchObject([
+      { agent: { claimed: 'Googlebot', verified: 'none', operator: 'google', purpose: 'search' } },
+    ]);
   });
 
   test('An update beside the server counts within seconds; a feed that lost half is held back, with exit code 1', async () => {

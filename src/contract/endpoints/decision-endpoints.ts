@@ -119,7 +119,7 @@ export const DECISION_ENDPOINTS = {
       'such as those without a country, are not counted. While too many searches are running, the response is 429 with the code ' +
       'overloaded.',
     guide:
-      '`?by=` (ip, network, fingerprint, session, identity, entity.<name>, country, event_type or reason), `?count=` (decisions, ' +
+      '`?by=` (ip, network, fingerprint, session, identity, entity.<name>, country, event_type, reason or crawler), `?count=` (decisions, ' +
       'flagged, identities, fingerprints, addresses, networks or sessions), `?from=` and `?to=`. 200 with the ten largest',
     query: QUERIES.readTop,
     responses: { 200: json(TOP, 'The ten subjects', ['X-SVC-Partial']) },

@@ -1,7 +1,17 @@
 import * as z from 'zod';
 import { LABELS, OUTCOMES, SESSION_MODES } from '../vocabulary.ts';
 import { BANDS } from './policy-responses.ts';
-import { decision, hash, pageOf, reasons, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
+import {
+  CLAIMED_AGENT,
+  decision,
+  hash,
+  pageOf,
+  reasons,
+  requestId,
+  score,
+  unixSeconds,
+  wouldBe,
+} from './response-parts.ts';
 
 const ANSWER = {
   request_id: requestId,
@@ -49,6 +59,8 @@ const AGENT = z.object({
   system: z.string(),
   form: z.string(),
   automation: z.string().meta({ description: 'none, bot, http_library, headless or ai' }),
+  claimed: z.string().nullable().meta({ description: 'The crawler that the user agent names; null for none' }),
+  ...CLAIMED_AGENT,
 });
 
 const LOCATION = z.object({

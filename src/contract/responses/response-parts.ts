@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { idPattern } from '../wire-ids.ts';
-import { DECISIONS } from '../vocabulary.ts';
+import { AGENT_PURPOSES, AGENT_VERIFICATIONS, DECISIONS } from '../vocabulary.ts';
 
 /** Schemas that several responses share. */
 
@@ -20,6 +20,20 @@ export const hash = z.string().regex(/^[0-9a-f]{64}$/);
 export const wouldBe = decision.optional().meta({
   description: 'In observe mode: the decision that would have been made; decision is then ALLOW. Absent otherwise.',
 });
+
+/** What is known about a crawler that a user agent names. */
+export const CLAIMED_AGENT = {
+  verified: z
+    .enum(AGENT_VERIFICATIONS)
+    .nullable()
+    .meta({
+      description:
+        'range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of its ' +
+        'operator are not loaded, or the request was signed with a public key',
+    }),
+  operator: z.string().nullable(),
+  purpose: z.enum(AGENT_PURPOSES).nullable(),
+};
 
 /** Returns the schema of a page of rows. */
 export function pageOf<Row extends z.ZodType>(row: Row) {

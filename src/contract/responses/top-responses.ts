@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, decision, unixSeconds } from './response-parts.ts';
+import { CLAIMED_AGENT, count, decision, unixSeconds } from './response-parts.ts';
 
 export const TOP = z
   .object({
@@ -12,7 +12,7 @@ export const TOP = z
     rows: z
       .array(
         z.object({
-          kind: z.string().meta({ description: 'A kind of link, reason, country or event_type' }),
+          kind: z.string().meta({ description: 'A kind of link, reason, country, crawler or event_type' }),
           id: z.string().meta({ description: 'A value for GET /v1/links if the kind is one of a link' }),
           count,
           decisions: count,
@@ -20,9 +20,14 @@ export const TOP = z
           blocked: count.meta({ description: 'BLOCK' }),
           worst: decision,
           last_seen: unixSeconds,
+          verified: CLAIMED_AGENT.verified.optional(),
+          operator: CLAIMED_AGENT.operator.optional(),
+          purpose: CLAIMED_AGENT.purpose.optional(),
         }),
       )
-      .meta({ description: 'The ten with the largest count' }),
+      .meta({
+        description: 'The ten with the largest count; by crawler all, each once for each way in which it was verified',
+      }),
   })
   .meta({
     id: 'Top',

@@ -2,6 +2,7 @@ import { type Decision, DECISIONS } from '../../risk/decision.ts';
 import { CHALLENGER_CODE } from '../../risk/challenger-finding.ts';
 import { LEARNING_CODE, type LearningNote, learningNoteOf } from '../../risk/learning-note.ts';
 import { challengerOf, hasPublicKey, wouldBeOf } from '../../risk/decision-record.ts';
+import { readClaim } from '../../risk/record-class.ts';
 import { effectOfWeight } from '../../risk/stored-weight.ts';
 
 /**
@@ -23,6 +24,7 @@ const BINARY_8 = 0xc4;
 const FLOAT_64 = 0xcb;
 /** Fields between the contributions and the links: outcome, trace, path, class, features, identities. */
 const FIELDS_BEFORE_LINKS = 6;
+const FIELDS_BEFORE_CLASS = 3;
 const FIELDS_BEFORE_FEATURES = 4;
 const BESIDE_RULES: ReadonlySet<string> = new Set([CHALLENGER_CODE, LEARNING_CODE]);
 
@@ -169,6 +171,13 @@ export class RawRecord {
   get links(): Buffer | null {
     const from = this.linksAt();
     return from < 0 ? null : this.#bytes.subarray(from, this.#end);
+  }
+
+  /** The crawler that the user agent named. */
+  get claim(): ReturnType<typeof readClaim> {
+    const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_CLASS);
+    const from = binaryAt(this.#bytes, at);
+    return readClaim(this.#bytes, Math.max(from, 0), from < 0 ? 0 : skipValue(this.#bytes, at));
   }
 
   /** Returns where the bytes of the links begin; they end with the record. -1 without links. */

@@ -18,7 +18,8 @@ import { CONDITION_CHARACTERS_MAX } from '../conditions/condition.ts';
 import { ATTRIBUTE_NAME, ATTRIBUTE_TYPES, DEFAULT_ATTRIBUTES } from './attributes.ts';
 import { COUNTERS_SCHEMA } from './counter-schema.ts';
 import { OWN_CODE, OWN_RULE_MODES, OWN_RULES_MAX } from './own-rule.ts';
-import { AGENT_ACTIONS, AGENT_PURPOSES, type AgentAction } from '../signals/claimed-agent.ts';
+import { AGENT_PURPOSES } from '../../contract/vocabulary.ts';
+import { AGENT_ACTIONS, type AgentAction } from '../signals/claimed-agent.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
 import { MODEL_WEIGHT_MAX } from '../rules/model_score.ts';
 import {

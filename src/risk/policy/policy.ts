@@ -1,7 +1,8 @@
 import { type AttributeDeclarations, DEFAULT_ATTRIBUTES } from './attributes.ts';
 import type { CounterDeclarations } from './counter-declarations.ts';
 import type { OwnRule } from './own-rule.ts';
-import type { AgentAction, AgentPurpose } from '../signals/claimed-agent.ts';
+import type { AgentPurpose } from '../../contract/vocabulary.ts';
+import type { AgentAction } from '../signals/claimed-agent.ts';
 /** `observe`: decisions are made and logged, but the response is ALLOW. Source: contract, 6.7. */
 export const POLICY_MODES = ['enforce', 'observe'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];

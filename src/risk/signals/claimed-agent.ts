@@ -1,6 +1,4 @@
-/** What a verified crawler comes for; a policy decides by it. */
-export const AGENT_PURPOSES = ['search', 'ai_training', 'ai_user', 'monitor', 'preview', 'shopping'] as const;
-export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
+import type { AgentPurpose, AgentVerification } from '../../contract/vocabulary.ts';
 
 /** What a policy may say about verified crawlers of a purpose. */
 export const AGENT_ACTIONS = {
@@ -14,6 +12,8 @@ export type AgentAction = keyof typeof AGENT_ACTIONS;
 /** A crawler that a user agent names, with the operator that publishes where it comes from. */
 export interface ClaimedAgent {
   readonly name: string;
+  /** Under which decisions keep it, from 1. */
+  readonly number: number;
   /** As the feed `crawlers` names it. */
   readonly operator: string;
   readonly purpose: AgentPurpose;
@@ -21,39 +21,52 @@ export interface ClaimedAgent {
 
 /** Whether the address of a request is one that the named operator publishes. */
 export interface AgentProof extends ClaimedAgent {
-  readonly verified: 'range' | 'none';
+  readonly verified: AgentVerification;
 }
 
 /**
- * Names in user agents. Only crawlers whose operator publishes one list for all of them: one that is left out is never called forged.
+ * Names in user agents, in the order in which they are looked for, with the number that decisions keep: numbers are never used again. Only
+ * crawlers whose operator publishes one list for all of them: one that is left out is never called forged.
  * Source: the pages of the operators about their crawlers. TelegramBot names Twitterbot too, so it stands before it.
  */
-const CLAIMS: readonly (readonly [pattern: RegExp, operator: string, purpose: AgentPurpose])[] = [
-  [/\bStorebot-Google\b/i, 'google', 'shopping'],
-  [/\bGoogle-CloudVertexBot\b/i, 'google', 'ai_training'],
-  [/\bGooglebot(?:-Image|-Video|-News)?\b|\bGoogle-InspectionTool\b|\bGoogleOther\b/i, 'google', 'search'],
-  [/\bbingbot\b/i, 'bing', 'search'],
-  [/\bDuckAssistBot\b/i, 'duckduckgo', 'ai_user'],
-  [/\bDuckDuckBot\b/i, 'duckduckgo', 'search'],
-  [/\bGPTBot\b/i, 'openai', 'ai_training'],
-  [/\bOAI-SearchBot\b/i, 'openai', 'search'],
-  [/\bChatGPT-User\b/i, 'openai', 'ai_user'],
-  [/\bPerplexity-User\b/i, 'perplexity', 'ai_user'],
-  [/\bPerplexityBot\b/i, 'perplexity', 'search'],
-  [/\bmeta-externalagent\b/i, 'meta', 'ai_training'],
-  [/\bmeta-externalfetcher\b/i, 'meta', 'ai_user'],
-  [/\bfacebookexternalhit\b|\bfacebookcatalog\b/i, 'meta', 'preview'],
-  [/\bTelegramBot\b/i, 'telegram', 'preview'],
-  [/\bTwitterbot\b/i, 'x', 'preview'],
+const CLAIMS: readonly (readonly [pattern: RegExp, agent: ClaimedAgent])[] = [
+  [/\bStorebot-Google\b/i, agentOf(1, 'Storebot-Google', 'google', 'shopping')],
+  [/\bGoogle-CloudVertexBot\b/i, agentOf(2, 'Google-CloudVertexBot', 'google', 'ai_training')],
+  [
+    /\bGooglebot(?:-Image|-Video|-News)?\b|\bGoogle-InspectionTool\b|\bGoogleOther\b/i,
+    agentOf(3, 'Googlebot', 'google', 'search'),
+  ],
+  [/\bbingbot\b/i, agentOf(4, 'bingbot', 'bing', 'search')],
+  [/\bDuckAssistBot\b/i, agentOf(5, 'DuckAssistBot', 'duckduckgo', 'ai_user')],
+  [/\bDuckDuckBot\b/i, agentOf(6, 'DuckDuckBot', 'duckduckgo', 'search')],
+  [/\bGPTBot\b/i, agentOf(7, 'GPTBot', 'openai', 'ai_training')],
+  [/\bOAI-SearchBot\b/i, agentOf(8, 'OAI-SearchBot', 'openai', 'search')],
+  [/\bChatGPT-User\b/i, agentOf(9, 'ChatGPT-User', 'openai', 'ai_user')],
+  [/\bPerplexity-User\b/i, agentOf(10, 'Perplexity-User', 'perplexity', 'ai_user')],
+  [/\bPerplexityBot\b/i, agentOf(11, 'PerplexityBot', 'perplexity', 'search')],
+  [/\bmeta-externalagent\b/i, agentOf(12, 'meta-externalagent', 'meta', 'ai_training')],
+  [/\bmeta-externalfetcher\b/i, agentOf(13, 'meta-externalfetcher', 'meta', 'ai_user')],
+  [/\bfacebookexternalhit\b|\bfacebookcatalog\b/i, agentOf(14, 'facebookexternalhit', 'meta', 'preview')],
+  [/\bTelegramBot\b/i, agentOf(15, 'TelegramBot', 'telegram', 'preview')],
+  [/\bTwitterbot\b/i, agentOf(16, 'Twitterbot', 'x', 'preview')],
 ];
+
+function agentOf(number: number, name: string, operator: string, purpose: AgentPurpose): ClaimedAgent {
+  return { number, name, operator, purpose };
+}
 
 /** Returns the crawler that a user agent names; null for none. Linear in the text; the caller caches results by text. */
 export function claimedAgent(userAgent: string): ClaimedAgent | null {
-  for (const [pattern, operator, purpose] of CLAIMS) {
+  for (const [pattern, agent] of CLAIMS) {
     const name = pattern.exec(userAgent)?.[0];
-    if (name !== undefined) return { name, operator, purpose };
+    if (name !== undefined) return { ...agent, name };
   }
   return null;
+}
+
+/** Returns the crawler that decisions keep under a number; null for 0, and for a number of a newer build. */
+export function agentOfNumber(wanted: number): ClaimedAgent | null {
+  return CLAIMS.find(([, { number }]) => number === wanted)?.[1] ?? null;
 }
 
 /**

@@ -93,6 +93,14 @@ export const PAGES: readonly PageSpec[] = [
     load: () => withStyle([consoleStyle, decisionStyle, rulesStyle], import('./pages/rules-page.tsx')),
   },
   {
+    id: 'crawlers',
+    path: '/dashboard/crawlers',
+    title: 'Who crawls',
+    icon: 'crawlers',
+    key: 'c',
+    load: () => withStyle([decisionStyle], import('./pages/crawlers-page.tsx')),
+  },
+  {
     id: 'webhooks',
     path: '/dashboard/webhooks',
     title: 'Webhooks',

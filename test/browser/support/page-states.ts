@@ -83,6 +83,12 @@ const WEBHOOK = {
   created_at: AT - 7_200,
   updated_at: AT - 7_200,
 };
+const CRAWLER = { kind: 'crawler', count: 7, decisions: 7, challenged: 1, blocked: 2, worst: 'BLOCK', last_seen: AT };
+const CRAWLERS = [
+  { ...CRAWLER, id: 'Googlebot', verified: 'range', operator: 'google', purpose: 'search' },
+  { ...CRAWLER, id: 'Googlebot', verified: 'none', operator: 'google', purpose: 'search' },
+  { ...CRAWLER, id: 'GPTBot', verified: null, operator: 'openai', purpose: 'ai_training' },
+];
 const CHANGE = {
   at: AT,
   actor: 'cli',
@@ -164,6 +170,21 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
           words: 'newest 100,000',
           at: '/v1/top',
           response: () => changed('/v1/top', { is_truncated: true, decisions: 100_000 }),
+        },
+      },
+    },
+    crawlers: {
+      path: '/dashboard/crawlers',
+      main: '/v1/top',
+      data: 'Names itself',
+      well: () => changed('/v1/top', { rows: CRAWLERS }),
+      stale: turnLive,
+      states: {
+        empty: { words: 'No crawler in this range', response: () => changed('/v1/top', { rows: [] }) },
+        'no more': 'it shows all',
+        'too much': {
+          words: 'of the newest 20,000 decisions',
+          response: () => changed('/v1/top', { rows: CRAWLERS, is_truncated: true, decisions: 20_000 }),
         },
       },
     },

@@ -46,7 +46,16 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
       label: null,
       path: expect.any(String) as string,
       network: '81.2.69.0/24',
-      agent: { browser: 'other', system: 'other', form: 'other', automation: 'http_library' },
+      agent: {
+        browser: 'other',
+        system: 'other',
+        form: 'other',
+        automation: 'http_library',
+        claimed: null,
+        verified: null,
+        operator: null,
+        purpose: null,
+      },
       location: expect.any(Object) as object,
       links: expect.arrayContaining([{ kind: 'ip', id: CALM.ip }]) as unknown[],
     });

@@ -28,6 +28,7 @@ const PARTS = {
 } as const;
 
 const CURL = 'curl/8.5.0';
+const NO_CLAIM = { claimed: null, verified: null, operator: null, purpose: null };
 
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
@@ -67,7 +68,7 @@ describe('a decision record', () => {
       const { classBytes } = decodeRecord(encodeRecord({ ...PARTS, facts: facts({ geo, agent: readAgent(CURL) }) }));
       return classBytes === null ? null : readClass(classBytes);
     };
-    const agent = { browser: 'other', system: 'other', form: 'other', automation: 'http_library' };
+    const agent = { browser: 'other', system: 'other', form: 'other', automation: 'http_library', ...NO_CLAIM };
     expect(classOf(52.5163, 13.3777, 21.4)).toEqual({
       agent,
       location: { latitude: 52.5, longitude: 13.4, accuracyKm: 21 },
@@ -79,6 +80,29 @@ describe('a decision record', () => {
       location: { latitude: 0, longitude: 180, accuracyKm: 65_534 },
     });
   });
+
+  it.each([
+    ['Mozilla/5.0 (compatible; Googlebot/2.1)', 'range', false, { claimed: 'Googlebot', verified: 'range' }],
+    ['Googlebot-Image/1.0', 'none', false, { claimed: 'Googlebot', verified: 'none' }],
+    ['Mozilla/5.0 (compatible; GPTBot/1.2)', null, false, { claimed: 'GPTBot', verified: null, operator: 'openai' }],
+    // Anybody can send a request of a public key with any address.
+    ['Mozilla/5.0 (compatible; Googlebot/2.1)', 'range', true, { claimed: 'Googlebot', verified: null }],
+  ] as const)(
+    'A record keeps the crawler that %s names, proof %s, public key %s',
+    (text, verified, publicKey, kept) => {
+      const agent = readAgent(text);
+      const claimed = agent.claimed ?? null;
+      const agentProof = verified === null || claimed === null ? null : { ...claimed, verified };
+      for (const geo of [null, { ...CALM_GEO, latitude: 1, longitude: 2 }]) {
+        const { classBytes } = decodeRecord(
+          encodeRecord({ ...PARTS, publicKey, facts: facts({ geo, agent, agentProof }) }),
+        );
+        const read = classBytes === null ? null : readClass(classBytes);
+        expect(read?.agent).toMatchObject(kept);
+        expect(read?.location === null).toBe(geo === null);
+      }
+    },
+  );
 
   it.each([
     ['https://shop.example/a/b?email=a@b.example#c', '/a/b'],

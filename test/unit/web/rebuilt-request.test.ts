@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { ExplainedDecisionBody } from '../../../src/contract/wire-types.ts';
 import { rebuildRequest } from '../../../src/web/dashboard/pages/try/rebuilt-request.ts';
 
+const NO_CLAIM = { claimed: null, verified: null, operator: null, purpose: null };
 const STORED = {
   request_id: 'req_01M7XWJVNGTMWB6Q2TT84ZKPK0',
   session_mode: 'full',
   event_type: 'login',
   ip: '203.0.113.7',
   path: '/login',
-  agent: { browser: 'chromium', system: 'android', form: 'mobile', automation: 'none' },
+  agent: { browser: 'chromium', system: 'android', form: 'mobile', automation: 'none', ...NO_CLAIM },
   links: [
     { kind: 'ip', id: '203.0.113.7' },
     { kind: 'entity.email', id: 'hash:0011223344556677' },
@@ -68,7 +69,7 @@ describe('A request that is rebuilt from a decision', () => {
   ] as const)(
     'with the class %s, %s, %s has a usual user agent of it, or says that it is unknown',
     (automation, browser, system, form) => {
-      const agent = { browser, system, form: 'other', automation };
+      const agent = { browser, system, form: 'other', automation, ...NO_CLAIM };
       const { user_agent: text } = rebuildRequest({ ...STORED, agent }).body;
       if (form === null) expect(text).toBeUndefined();
       else expect(text).toMatch(form);

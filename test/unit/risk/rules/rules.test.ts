@@ -422,11 +422,13 @@ const CASES: Readonly<Record<string, Case>> = {
     weight: 0,
     fires: {
       'not from a range': {
-        agentProof: { name: 'Googlebot', operator: 'google', purpose: 'search', verified: 'none' },
+        agentProof: { number: 3, name: 'Googlebot', operator: 'google', purpose: 'search', verified: 'none' },
       },
     },
     quiet: {
-      'from a range': { agentProof: { name: 'Googlebot', operator: 'google', purpose: 'search', verified: 'range' } },
+      'from a range': {
+        agentProof: { number: 3, name: 'Googlebot', operator: 'google', purpose: 'search', verified: 'range' },
+      },
       unknown: { agentProof: null },
     },
   },
