@@ -3,8 +3,9 @@ import { isAbsolute } from 'node:path';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import { parseUrl } from '../kernel/parse-url.ts';
 import { readIp } from '../risk/signals/ip.ts';
-import { type DataFeed, FEED_BYTES_MAX } from './manifest.ts';
-import { copyFeed, type FeedFetch, type FeedUpdateOptions } from './update-feeds.ts';
+import type { FetchedPart } from './feed-work.ts';
+import { FEED_BYTES_MAX } from './manifest.ts';
+import { copyFeed, type FeedFetch, type FeedUpdateOptions, type OneFetch } from './update-feeds.ts';
 
 /** Choice: 64 MB at 1 MB/s. */
 const FETCH_MS_MAX = 60_000;
@@ -12,8 +13,7 @@ const CONNECT_MS_MAX = 10_000;
 
 /** Returns a `fetch` that asks the publishers, or reads the operator's own file. A feed without a source is absent. */
 export function publishedFeeds(client: Pick<GuardedClient, 'request'>, userAgent: string): FeedUpdateOptions['fetch'] {
-  return async ({ source }: DataFeed, path): Promise<FeedFetch> => {
-    if (source === null) return { kind: 'absent' };
+  const fetchOne = async (source: string, path: string): Promise<OneFetch> => {
     if (isAbsolute(source)) return copyFeed(source, path);
     const fault = sourceFault(source);
     if (fault !== null) return { kind: 'failed', detail: fault };
@@ -31,6 +31,22 @@ export function publishedFeeds(client: Pick<GuardedClient, 'request'>, userAgent
       return { kind: 'failed', detail: `the publisher answered with status ${outcome.status}` };
     await writeFile(path, outcome.body);
     return { kind: 'fetched' };
+  };
+  return async ({ source }, path): Promise<FeedFetch> => {
+    if (source === null) return { kind: 'absent' };
+    if (typeof source === 'string') return fetchOne(source, path);
+    const parts: FetchedPart[] = [];
+    for (const { operator, urls } of source) {
+      const paths = urls.map((_, n) => `${path}.${operator}.${n}`);
+      const faults: string[] = [];
+      for (const [n, url] of urls.entries()) {
+        const fetched = await fetchOne(url, paths[n] ?? '');
+        if (fetched.kind !== 'fetched')
+          faults.push(`${url}: ${fetched.kind === 'failed' ? fetched.detail : 'no file'}`);
+      }
+      parts.push({ operator, paths, fault: faults[0] ?? null });
+    }
+    return { kind: 'parts', parts };
   };
 }
 

@@ -10,6 +10,12 @@ type FeedForm = 'lines' | 'asn' | 'operators';
 export const FEED_KINDS = ['tor', 'vpn', 'hosting', 'proxy', 'relay'] as const;
 export type FeedKind = (typeof FEED_KINDS)[number];
 
+/** Where one operator publishes its networks: each file is JSON, CSV or lines, of which every network counts. */
+export interface OperatorSource {
+  readonly operator: string;
+  readonly urls: readonly string[];
+}
+
 export interface DataFeed {
   readonly name: string;
   /** File name in an offline folder. */
@@ -17,8 +23,11 @@ export interface DataFeed {
   readonly form: FeedForm;
   /** What the record of its networks says; `crawler`: the operator; `asn`: number and name of the autonomous system. */
   readonly marks: FeedKind | 'crawler' | 'asn';
-  /** Null: there is no address that anybody may fetch; the file comes by an offline folder. */
-  readonly source: string | null;
+  /**
+   * One address, or those of several operators; an operator of the file in use that is not among them stays as it is. Null: there is no
+   * address that anybody may fetch; the file comes by an offline folder.
+   */
+  readonly source: string | readonly OperatorSource[] | null;
   readonly licence: string;
   /** Whether a snapshot is part of this package. */
   readonly isShipped: boolean;
@@ -32,6 +41,49 @@ export interface DataFeed {
 }
 
 export const FEED_ROWS_MAX = 2_000_000;
+
+/** Source: the pages of the operators about the addresses of their machines. Microsoft's address changes every week. */
+const CLOUDS: readonly OperatorSource[] = [
+  { operator: 'amazon', urls: ['https://ip-ranges.amazonaws.com/ip-ranges.json'] },
+  { operator: 'digitalocean', urls: ['https://www.digitalocean.com/geo/google.csv'] },
+  { operator: 'google', urls: ['https://www.gstatic.com/ipranges/cloud.json'] },
+  { operator: 'linode', urls: ['https://geoip.linode.com/'] },
+  { operator: 'oracle', urls: ['https://docs.oracle.com/en-us/iaas/tools/public_ip_ranges.json'] },
+  { operator: 'vultr', urls: ['https://geofeed.constant.com/'] },
+];
+
+const GOOGLE_CRAWLERS = 'https://developers.google.com/static/crawling/ipranges';
+/**
+ * Source: the pages of the operators about their crawlers. Google's list of fetchers that its customers run is left out: anybody can rent
+ * those. Meta, Telegram and X publish no list of this form.
+ */
+const CRAWLERS: readonly OperatorSource[] = [
+  { operator: 'bing', urls: ['https://www.bing.com/toolbox/bingbot.json'] },
+  {
+    operator: 'duckduckgo',
+    urls: ['https://duckduckgo.com/duckduckbot.json', 'https://duckduckgo.com/duckassistbot.json'],
+  },
+  {
+    operator: 'google',
+    urls: [
+      `${GOOGLE_CRAWLERS}/common-crawlers.json`,
+      `${GOOGLE_CRAWLERS}/special-crawlers.json`,
+      `${GOOGLE_CRAWLERS}/user-triggered-fetchers-google.json`,
+    ],
+  },
+  {
+    operator: 'openai',
+    urls: [
+      'https://openai.com/gptbot.json',
+      'https://openai.com/searchbot.json',
+      'https://openai.com/chatgpt-user.json',
+    ],
+  },
+  {
+    operator: 'perplexity',
+    urls: ['https://www.perplexity.ai/perplexitybot.json', 'https://www.perplexity.ai/perplexity-user.json'],
+  },
+];
 
 export const FEEDS: readonly DataFeed[] = [
   {
@@ -65,7 +117,7 @@ export const FEEDS: readonly DataFeed[] = [
     file: 'clouds.json',
     form: 'operators',
     marks: 'hosting',
-    source: 'https://ip-ranges.amazonaws.com/ip-ranges.json',
+    source: CLOUDS,
     licence: 'published by the operators; the shipped copy is CC0 1.0',
     isShipped: true,
     rowsMin: 100,
@@ -78,7 +130,7 @@ export const FEEDS: readonly DataFeed[] = [
     file: 'crawlers.json',
     form: 'operators',
     marks: 'crawler',
-    source: null,
+    source: CRAWLERS,
     licence: 'published by the operators; the shipped copy is CC0 1.0',
     isShipped: true,
     rowsMin: 10,

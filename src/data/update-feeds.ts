@@ -5,7 +5,7 @@ import { fileErrorCode } from '../assets/asset-files.ts';
 import { CheckChild } from '../assets/check-child.ts';
 import { allFeeds, FEEDS_FOLDER, type FeedStates, readFeedStates, writeFeedStates } from './feed-folder.ts';
 import { feedSnapshotFolder } from '../kernel/programs.ts';
-import type { FeedCheck, FeedRequest } from './feed-work.ts';
+import type { FeedCheck, FeedMerge, FeedRequest, FetchedPart } from './feed-work.ts';
 import { type DataFeed, FEED_BYTES_MAX } from './manifest.ts';
 
 export interface FeedUpdateOptions {
@@ -18,7 +18,9 @@ export interface FeedUpdateOptions {
   readonly nowSeconds: () => number;
 }
 
-export type FeedFetch = { readonly kind: 'fetched' | 'absent' } | { readonly kind: 'failed'; readonly detail: string };
+export type OneFetch = { readonly kind: 'fetched' | 'absent' } | { readonly kind: 'failed'; readonly detail: string };
+/** `parts`: files beside `path`, which `updateFeeds` joins and removes. */
+export type FeedFetch = OneFetch | { readonly kind: 'parts'; readonly parts: readonly FetchedPart[] };
 
 /** One line of `gatehouse data update`. */
 export interface FeedResult {
@@ -91,8 +93,19 @@ async function updateFeed(
   };
   const folder = join(dataDir, FEEDS_FOLDER);
   const incoming = join(folder, `${feed.file}.incoming`);
+  /** Returns what stays as it was, a line an operator; a text if nothing new came. */
+  const joinParts = async (parts: readonly FetchedPart[]): Promise<readonly string[] | string> => {
+    const base = fileInUse(folder, feed);
+    const answer = await child.ask({ do: 'merge', parts, base, path: incoming, nowSeconds: nowSeconds() });
+    for (const path of parts.flatMap(({ paths }) => paths)) rmSync(path, { force: true });
+    if (answer.kind !== 'answer') return `reading it ${answer.detail}`;
+    const left = Object.entries(answer.message as FeedMerge).map(([operator, fault]) => `${operator} (${fault})`);
+    return left.length === parts.length ? left.join('; ') : left;
+  };
   try {
     const fetched = await fetch(feed, incoming);
+    const left = fetched.kind === 'parts' ? await joinParts(fetched.parts) : [];
+    if (typeof left === 'string') return hold('fetch_failed', left);
     if (fetched.kind === 'absent') {
       if (state.kept !== null) return result({ state: 'ok', detail: 'no new file' });
       return feed.isShipped
@@ -110,7 +123,7 @@ async function updateFeed(
     const version = new Date((check.writtenAtSeconds ?? updatedAtSeconds) * 1_000).toISOString().slice(0, 10);
     state.kept = { version, rows: check.rows, dropped: check.dropped, updatedAtSeconds };
     state.held = null;
-    return result({ state: 'ok' });
+    return left.length === 0 ? result({ state: 'ok' }) : hold('fetch_failed', `as before: ${left.join('; ')}`);
   } finally {
     rmSync(incoming, { force: true });
   }
@@ -139,7 +152,7 @@ export function offlineFeeds(folder: string): FeedUpdateOptions['fetch'] {
 }
 
 /** Copies a file of the operator. Never throws. */
-export function copyFeed(from: string, path: string): FeedFetch {
+export function copyFeed(from: string, path: string): OneFetch {
   if (!existsSync(from)) return { kind: 'absent' };
   try {
     const found = statSync(from);

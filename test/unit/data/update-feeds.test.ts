@@ -1,9 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openMmdb } from '../../../src/assets/mmdb.ts';
-import { sourceFault } from '../../../src/data/fetch-feed.ts';
+import { publishedFeeds, sourceFault } from '../../../src/data/fetch-feed.ts';
+import type { GuardedClient } from '../../../src/egress/guarded-client.ts';
 import { feedReports } from '../../../src/data/feed-report.ts';
 import { offlineFeeds, updateFeeds } from '../../../src/data/update-feeds.ts';
 
@@ -22,11 +32,11 @@ function open() {
     offline,
     dataDir,
     write: (name: string, text: string) => writeFileSync(join(offline, name), text),
-    async update(accepted: readonly string[] = []) {
+    async update(accepted: readonly string[] = [], fetch = offlineFeeds(offline)) {
       const results = await updateFeeds({
         dataDir,
         geoipDir,
-        fetch: offlineFeeds(offline),
+        fetch,
         accepted: new Set(accepted),
         nowSeconds: () => NOW_MS / 1_000,
       });
@@ -99,6 +109,70 @@ describe('updateFeeds', () => {
       tor: { state: 'held', reason: 'fetch_failed' },
       vpn: { state: 'ok' },
     });
+  });
+});
+
+/** A client that gives each address its text; any other is answered with 503. */
+function published(texts: Readonly<Record<string, string>>) {
+  const asked: string[] = [];
+  const client: Parameters<typeof publishedFeeds>[0] = {
+    request: ({ url }) => {
+      asked.push(url);
+      const text = texts[url];
+      return Promise.resolve({
+        kind: 'response',
+        status: text === undefined ? 503 : 200,
+        headers: {},
+        body: Buffer.from(text ?? ''),
+      } as unknown as Awaited<ReturnType<GuardedClient['request']>>);
+    },
+  };
+  return { asked, fetch: publishedFeeds(client, 'test') };
+}
+
+describe('A feed of several operators', () => {
+  const GOOGLE = 'https://developers.google.com/static/crawling/ipranges';
+  const bing = (count: number): string =>
+    JSON.stringify({ prefixes: Array.from({ length: count }, (_, n) => ({ ipv4Prefix: `40.77.${n}.0/24` })) });
+
+  test('takes what each publishes, in any form, and leaves the others as they were', async () => {
+    const feeds = open();
+    const { fetch, asked } = published({
+      'https://www.bing.com/toolbox/bingbot.json': bing(40),
+      'https://openai.com/gptbot.json': bing(3),
+      'https://ip-ranges.amazonaws.com/ip-ranges.json': JSON.stringify({
+        prefixes: Array.from({ length: 4_000 }, (_, n) => ({ ip_prefix: `3.${n >> 8}.${n & 255}.0/24` })),
+      }),
+      'https://geoip.linode.com/': Array.from({ length: 300 }, (_, n) => `45.79.${n & 255}.${n >> 8}/32,US,,,`).join(
+        '\n',
+      ),
+    });
+    const results = await feeds.update([], fetch);
+    expect(asked).toContain(`${GOOGLE}/common-crawlers.json`);
+    expect(feeds.find('40.77.39.1')).toMatchObject({ crawler: 'bing' });
+    // Not among the new networks, and an operator whose other addresses did not answer.
+    expect(feeds.find('66.249.66.1')).toMatchObject({ crawler: 'google' });
+    expect(feeds.find('40.77.3.1')).toMatchObject({ crawler: 'bing' });
+    expect(feeds.find('3.15.1.1')).toMatchObject({ hosting: true });
+    expect(feeds.find('45.79.44.0')).toMatchObject({ hosting: true });
+    // An operator without an address.
+    expect(feeds.find('13.64.0.1')).toMatchObject({ hosting: true });
+    expect(results['crawlers']).toMatchObject({ state: 'held', reason: 'fetch_failed', version: '2026-11-20' });
+    expect(results['crawlers']?.detail).toMatch(/google .*status 503.*openai/);
+    expect(results['crawlers']?.detail).not.toContain('bing');
+    expect(readdirSync(join(feeds.dataDir, 'feeds')).filter((name) => name.includes('incoming'))).toEqual([]);
+  });
+
+  test.each([
+    ['half of it', bing(10), '10 networks, and 28 before'],
+    ['a page', '<!doctype html><p>Moved</p>', 'no network in what it publishes'],
+  ])('keeps the part of an operator that publishes %s', async (_what, text, fault) => {
+    const feeds = open();
+    const { fetch } = published({ 'https://www.bing.com/toolbox/bingbot.json': text });
+    const { crawlers } = await feeds.update([], fetch);
+    expect(crawlers).toMatchObject({ state: 'held', version: null });
+    expect(crawlers?.detail).toContain(fault);
+    expect(feeds.find('157.55.39.1')).toMatchObject({ crawler: 'bing' });
   });
 });
 
