@@ -65,6 +65,19 @@ describe("counters of the customer's own", () => {
     }
   });
 
+  test('A sum weights the oldest fourteenth of its window by the part of it that is inside', () => {
+    const partMs = WINDOWS_MS['24h'] / 14;
+    const world = new World();
+    const left = (): number | undefined => see(world, { kind: 'sum', window: '24h', counts: false });
+    see(world, { kind: 'sum', window: '24h', value: 100 });
+    world.wait(WINDOWS_MS['24h'] + partMs / 4);
+    expect(left()).toBeCloseTo(75, 1);
+    world.wait(partMs / 2);
+    expect(left()).toBeCloseTo(25, 1);
+    world.wait(partMs / 4);
+    expect(left()).toBe(0);
+  });
+
   test('An event that does not count only reads', () => {
     for (const kind of ['count', 'sum', 'distinct'] as const) {
       const world = new World();
