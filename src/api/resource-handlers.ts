@@ -111,6 +111,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     }),
     ...namedListHandlers(endpoint, {
       namedLists: store.namedLists,
+      versions: store.namedListVersions,
       rules: store.rules,
       policies,
       changes,

@@ -189,9 +189,11 @@ function readNamedListChange({ kind, customer: of, name, ...rest }: Fields): Con
       return known !== null && (note === null || isText(note)) ? { kind, customer, name, listKind: known, note } : null;
     }
     case 'named_list.items': {
-      const { number, items } = rest;
-      const isRead = isU32(number) && isList(items, CONTROL_ENTRIES_MAX) && items.every(isNamedItem);
-      return isRead ? { kind, customer, name, number, items } : null;
+      const { number, items, writeId, restores } = rest;
+      if (!isU32(number) || !isList(items, CONTROL_ENTRIES_MAX) || !items.every(isNamedItem)) return null;
+      if (!(writeId === undefined || isText(writeId)) || !(restores === undefined || isU32(restores))) return null;
+      const write = { ...(writeId !== undefined && { writeId }), ...(restores !== undefined && { restores }) };
+      return { kind, customer, name, number, items, ...write };
     }
     case 'named_list.removed':
       return { kind, customer, name };
@@ -202,10 +204,11 @@ function readNamedListChange({ kind, customer: of, name, ...rest }: Fields): Con
 
 function isNamedItem(item: unknown): item is NamedItemChange {
   if (!isObject(item)) return false;
-  const { key, value, expiresAtSeconds, isRemoved } = item;
+  const { key, value, expiresAtSeconds, isRemoved, createdAtSeconds } = item;
   const isValue = value === null || (typeof value === 'string' && value.length <= VALUE_MAX);
   const isExpiry = expiresAtSeconds === null || isU32(expiresAtSeconds);
-  return isHash(key) && isValue && isExpiry && typeof isRemoved === 'boolean';
+  const isCreation = createdAtSeconds === undefined || isU32(createdAtSeconds);
+  return isHash(key) && isValue && isExpiry && isCreation && typeof isRemoved === 'boolean';
 }
 
 function isListEntry(value: unknown): value is ListEntryChange {

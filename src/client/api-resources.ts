@@ -1,7 +1,7 @@
 import type { ApiCall, ApiCallBody, ApiQuery } from './api-call.ts';
 import type { Api } from './api-types.ts';
 import { extractionRecords, type RecordsOptions } from './extraction-records.ts';
-import { namedItems, type NamedItemsOptions } from './named-list-items.ts';
+import { namedItems, type NamedItemsOptions, type NamedWriteOptions } from './named-list-items.ts';
 
 const at = (...segments: readonly (string | number)[]): string =>
   ['', 'v1', ...segments.map((segment) => encodeURIComponent(segment))].join('/');
@@ -56,9 +56,14 @@ function namedListCalls(call: ApiCall) {
     put: (name: string, body: ApiCallBody<'putNamedList'>) =>
       call('putNamedList', 'PUT', at('named-lists', name), { body }),
     remove: (name: string) => call('deleteNamedList', 'DELETE', at('named-lists', name)),
-    /** At most 10,000 items a call. */
-    add: (name: string, add: NonNullable<Api.NamedItemsChange['add']>) => change(name, { add }),
-    removeItems: (name: string, remove: NonNullable<Api.NamedItemsChange['remove']>) => change(name, { remove }),
+    /** At most 10,000 items a call. `import`: the same in several calls makes one version of them. */
+    add: (name: string, add: NonNullable<Api.NamedItemsChange['add']>, options: NamedWriteOptions = {}) =>
+      change(name, { add, ...options }),
+    removeItems: (name: string, remove: NonNullable<Api.NamedItemsChange['remove']>, options: NamedWriteOptions = {}) =>
+      change(name, { remove, ...options }),
+    versions: (name: string) => call('listNamedVersions', 'GET', at('named-lists', name, 'versions')),
+    restore: (name: string, version: number) =>
+      call('restoreNamedList', 'POST', at('named-lists', name, 'restore'), { body: { version } }),
     /** The items of a list, one after another. */
     items: (name: string, options?: NamedItemsOptions) => namedItems(call, itemsOf(name), options),
   };

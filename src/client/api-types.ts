@@ -1235,6 +1235,32 @@ export declare namespace Api {
     })[] | null;
     /** As written, or as shown. A value in both is added */
     readonly remove?: readonly (string | number)[] | null;
+    /** The same in several calls that follow each other: they make one version of the list */
+    readonly import?: string | null;
+  };
+
+  type NamedListVersion = {
+    /** The list as it was before a write, numbered by writes */
+    readonly version: number;
+    /** When that write began */
+    readonly replaced_at: number;
+    /** Who wrote, as in the audit log */
+    readonly replaced_by: string;
+    /** Items that the write added */
+    readonly added: number;
+    /** Items that it removed */
+    readonly removed: number;
+    readonly restorable: boolean;
+    /**
+     * Why it cannot be brought back: its write or a later one replaced too much (16 MiB), or there was no room (64 MiB of
+     * all lists)
+     */
+    readonly reason: "too_large" | "no_room" | null;
+  };
+
+  type NamedListRestore = {
+    /** A version that GET …/versions shows */
+    readonly version: number;
   };
 
   type OutcomeReport = {
@@ -2430,6 +2456,23 @@ export interface ApiCalls {
         readonly message: string;
       }[];
     } & Api.IgnoredMembers;
+  };
+
+  /** Earlier versions of a named list: `GET /v1/named-lists/{name}/versions` */
+  listNamedVersions: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: {
+      /** At most 3, the newest first */
+      readonly data: readonly Api.NamedListVersion[];
+    };
+  };
+
+  /** Bring back an earlier version of a named list: `POST /v1/named-lists/{name}/restore` */
+  restoreNamedList: {
+    readonly query: undefined;
+    readonly body: Api.NamedListRestore;
+    readonly answer: Api.NamedList & Api.IgnoredMembers;
   };
 
   /**

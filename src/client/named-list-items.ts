@@ -6,6 +6,10 @@ export interface NamedItemsOptions {
   readonly pageSize?: number;
 }
 
+export interface NamedWriteOptions {
+  readonly import?: string;
+}
+
 /** Yields the items of a named list over all its pages. */
 export async function* namedItems(
   call: ApiCall,

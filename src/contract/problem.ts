@@ -85,6 +85,7 @@ export const PROBLEMS = {
   idempotency_conflict: [409, 'Idempotency key already used'],
   rule_in_policy: [409, 'Rule of the policy file'],
   in_use: [409, 'In use'],
+  not_restorable: [409, 'Version not kept'],
   length_required: [411, 'Length required'],
   precondition_failed: [412, 'Precondition failed'],
   body_too_large: [413, 'Body too large'],

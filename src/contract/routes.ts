@@ -14,7 +14,7 @@ import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { KEY_ROTATION, NEW_KEY } from './requests/key-requests.ts';
 import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
-import { NAMED_LIST_PUT } from './requests/named-list-requests.ts';
+import { NAMED_LIST_PUT, NAMED_LIST_RESTORE } from './requests/named-list-requests.ts';
 import { ROTATION } from './requests/webhook-requests.ts';
 import {
   AUDIT_KINDS,
@@ -117,15 +117,15 @@ export const ROUTES = {
   removeEntryByQuery: secret('DELETE', '/v1/lists'),
   findValueEntry: secret('GET', '/v1/lists/{kind}/{value}'),
   removeValueEntry: secret('DELETE', '/v1/lists/{kind}/{value}'),
-
   listNamedLists: secret('GET', '/v1/named-lists'),
   putNamedList: secret('PUT', '/v1/named-lists/{name}'),
   deleteNamedList: secret('DELETE', '/v1/named-lists/{name}'),
   listNamedItems: secret('GET', '/v1/named-lists/{name}/items'),
   changeNamedItems: secret('POST', '/v1/named-lists/{name}/items'),
+  listNamedVersions: secret('GET', '/v1/named-lists/{name}/versions'),
+  restoreNamedList: secret('POST', '/v1/named-lists/{name}/restore'),
 
   reportOutcomes: secret('POST', '/v1/outcomes', 'decide'),
-
   labelDecision: secret('POST', '/v1/labels'),
   listShadowReviews: secret('GET', '/v1/shadow-reviews'),
   judgeShadowReview: secret('POST', '/v1/shadow-reviews/{request_id}'),
@@ -396,4 +396,5 @@ export const BODIES = {
   putRule: RULE_PUT,
   changeRule: RULE_PATCH,
   putNamedList: NAMED_LIST_PUT,
+  restoreNamedList: NAMED_LIST_RESTORE,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

@@ -12,7 +12,14 @@ import type { EXTRACTION, EXTRACTION_CREATED, RECORD_PAGE } from './responses/ex
 import type { LABEL, SHADOW_REVIEW } from './responses/judgement-responses.ts';
 import type { FINGERPRINT, LINK_SUMMARY } from './responses/link-responses.ts';
 import type { CANDIDATE, LIST_BATCH_RESULT, LIST_ENTRY } from './responses/list-responses.ts';
-import type { NAMED_ITEM, NAMED_ITEMS_CHANGED, NAMED_LIST, NAMED_LIST_LIST } from './responses/named-list-responses.ts';
+import type {
+  NAMED_ITEM,
+  NAMED_ITEMS_CHANGED,
+  NAMED_LIST,
+  NAMED_LIST_LIST,
+  NAMED_LIST_VERSION,
+  NAMED_LIST_VERSION_LIST,
+} from './responses/named-list-responses.ts';
 import type { SIGNED_IN } from './responses/dashboard-responses.ts';
 import type { READINESS } from './responses/operation-responses.ts';
 import type { BACKTEST_JOB, BACKTEST_STARTED } from './responses/backtest-responses.ts';
@@ -42,6 +49,8 @@ export type ListEntryRow = z.infer<typeof LIST_ENTRY>;
 export type NamedListRow = z.infer<typeof NAMED_LIST>;
 export type NamedListsBody = z.infer<typeof NAMED_LIST_LIST>;
 export type NamedItemRow = z.infer<typeof NAMED_ITEM>;
+export type NamedVersionRow = z.infer<typeof NAMED_LIST_VERSION>;
+export type NamedVersionsBody = z.infer<typeof NAMED_LIST_VERSION_LIST>;
 export type NamedItemsChangedBody = z.infer<typeof NAMED_ITEMS_CHANGED>;
 export type CandidateRow = z.infer<typeof CANDIDATE>;
 export type ListBatchBody = z.infer<typeof LIST_BATCH_RESULT>;

@@ -114,6 +114,18 @@ describe.runIf(HAS_REDIS)('changes on several servers', () => {
     const gone = { remove: ['partner.example'] };
     expect((await call(1, 'POST', `${list}/items`, nodes.secretKey, gone)).status).toBe(200);
     for (const node of [0, 1]) expect((await domain(node)).json['reasons']).not.toContain('own_partners');
+    const versions = await Promise.all(
+      [0, 1].map(async (node) => (await call(node, 'GET', `${list}/versions`, nodes.secretKey)).json()),
+    );
+    expect(versions[1]).toEqual(versions[0]);
+    expect(versions[0]).toMatchObject({
+      data: [
+        { version: 2, added: 0, removed: 1 },
+        { version: 1, added: 1, removed: 0 },
+      ],
+    });
+    expect((await call(0, 'POST', `${list}/restore`, nodes.secretKey, { version: 2 })).status).toBe(200);
+    for (const node of [0, 1]) expect((await domain(node)).json['decision']).toBe('BLOCK');
     expect((await call(1, 'DELETE', '/v1/rules/own_partners', nodes.secretKey)).status).toBe(204);
     expect((await call(0, 'DELETE', list, nodes.secretKey)).status).toBe(204);
   });

@@ -173,4 +173,32 @@ describe('contract, 7.6: named lists', () => {
     expect((await theirs.review('attributes.plan in list.partners')).status).toBe(422);
     expect((await theirs.send('GET', '/v1/named-lists/partners/items')).status).toBe(404);
   });
+
+  test('A list comes back as it was before a write, an import of several calls as one, for the next decision', async () => {
+    const { send, make, review, ask } = await customerOf();
+    await make('words', 'text', ['trial']);
+    await review('attributes.plan in list.words');
+    const path = '/v1/named-lists/words';
+    for (const add of [['a'], ['b', 'trial']]) await send('POST', `${path}/items`, { add, import: 'feed-7' });
+    await send('POST', `${path}/items`, { remove: ['trial', 'a'] });
+    expect((await ask(SUBJECT))['reasons']).not.toContain('own_listed');
+    const { json } = await send('GET', `${path}/versions`);
+    const by = { replaced_by: expect.stringMatching(/^key:sk_/), restorable: true, reason: null };
+    expect(json['data']).toEqual([
+      { version: 3, added: 0, removed: 2, replaced_at: expect.any(Number), ...by },
+      { version: 2, added: 2, removed: 0, replaced_at: expect.any(Number), ...by },
+      { version: 1, added: 1, removed: 0, replaced_at: expect.any(Number), ...by },
+    ]);
+    const back = await send('POST', `${path}/restore`, { version: 2 });
+    expect(back).toMatchObject({ status: 200, json: { name: 'words', items: 1, used_by: ['own_listed'] } });
+    expect(await ask(SUBJECT)).toMatchObject({ decision: 'BLOCK' });
+    const audit = await send('GET', '/v1/audit?kind=named_list.items');
+    expect((audit.json['data'] as readonly object[])[0]).toMatchObject({ after: { restored_version: 2, items: 1 } });
+    const versions = (await send('GET', `${path}/versions`)).json['data'] as { version: number }[];
+    expect(versions.map(({ version }) => version)).toEqual([4, 3, 2]);
+    expect((await send('POST', `${path}/restore`, { version: 9 })).status).toBe(404);
+    expect((await send('POST', `${path}/restore`, { version: 'x' })).status).toBe(422);
+    const nameless = await send('POST', `${path}/items`, { add: ['a'], import: 'of today' });
+    expect(nameless).toMatchObject({ status: 422, json: { errors: [{ pointer: '/import' }] } });
+  });
 });

@@ -7,6 +7,7 @@ import { newCustomer } from '../../src/state/feed/key-changes.ts';
 import { listKey } from '../../src/state/tables/list-table.ts';
 import { NO_WORK, type ShadowReview } from '../../src/state/tables/review-row.ts';
 import { namedItemKey } from '../../src/state/tables/named-list-table.ts';
+import { partKeyOf } from '../../src/state/tables/named-list-versions-table.ts';
 import { keyOf as sightingKey } from '../../src/state/tables/sighting-row.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
 import { hashOf } from '../unit/state/support.ts';
@@ -231,6 +232,7 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
         expiresAtSeconds: pick([null, Math.floor(nowMs / 1000) + random(200) - 50]),
         isRemoved: random(3) === 0,
       })),
+      ...(random(8) > 0 && { writeId: `write ${random(4)}` }),
     }),
     'named_list.removed': () => ({ kind: 'named_list.removed', customer: customer(), name: `list_${random(3)}` }),
     'rows.expired': () => ({
@@ -239,7 +241,12 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
         ? { table: 'lists', keys: [listKey(customer(), fingerprint())] }
         : random(2) === 0
           ? { table: 'namedListItems', keys: [namedItemKey(customer(), 1 + random(8), hashOf(random(30)))] }
-          : { table: 'sightings', keys: [sightingKey(fingerprint(), customer())] }),
+          : random(2) === 0
+            ? {
+                table: 'namedListVersions',
+                keys: [partKeyOf({ customer: customer(), list: 1 + random(8), version: 1 + random(6), part: 0 })],
+              }
+            : { table: 'sightings', keys: [sightingKey(fingerprint(), customer())] }),
     }),
   };
   const ownRule = (): OwnRule => ({

@@ -55,7 +55,7 @@ export function writesOf(store: Store, changes: Committer = store.changes) {
         changes.commit({ kind: 'list.removed', customer, fingerprintHash }, at(nowSeconds)),
       sweepExpired: prune('lists'),
     },
-    namedLists: { sweepExpired: prune('namedListItems') },
+    namedLists: { sweepExpired: prune('namedListItems'), sweepVersions: prune('namedListVersions') },
     registry: {
       put: (entry: RegistryEntry) => changes.commit({ kind: 'registry.imported', entries: [entry], total: 1 }, at(1)),
       putMany: (entries: readonly RegistryEntry[]) =>

@@ -12,6 +12,13 @@ import type { BodyReader } from '../kit/request-body.ts';
 /** Each part is the JSON of several `GivenItem`s: passed as objects, 10,000 would block the receiving thread. */
 export type NamedItemParts = readonly string[];
 
+/** A call that changes items. */
+export interface GivenItems {
+  readonly parts: NamedItemParts;
+  /** Null without one. */
+  readonly importId: string | null;
+}
+
 /** An item as a client sends it: field, position in it, value, end in Unix seconds. */
 export type GivenItem = readonly [field: 'add' | 'remove', index: number, value: string, expiresAt: number | null];
 
@@ -23,7 +30,7 @@ const QUICK_ITEMS_MAX = 50;
 const ITEM_HELD_MS = 0.007;
 
 /** The body of `POST /v1/named-lists/{name}/items`. The values are read by the handler, which knows the kind. */
-export const NAMED_ITEMS_BODY: BodyReader<Validated<NamedItemParts>> = {
+export const NAMED_ITEMS_BODY: BodyReader<Validated<GivenItems>> = {
   name: 'named_items',
   shape: 'object',
   schema: NAMED_ITEMS_CHANGE,
@@ -34,7 +41,7 @@ export const NAMED_ITEMS_BODY: BodyReader<Validated<NamedItemParts>> = {
   read(body) {
     const read = validate(NAMED_ITEMS_CHANGE, body);
     if (read.kind === 'problem') return read;
-    const { add, remove } = read.value;
+    const { add, remove, import: importId = null } = read.value;
     const given: GivenItem[] = [
       ...(remove ?? []).map((value, index): GivenItem => ['remove', index, String(value), null]),
       ...(add ?? []).map((item, index): GivenItem => {
@@ -45,9 +52,9 @@ export const NAMED_ITEMS_BODY: BodyReader<Validated<NamedItemParts>> = {
     const parts: string[] = [];
     for (let from = 0; from < given.length; from += ITEMS_PER_PART)
       parts.push(JSON.stringify(given.slice(from, from + ITEMS_PER_PART)));
-    return { kind: 'ok', value: parts };
+    return { kind: 'ok', value: { parts, importId } };
   },
-  heldMs: (read) => (read.kind === 'ok' ? read.value.length * ITEMS_PER_PART * ITEM_HELD_MS : 0),
+  heldMs: (read) => (read.kind === 'ok' ? read.value.parts.length * ITEMS_PER_PART * ITEM_HELD_MS : 0),
 };
 
 function lengthOf(value: unknown): number {

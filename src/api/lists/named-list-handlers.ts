@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { problem } from '../../contract/problem.ts';
 import { QUERIES, ROUTES } from '../../contract/routes.ts';
 import { LIST_KINDS, TEXT_KIND } from '../../contract/vocabulary.ts';
 import type { SecretHandlers } from '../../http/handlers.ts';
 import { type CustomerNumber, unreachable } from '../../kernel/brand.ts';
+import type { VersionLoss } from '../../kernel/version-loss.ts';
 import { type ListKeys, shownNamedValue } from '../../risk/lists/list-key.ts';
 import {
   NAMED_ITEMS_MAX,
@@ -13,7 +15,13 @@ import {
 } from '../../risk/lists/named-list.ts';
 import { listsNamedIn } from '../../risk/policy/rule-lists.ts';
 import type { Committer } from '../../state/feed/changes.ts';
+import { restoreNamedList } from '../../state/feed/named-list-restore.ts';
 import type { NamedItem, NamedItemChange, NamedList, NamedLists } from '../../state/tables/named-list-table.ts';
+import {
+  type NamedListVersion,
+  type NamedListVersions,
+  shownVersions,
+} from '../../state/tables/named-list-versions-table.ts';
 import type { OwnRules } from '../../state/tables/own-rule-table.ts';
 import { originOf } from '../kit/actor.ts';
 import { schemaBody } from '../kit/body-readers.ts';
@@ -28,6 +36,7 @@ import { NAMED_ITEMS_BODY, readNamedItems } from './named-items.ts';
 /** Dependencies of the endpoints for named lists. Source: contract, 7.6. */
 export interface NamedListParts {
   readonly namedLists: Pick<NamedLists, 'of' | 'find' | 'page' | 'stateOf'>;
+  readonly versions: NamedListVersions;
   readonly rules: Pick<OwnRules, 'of'>;
   readonly policies: Pick<OwnPolicies, 'present'>;
   readonly changes: Committer;
@@ -38,6 +47,7 @@ export interface NamedListParts {
 }
 
 const PUT = schemaBody('putNamedList');
+const RESTORE = schemaBody('restoreNamedList');
 /** Choice: items of one change; they hold the main thread for some 0.6 ms. */
 const ITEMS_PER_CHANGE = 100;
 
@@ -46,7 +56,9 @@ type NamedListEndpointId =
   | 'putNamedList'
   | 'deleteNamedList'
   | 'listNamedItems'
-  | 'changeNamedItems';
+  | 'changeNamedItems'
+  | 'listNamedVersions'
+  | 'restoreNamedList';
 
 /** Returns the handlers for named lists. Source: contract, 7.6. */
 export function namedListHandlers(
@@ -98,6 +110,8 @@ export function namedListHandlers(
     deleteNamedList: endpoint({}, remove),
     listNamedItems: endpoint({}, items),
     changeNamedItems: endpoint({ body: NAMED_ITEMS_BODY }, changeItems(parts)),
+    listNamedVersions: endpoint({}, listVersions(parts)),
+    restoreNamedList: endpoint({ body: RESTORE }, restoreVersion(parts)),
   };
 }
 
@@ -140,7 +154,8 @@ function changeItems(parts: NamedListParts): EndpointHandler<BodyOf<typeof NAMED
     if (list === null) return NO_SUCH_LIST;
     const keepsIdentities = policies.present(customer).view.policyOf('').logIdentities === 'plain';
     const reading = { list, customer, keys: listKeys, keepsIdentities, nowSeconds };
-    const { items, rejected } = await readNamedItems(reading, request.body.value, slices);
+    const { parts: given, importId } = request.body.value;
+    const { items, rejected } = await readNamedItems(reading, given, slices);
     let rows = 0;
     for (const { key, isRemoved } of items) {
       const isRow = namedLists.stateOf(customer, list.number, key, nowSeconds) !== 'none';
@@ -148,8 +163,15 @@ function changeItems(parts: NamedListParts): EndpointHandler<BodyOf<typeof NAMED
       if (slices.isOver) await slices.begin();
     }
     if (rows > 0 && itemsOf(customer) + rows > NAMED_ITEMS_MAX) return TOO_MANY_ITEMS;
-    return writeItems(parts, request, list, { items, rejected });
+    const writeId = importId === null ? randomUUID() : `${caller.key.prefix} ${importId}`;
+    return writeItems(parts, request, list, { items, rejected, writeId });
   };
+}
+
+interface ItemsToWrite {
+  readonly items: readonly NamedItemChange[];
+  readonly rejected: readonly object[];
+  readonly writeId: string;
 }
 
 /** Writes in parts, so that decisions come between; only the last one waits for the disk. */
@@ -157,7 +179,7 @@ async function writeItems(
   { changes }: NamedListParts,
   request: AnyRequest,
   { name, number }: NamedList,
-  { items, rejected }: { readonly items: readonly NamedItemChange[]; readonly rejected: readonly object[] },
+  { items, rejected, writeId }: ItemsToWrite,
 ): Promise<EndpointResponse> {
   const { customer } = request.caller;
   const { slices } = request;
@@ -165,7 +187,7 @@ async function writeItems(
   for (let from = 0; from < items.length; from += ITEMS_PER_CHANGE) {
     if (slices.isOver) await slices.begin();
     const part = items.slice(from, from + ITEMS_PER_CHANGE);
-    const change = { kind: 'named_list.items', customer, name, number, items: part } as const;
+    const change = { kind: 'named_list.items', customer, name, number, items: part, writeId } as const;
     const until = from + ITEMS_PER_CHANGE < items.length ? 'visible' : 'durable';
     const written = await changes.commit(change, originOf(request), { until, slices });
     if (written.kind === 'fault') return written;
@@ -176,6 +198,50 @@ async function writeItems(
     counts.removed += written.value.removed;
   }
   return { kind: 'json', status: 200, body: { ...counts, rejected } };
+}
+
+function listVersions({ namedLists, versions }: NamedListParts): EndpointHandler {
+  return ({ caller: { customer }, params }) => {
+    const found = namedLists.find(customer, params['name'] ?? '');
+    if (found === null) return NO_SUCH_LIST;
+    return {
+      kind: 'json',
+      status: 200,
+      body: { data: shownVersions(versions.of(customer, found.number)).map(showVersion) },
+    };
+  };
+}
+
+function restoreVersion(parts: NamedListParts): EndpointHandler<BodyOf<typeof RESTORE>> {
+  const { namedLists } = parts;
+  return async (request) => {
+    if (request.body.kind === 'problem') return request.body;
+    const { caller, params, slices } = request;
+    const { customer } = caller;
+    const { version } = request.body.value;
+    const found = namedLists.find(customer, params['name'] ?? '');
+    if (found === null) return NO_SUCH_LIST;
+    const { name, number } = found;
+    const restored = await restoreNamedList(parts, { customer, name, number, version }, originOf(request), slices);
+    switch (restored.kind) {
+      case 'restored': {
+        const list = namedLists.find(customer, name);
+        return list === null
+          ? NO_SUCH_LIST
+          : { kind: 'json', status: 200, body: showList(list, usersOf(parts, customer)) };
+      }
+      case 'unknown':
+        return NO_SUCH_VERSION;
+      case 'lost':
+        return NOT_RESTORABLE[restored.loss];
+      case 'limit_reached':
+        return TOO_MANY_ITEMS;
+      case 'fault':
+        return restored;
+      default:
+        return unreachable(restored);
+    }
+  };
 }
 
 /** Returns the codes of the rules that name each list: of the API, of the policy file and of its challenger. */
@@ -219,6 +285,18 @@ function showItem(kind: NamedListKind, item: NamedItem): Readonly<Record<string,
   };
 }
 
+function showVersion(one: NamedListVersion): Readonly<Record<string, unknown>> {
+  return {
+    version: one.version,
+    replaced_at: Math.floor(one.replacedAtMs / 1_000),
+    replaced_by: one.replacedBy,
+    added: one.added,
+    removed: one.removed,
+    restorable: one.lost === null,
+    reason: one.lost,
+  };
+}
+
 function invalidField(pointer: string, message: string): EndpointResponse {
   const errors = [{ pointer, code: 'invalid_value', message }];
   return { kind: 'problem', problem: problem('validation_failed', 'The list is not valid.', { errors }) };
@@ -239,6 +317,25 @@ function inUse(codes: readonly string[]): EndpointResponse {
 const NO_SUCH_LIST: EndpointResponse = {
   kind: 'problem',
   problem: problem('not_found', 'There is no such named list.'),
+};
+
+const NO_SUCH_VERSION: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_found', 'The list has no such version, or not any more.'),
+};
+
+const NOT_RESTORABLE: Readonly<Record<VersionLoss, EndpointResponse>> = {
+  too_large: {
+    kind: 'problem',
+    problem: problem(
+      'not_restorable',
+      'Its write or a later one replaced more than the 16 MiB that are kept of a write.',
+    ),
+  },
+  no_room: {
+    kind: 'problem',
+    problem: problem('not_restorable', 'What the writes of all lists replaced had more than the 64 MiB that are kept.'),
+  },
 };
 
 const TOO_MANY_LISTS: EndpointResponse = {

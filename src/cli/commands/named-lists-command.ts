@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { CONTROL_ENTRIES_MAX } from '../../app/control-protocol.ts';
+import { unreachable } from '../../kernel/brand.ts';
 import { shownNamedValue } from '../../risk/lists/list-key.ts';
 import {
   NAMED_ITEMS_MAX,
@@ -9,10 +11,12 @@ import {
   readNamedValue,
 } from '../../risk/lists/named-list.ts';
 import { listsNamedIn } from '../../risk/policy/rule-lists.ts';
+import { restoreNamedList } from '../../state/feed/named-list-restore.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import type { Customer } from '../../state/tables/customer-table.ts';
 import { namedItemOf } from '../../state/tables/list-change.ts';
 import type { NamedItemChange, NamedList } from '../../state/tables/named-list-table.ts';
+import { shownVersions } from '../../state/tables/named-list-versions-table.ts';
 import { Slices } from '../../state/tables/turns.ts';
 import type { ChangeDoor } from '../change-door.ts';
 import { type CommandOutcome, failure, failureOf, ok, usage } from '../command-outcome.ts';
@@ -56,6 +60,18 @@ export function addNamedLists(cli: Cli): void {
     .description('delete a list with its items, unless a rule of the API names it')
     .action((name: string, options: OfCustomer) =>
       cli.run(async () => withCustomerLists(cli, options, (opened) => deleteList(opened, name))),
+    );
+
+  ofCustomer(lists.command('versions <name>'))
+    .description('show the last versions of a list, each with the write that replaced it')
+    .action((name: string, options: OfCustomer) =>
+      cli.run(async () => withCustomerLists(cli, options, (opened) => showVersions(opened, name))),
+    );
+
+  ofCustomer(lists.command('restore <name> <version>'))
+    .description('bring back a version of a list, as it was before a write')
+    .action((name: string, version: string, options: OfCustomer) =>
+      cli.run(async () => withCustomerLists(cli, options, (opened) => restoreVersion(opened, name, version))),
     );
 
   addImportOptions(
@@ -183,6 +199,58 @@ function countNew(
   return items.filter(({ key }) => store.namedLists.stateOf(customer, list.number, key, nowSeconds) !== 'live').length;
 }
 
+function showVersions({ store, customer }: OpenedLists, name: string): CommandOutcome {
+  const list = store.namedLists.find(customer.number, name);
+  if (list === null) return missing(name);
+  const versions = shownVersions(store.namedListVersions.of(customer.number, list.number));
+  const rows = versions.map(({ version, replacedAtMs, replacedBy, added, removed, lost }) => [
+    String(version),
+    timeText(Math.floor(replacedAtMs / 1_000)),
+    replacedBy,
+    `+${added} −${removed}`,
+    lost ?? 'yes',
+  ]);
+  const text = tableText(['Version', 'Replaced', 'By', 'Write', 'Kept'], rows, 'The list has no earlier version.');
+  const shown = versions.map(({ version, replacedAtMs, replacedBy, added, removed, lost }) => {
+    const replaced = { replaced_at: Math.floor(replacedAtMs / 1_000), replaced_by: replacedBy };
+    return { version, ...replaced, added, removed, restorable: lost === null, reason: lost };
+  });
+  return ok({ name, versions: shown }, text);
+}
+
+async function restoreVersion(
+  { store, door, customer }: OpenedLists,
+  name: string,
+  versionText: string,
+): Promise<CommandOutcome> {
+  const list = store.namedLists.find(customer.number, name);
+  if (list === null) return missing(name);
+  const version = Number(versionText);
+  const wanted = { customer: customer.number, name, number: list.number, version };
+  const parts = { versions: store.namedListVersions, changes: door };
+  const restored = await restoreNamedList(parts, wanted, BY_CLI(), new Slices(store.turns, customer.number));
+  switch (restored.kind) {
+    case 'restored': {
+      store.resetRead();
+      const items = store.namedLists.find(customer.number, name)?.items ?? 0;
+      return ok({ name, version, items }, `version ${version} is back, with ${items} items`);
+    }
+    case 'unknown':
+      return failure('not_found', `the list has no version ${versionText}`);
+    case 'lost':
+      return failure('not_restorable', `version ${version} is not kept: ${restored.loss}`);
+    case 'limit_reached':
+      return failure(
+        'limit_reached',
+        `the lists would have over ${NAMED_ITEMS_MAX} items; repeat it when there is room`,
+      );
+    case 'fault':
+      return failureOf(restored);
+    default:
+      return unreachable(restored);
+  }
+}
+
 async function writeItems(
   door: ChangeDoor,
   { number: customer }: Customer,
@@ -190,10 +258,11 @@ async function writeItems(
   read: ReadFile,
 ): Promise<CommandOutcome> {
   const { items } = read;
+  const writeId = randomUUID();
   let added = 0;
   for (let at = 0; at < items.length; at += CONTROL_ENTRIES_MAX) {
     const part = items.slice(at, at + CONTROL_ENTRIES_MAX);
-    const change = { kind: 'named_list.items', customer, name, number, items: part } as const;
+    const change = { kind: 'named_list.items', customer, name, number, items: part, writeId } as const;
     const until = at + CONTROL_ENTRIES_MAX < items.length ? 'visible' : 'durable';
     const written = await door.commit(change, BY_CLI(), { until });
     if (written.kind === 'fault') return failureOf(written);

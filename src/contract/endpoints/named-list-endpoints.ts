@@ -6,6 +6,7 @@ import {
   NAMED_ITEMS_CHANGED,
   NAMED_LIST,
   NAMED_LIST_LIST,
+  NAMED_LIST_VERSION_LIST,
 } from '../responses/named-list-responses.ts';
 import { BODIES, QUERIES } from '../routes.ts';
 
@@ -53,11 +54,33 @@ export const NAMED_LIST_ENDPOINTS = {
       'After the response every later decision uses them. Written in parts of 100: a reader may see some before the others. At most ' +
       '1,000,000 items in all lists of a customer.',
     guide:
-      'Body: `add` and `remove`, up to 10,000 values together; an added one may be `{"value","expires_at"}`. 200 with `{"added","removed",' +
+      'Body: `add` and `remove`, up to 10,000 values together, optionally `import`; an added one may be `{"value","expires_at"}`. 200 with `{"added","removed",' +
       '"rejected": [{"index","code","pointer","message"}]}`, or 404',
     params: { name: LIST_NAME },
     body: body(NAMED_ITEMS_CHANGE),
     responses: { 200: json(NAMED_ITEMS_CHANGED, 'The numbers of items') },
     problems: writesBody('not_found', 'limit_reached'),
+  },
+  listNamedVersions: {
+    tag: 'lists',
+    summary: 'Earlier versions of a named list',
+    description: 'A version is the list as it was before a write: a call, or the calls of one import.',
+    guide:
+      '200 with `{"data": [{"version","replaced_at","replaced_by","added","removed","restorable","reason"}]}`, at most 3, or 404',
+    params: { name: LIST_NAME },
+    responses: { 200: json(NAMED_LIST_VERSION_LIST, 'The versions') },
+    problems: reads('not_found'),
+  },
+  restoreNamedList: {
+    tag: 'lists',
+    summary: 'Bring back an earlier version of a named list',
+    description:
+      'Undoes the write that replaced the version, and all later ones; this is a write like any other, so that it can be undone too. Items that ' +
+      'have ended meanwhile do not come back. Written in parts of 100; if a call fails within, repeat it.',
+    guide: 'Body: `version`. 200 with the list, 404, or 409 `not_restorable`',
+    params: { name: LIST_NAME },
+    body: body(BODIES.restoreNamedList),
+    responses: { 200: json(NAMED_LIST, 'The list as it was') },
+    problems: writesBody('not_found', 'not_restorable', 'limit_reached'),
   },
 } satisfies EndpointTexts;

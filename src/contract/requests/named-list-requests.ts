@@ -17,6 +17,8 @@ export const NAMED_LIST_PUT = z
 /** Source: contract, 7.6. */
 export const NAMED_ITEMS_PER_CALL_MAX = 10_000;
 
+const IMPORT_ID = /^[\w-]{1,64}$/;
+
 const VALUE = z.union([z.string(), z.int()], 'This must be a text.').meta({ description: 'A value of the kind' });
 const ADDED = z.union(
   [VALUE, z.object({ value: VALUE, expires_at: z.int().min(0).max(LIST_EXPIRY_SECONDS_MAX).nullish() })],
@@ -36,6 +38,11 @@ export const NAMED_ITEMS_CHANGE = z
       .max(NAMED_ITEMS_PER_CALL_MAX)
       .nullish()
       .meta({ description: 'As written, or as shown. A value in both is added' }),
+    import: z
+      .string('This must be a text.')
+      .regex(IMPORT_ID, 'This must be 1 to 64 letters, digits, - or _.')
+      .nullish()
+      .meta({ description: 'The same in several calls that follow each other: they make one version of the list' }),
   })
   .refine(({ add, remove }) => (add?.length ?? 0) + (remove?.length ?? 0) <= NAMED_ITEMS_PER_CALL_MAX, {
     path: ['add'],
@@ -48,3 +55,13 @@ export const NAMED_ITEMS_CHANGE = z
       { add: ['partner.example', { value: 'fair.example', expires_at: 1_798_761_600 }], remove: ['old.example'] },
     ],
   });
+
+/** The body of `POST /v1/named-lists/{name}/restore`. */
+export const NAMED_LIST_RESTORE = z
+  .object({
+    version: z
+      .int('This must be a whole number.')
+      .min(1, 'This must be 1 or more.')
+      .meta({ description: 'A version that GET …/versions shows' }),
+  })
+  .meta({ id: 'NamedListRestore', examples: [{ version: 7 }] });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { VERSION_LOSSES } from '../../kernel/version-loss.ts';
 import { count, pageOf, unixSeconds } from './response-parts.ts';
 
 export const NAMED_LIST = z
@@ -45,4 +46,23 @@ export const NAMED_ITEMS_CHANGED = z.object({
       message: z.string(),
     }),
   ),
+});
+
+export const NAMED_LIST_VERSION = z
+  .object({
+    version: count.meta({ description: 'The list as it was before a write, numbered by writes', examples: [7] }),
+    replaced_at: unixSeconds.meta({ description: 'When that write began' }),
+    replaced_by: z.string().meta({ description: 'Who wrote, as in the audit log', examples: ['key:sk_live_4fQ2'] }),
+    added: count.meta({ description: 'Items that the write added' }),
+    removed: count.meta({ description: 'Items that it removed' }),
+    restorable: z.boolean(),
+    reason: z.enum(VERSION_LOSSES).nullable().meta({
+      description:
+        'Why it cannot be brought back: its write or a later one replaced too much (16 MiB), or there was no room (64 MiB of all lists)',
+    }),
+  })
+  .meta({ id: 'NamedListVersion' });
+
+export const NAMED_LIST_VERSION_LIST = z.object({
+  data: z.array(NAMED_LIST_VERSION).meta({ description: 'At most 3, the newest first' }),
 });

@@ -115,6 +115,23 @@ function withoutSettings(webhook: unknown): unknown {
   return rest;
 }
 
+/** Since version 2 a change belongs to a write, which is a version of its list, and an item that comes back keeps when it was created. */
+const LISTED_ITEMS: ChangeFormat = {
+  version: 2,
+  up: { 1: (fields) => fields },
+  down: {
+    2: ({ writeId: _write, restores: _restores, items, ...rest }) => ({
+      ...rest,
+      items: (items as readonly unknown[]).map(withoutCreation),
+    }),
+  },
+};
+
+function withoutCreation(item: unknown): unknown {
+  const { createdAtSeconds: _created, ...rest } = item as Readonly<Record<string, unknown>>;
+  return rest;
+}
+
 const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
 
 export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
@@ -144,7 +161,7 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'rule.put': FIRST,
   'rule.removed': FIRST,
   'named_list.put': FIRST,
-  'named_list.items': FIRST,
+  'named_list.items': LISTED_ITEMS,
   'named_list.removed': FIRST,
   'rows.expired': FIRST,
 };

@@ -239,6 +239,13 @@ export type StateChanges = {
       readonly name: string;
       readonly number: number;
       readonly items: readonly NamedItemChange[];
+      /**
+       * Changes with the same id that follow each other make one version, which can be brought back. Absent in changes of version 1, after
+       * which earlier versions cannot be brought back.
+       */
+      readonly writeId?: string;
+      /** The version that the change is part of bringing back. */
+      readonly restores?: number;
     };
     readonly outcome: NamedItemCounts | 'unknown' | 'limit_reached';
   };
@@ -271,7 +278,8 @@ export type ExpiringTable =
   | 'shadowReviews'
   | 'sightings'
   | 'registry'
-  | 'namedListItems';
+  | 'namedListItems'
+  | 'namedListVersions';
 
 /** What a new pair of keys is called and may do. The scopes of a public key follow from its kind. */
 export interface KeyGrant extends KeyRights {

@@ -19,6 +19,7 @@ import { LearningRows } from '../tables/learning-row-table.ts';
 import { ListKinds } from '../tables/list-kinds-table.ts';
 import { Lists } from '../tables/list-table.ts';
 import { NamedLists } from '../tables/named-list-table.ts';
+import { NamedListVersions } from '../tables/named-list-versions-table.ts';
 import { Outcomes } from '../tables/outcome-table.ts';
 import { Registry } from '../tables/registry-table.ts';
 import { RevocationFile } from './revocations.ts';
@@ -167,6 +168,7 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
     webhooks: new Webhooks(table(state, 'webhooks')),
     rules: new OwnRules(table(state, 'rules')),
     namedLists: new NamedLists(table(state, 'named-lists'), table(state, 'named-list-items')),
+    namedListVersions: new NamedListVersions(table(state, 'named-list-versions'), table(state, 'named-list-replaced')),
   };
 }
 

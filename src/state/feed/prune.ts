@@ -12,6 +12,7 @@ const SCANS: Readonly<Record<ExpiringTable, Scan>> = {
   labels: ({ labels }, now, rowsMax) => labels.expired(now, rowsMax),
   sightings: ({ sightings }, now, rowsMax) => sightings.expired(now, rowsMax),
   namedListItems: ({ namedLists }, now, rowsMax) => namedLists.expired(now, rowsMax),
+  namedListVersions: ({ namedListVersions }, _now, rowsMax) => namedListVersions.unneeded(rowsMax),
   registry: ({ registry }, now, rowsMax) => registry.faded(now, rowsMax),
 };
 

@@ -21,6 +21,7 @@ const OWN_TALLIES: ReadonlySet<number> = new Set([
   TALLIES.lists,
   TALLIES.audit,
   TALLIES.namedListItems,
+  TALLIES.namedListVersions,
 ]);
 
 const OWNED: readonly (readonly [TableName, Owns])[] = [
@@ -39,6 +40,8 @@ const OWNED: readonly (readonly [TableName, Owns])[] = [
   ['rules', all],
   ['named-lists', all],
   ['named-list-items', all],
+  ['named-list-versions', all],
+  ['named-list-replaced', all],
   ['audit', all],
 ];
 

@@ -33,6 +33,8 @@ export interface NamedItem {
 export interface NamedItemChange extends Pick<NamedItem, 'key' | 'value' | 'expiresAtSeconds'> {
   /** false: added, or its expiry replaced. */
   readonly isRemoved: boolean;
+  /** Given for an item that comes back; by default the time of the change. */
+  readonly createdAtSeconds?: number;
 }
 
 /** Items that were not in the list before, and items that were. */
@@ -138,6 +140,12 @@ export class NamedLists {
     const stored = this.#items.database.getBinary(namedItemKey(customer, list, key));
     if (stored === undefined) return 'none';
     return isUnexpired(stored, nowSeconds) ? 'live' : 'expired';
+  }
+
+  /** Returns an item; null for one that is not in the list or has expired. */
+  item(customer: CustomerNumber, list: number, key: string, nowSeconds: number): NamedItem | null {
+    const stored = this.#items.database.getBinary(namedItemKey(customer, list, key));
+    return stored === undefined || !isUnexpired(stored, nowSeconds) ? null : { ...this.#items.decode(stored), key };
   }
 
   /** Returns a page in the order of the keys, without expired items. In slices; items written meanwhile may or may not be on it. */

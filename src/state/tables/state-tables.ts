@@ -17,6 +17,11 @@ import type { Labels } from './label-table.ts';
 import type { ListKinds } from './list-kinds-table.ts';
 import type { Lists } from './list-table.ts';
 import type { NamedLists } from './named-list-table.ts';
+import {
+  NAMED_LIST_VERSION_BYTES_MAX,
+  NAMED_LIST_VERSIONS_BYTES_MAX,
+  type NamedListVersions,
+} from './named-list-versions-table.ts';
 import type { Registry } from './registry-table.ts';
 import type { ShadowReviews } from './review-table.ts';
 import type { RowCounters } from './row-counters.ts';
@@ -40,6 +45,7 @@ export interface StateTables {
   readonly webhooks: Webhooks;
   readonly rules: OwnRules;
   readonly namedLists: NamedLists;
+  readonly namedListVersions: NamedListVersions;
 }
 
 /** Maximum numbers of rows for each customer. */
@@ -61,6 +67,9 @@ export interface StateBounds {
   readonly namedLists: number;
   /** In all its lists. Source: contract, 7.6. */
   readonly namedListItems: number;
+  /** Bytes of what one write of a named list replaced, and of all that are kept for the customer. */
+  readonly namedListVersionBytes: number;
+  readonly namedListVersionsBytes: number;
 }
 
 export const STATE_BOUNDS: StateBounds = {
@@ -75,4 +84,6 @@ export const STATE_BOUNDS: StateBounds = {
   rules: OWN_RULES_MAX,
   namedLists: NAMED_LISTS_MAX,
   namedListItems: NAMED_ITEMS_MAX,
+  namedListVersionBytes: NAMED_LIST_VERSION_BYTES_MAX,
+  namedListVersionsBytes: NAMED_LIST_VERSIONS_BYTES_MAX,
 };

@@ -22,6 +22,8 @@
  * | state       | `rules`        | customer number, u32; the code without `own_`, filled up with zeros (4+40) | version u8, msgpack [rule] (`own-rule-table.ts`) | server | server |
  * | state       | `named-lists`  | customer number, u32; the name, filled up with zeros (4+40) | version u8, msgpack [list] (`named-list-table.ts`) | server | server, score workers |
  * | state       | `named-list-items` | customer number and list's number, u32; key of a value (4+4+32) | expiry u32 (0 = never), msgpack [created, value] | server | server, score workers |
+ * | state       | `named-list-versions` | customer number and list's number, u32 (4+4) | version u8, msgpack [next version, versions] (`named-list-versions-table.ts`) | server, CLI | server, CLI |
+ * | state       | `named-list-replaced` | customer number, list's number, version and part, u32 (4+4+4+4) | version u8, msgpack [items before the write of that version] | server, CLI | server, CLI |
  * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
@@ -73,6 +75,8 @@ export const TABLES = [
   { environment: 'state', name: 'rules', keyBytes: 44 },
   { environment: 'state', name: 'named-lists', keyBytes: 44 },
   { environment: 'state', name: 'named-list-items', keyBytes: 40 },
+  { environment: 'state', name: 'named-list-versions', keyBytes: 8 },
+  { environment: 'state', name: 'named-list-replaced', keyBytes: 16 },
   { environment: 'state', name: 'deliveries', keyBytes: 20 },
   { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'state', name: 'tallies', keyBytes: 5 },
@@ -157,7 +161,7 @@ export const COUNTERS = {
 } as const;
 export type CounterName = keyof typeof COUNTERS;
 
-/** The numbers of `rowCounters`, by the table whose rows are counted. */
+/** The numbers of `rowCounters`, by the table whose rows are counted; of `namedListVersions` they are the bytes of what writes replaced. */
 export const TALLIES = {
   sightings: 1,
   labels: 2,
@@ -167,6 +171,7 @@ export const TALLIES = {
   idempotency: 6,
   audit: 7,
   namedListItems: 8,
+  namedListVersions: 9,
 } as const;
 export type RowCounterName = keyof typeof TALLIES;
 

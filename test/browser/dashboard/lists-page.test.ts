@@ -140,6 +140,11 @@ describe('The page of lists', () => {
     await shoot(page, 'named-lists');
     await pane.getByRole('button', { name: 'Remove fair.example' }).click();
     await pane.getByText('1 item of the kind E-mail domain').waitFor();
+    const lastChanges = pane.getByRole('table', { name: 'Last changes of the list' });
+    await lastChanges.getByRole('row', { name: '+0 −1' }).getByRole('button', { name: 'Bring back' }).click();
+    await page.getByRole('dialog', { name: 'Bring back the list' }).getByRole('button', { name: 'Bring back' }).click();
+    await pane.getByText('2 items of the kind E-mail domain').waitFor();
+    await lastChanges.getByRole('row', { name: '+2 −0' }).waitFor();
     const { secretKey, url } = harness.api;
     const rule = { when: 'email.domain in list.partners', weight: 0.1 };
     expect((await bearer(url, secretKey, 'PUT', '/v1/rules/own_partners', rule)).status).toBe(201);

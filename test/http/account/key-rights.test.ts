@@ -46,6 +46,8 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   findValueEntry: 'read',
   removeValueEntry: 'write',
   labelDecision: 'write',
+  listNamedVersions: 'read',
+  restoreNamedList: 'write',
   listShadowReviews: 'read',
   judgeShadowReview: 'write',
   listWebhooks: 'read',

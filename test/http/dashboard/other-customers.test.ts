@@ -29,6 +29,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   rotateSecret: { grace_seconds: 60 },
   changeRule: { note: 'mine now' },
   changeNamedItems: { add: ['mine.example'] },
+  restoreNamedList: { version: 1 },
 };
 
 let server: RunningServer;
@@ -76,7 +77,8 @@ beforeAll(async () => {
   const rule = { when: 'event.type == "login"', decision: 'REVIEW' };
   for (const id of ['findRule', 'changeRule', 'deleteRule']) ids[id] = 'own_one';
   await owner.call('PUT', '/v1/rules/own_one', rule);
-  for (const id of ['listNamedItems', 'changeNamedItems', 'deleteNamedList']) ids[id] = 'partners';
+  for (const id of ['listNamedItems', 'changeNamedItems', 'deleteNamedList', 'listNamedVersions', 'restoreNamedList'])
+    ids[id] = 'partners';
   await owner.call('PUT', '/v1/named-lists/partners', { kind: 'text' });
   for (const id of ['rotateKey', 'revokeKey']) ids[id] = key.slice(0, 12);
   const backtest = await owner.call('POST', '/v1/policy/backtest', { rules: [{ ...rule, code: 'own_one' }], since: 0 });

@@ -89,6 +89,23 @@ describe('named-lists', () => {
     expect(await cli('delete', 'partners')).toMatchObject({ code: 1, json: { error: { code: 'in_use' } } });
   });
 
+  test('An import is one version, which a restore takes back', async () => {
+    const { cli, file } = await newFolder();
+    const words = (n: number): string => Array.from({ length: n }, (_none, at) => `word ${at}`).join('\n');
+    await cli('import', 'words', file('a.txt', words(3)), '--kind', 'text');
+    await cli('import', 'words', file('b.txt', words(450)), '--kind', 'text');
+    const by = { replaced_by: 'cli', restorable: true, reason: null };
+    expect((await cli('versions', 'words')).json).toMatchObject({
+      versions: [
+        { version: 2, added: 447, removed: 0, ...by },
+        { version: 1, added: 3, removed: 0, ...by },
+      ],
+    });
+    expect(await cli('restore', 'words', '2')).toMatchObject({ code: 0, json: { version: 2, items: 3 } });
+    expect((await cli('show', 'words')).json['items']).toHaveLength(3);
+    expect(await cli('restore', 'words', 'two')).toMatchObject({ code: 1, json: { error: { code: 'not_found' } } });
+  });
+
   test('An import beside a running server counts for the next decision', async () => {
     const server = await startServer();
     onTestFinished(async () => void (await server.stop()));
@@ -103,5 +120,10 @@ describe('named-lists', () => {
     expect((await call(url, secretKey, 'PUT', '/v1/rules/own_p', rule)).status).toBe(201);
     const body = { ...newcomer(), entity_keys: { email: 'x@mail.p499.example' } };
     expect((await decide(url, secretKey, body)).json).toMatchObject({ decision: 'BLOCK' });
+    const restored = await ran(dataDir, ['named-lists', 'restore', 'partners', '1', '--customer', id]);
+    expect(restored).toMatchObject({ code: 0, json: { items: 0 } });
+    expect(
+      (await decide(url, secretKey, { ...body, session_token: newcomer().session_token })).json['reasons'],
+    ).not.toContain('own_p');
   });
 });

@@ -31,6 +31,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   idempotency_conflict: 409,
   rule_in_policy: 409,
   in_use: 409,
+  not_restorable: 409,
   length_required: 411,
   precondition_failed: 412,
   body_too_large: 413,

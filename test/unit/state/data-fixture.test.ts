@@ -64,6 +64,8 @@ test('Every table has rows, so that a migration cannot miss one unseen', async (
     'rules',
     'named-lists',
     'named-list-items',
+    'named-list-versions',
+    'named-list-replaced',
     'audit',
     'feed',
     'decision-links',

@@ -4,6 +4,7 @@ import { customerOf } from '../../tables/sighting-row.ts';
 import type { RowCounterName } from '../../tables/table-names.ts';
 import type { Applying, Apply } from './applying.ts';
 import { countRemoved } from './lists.ts';
+import { removeUnneededParts } from './named-list-history.ts';
 import { removeNamedItems } from './named-lists.ts';
 
 interface Expiry {
@@ -13,7 +14,7 @@ interface Expiry {
   readonly counted?: { readonly as: RowCounterName; readonly ownerOf: (key: Buffer) => CustomerNumber };
 }
 
-const EXPIRIES: Readonly<Record<Exclude<ExpiringTable, 'namedListItems'>, Expiry>> = {
+const EXPIRIES: Readonly<Record<Exclude<ExpiringTable, 'namedListItems' | 'namedListVersions'>, Expiry>> = {
   lists: {
     remove: ({ tables, nowSeconds }, key) => tables.lists.isExpired(key, nowSeconds) && tables.lists.removeRow(key),
     counted: { as: 'lists', ownerOf: (key) => key.readUInt32BE(0) as CustomerNumber },
@@ -33,6 +34,7 @@ const EXPIRIES: Readonly<Record<Exclude<ExpiringTable, 'namedListItems'>, Expiry
 
 export const removeExpired: Apply<'rows.expired'> = (at, { table, keys }) => {
   if (table === 'namedListItems') return removeNamedItems(at, keys);
+  if (table === 'namedListVersions') return removeUnneededParts(at, keys);
   const { remove, counted } = EXPIRIES[table];
   const removed = new Map<CustomerNumber, number>();
   let all = 0;

@@ -2,13 +2,16 @@ import type { CustomerNumber } from '../../../kernel/brand.ts';
 import { readListKey } from '../../../risk/lists/list-key.ts';
 import type { NamedListKind } from '../../../risk/lists/named-list.ts';
 import {
+  type NamedItem,
   type NamedItemChange,
   type NamedItemState,
   type NamedList,
   ownerOfNamedItem,
 } from '../../tables/named-list-table.ts';
+import type { ReplacedItem } from '../../tables/named-list-versions-table.ts';
 import type { Apply, Applying } from './applying.ts';
 import { record } from './audit-record.ts';
+import { noteVersion } from './named-list-history.ts';
 
 /** Named lists and their items. */
 
@@ -40,12 +43,14 @@ export const putNamedList: Apply<'named_list.put'> = (at, { customer, name, list
 export const removeNamedList: Apply<'named_list.removed'> = (at, { customer, name }) => {
   const before = at.tables.namedLists.find(customer, name);
   if (before === null || !at.tables.namedLists.remove(customer, name)) return false;
+  at.tables.namedListVersions.remove(customer, before.number);
   const facts = { kind: before.kind, items: before.items };
   record(at, customer, { kind: 'named_list.removed', target: name, before: facts });
   return true;
 };
 
-export const changeNamedItems: Apply<'named_list.items'> = (at, { customer, name, number, items }) => {
+export const changeNamedItems: Apply<'named_list.items'> = (at, change) => {
+  const { customer, name, number, items, restores } = change;
   const { tables, bounds, nowMs, nowSeconds } = at;
   const list = tables.namedLists.find(customer, name);
   if (list?.number !== number) return 'unknown';
@@ -59,8 +64,12 @@ export const changeNamedItems: Apply<'named_list.items'> = (at, { customer, name
   const rows = of(false, ['none']) - of(true, ['live', 'expired']);
   if (rows > 0 && tables.rowCounters.get('namedListItems', customer) + rows > bounds.namedListItems)
     return 'limit_reached';
+  const replaced: ReplacedItem[] = [];
   for (const { item, state } of planned) {
-    if (!item.isRemoved) tables.namedLists.putItem(customer, number, { ...item, createdAtSeconds: nowSeconds });
+    const { key } = item;
+    const before = state === 'live' ? tables.namedLists.item(customer, number, key, nowSeconds) : null;
+    if (isAnother(before, item)) replaced.push({ key, before });
+    if (!item.isRemoved) tables.namedLists.putItem(customer, number, { createdAtSeconds: nowSeconds, ...item });
     else if (state !== 'none') tables.namedLists.removeItem(customer, number, item.key);
   }
   tables.rowCounters.add('namedListItems', customer, rows);
@@ -69,9 +78,17 @@ export const changeNamedItems: Apply<'named_list.items'> = (at, { customer, name
   const left = list.items + rows;
   const details = left === 0 ? [] : detailsWith(list, items);
   tables.namedLists.put(customer, { ...list, items: left, details, updatedAtMs: nowMs });
-  record(at, customer, { kind: 'named_list.items', target: name, after: { added, removed, items: left } });
+  noteVersion(at, change, { added, removed, replaced });
+  const after = { added, removed, items: left, ...(restores !== undefined && { restored_version: restores }) };
+  record(at, customer, { kind: 'named_list.items', target: name, after });
   return { added, removed };
 };
+
+/** Returns whether the change leaves the list with another item of its key than before. */
+function isAnother(before: NamedItem | null, { isRemoved, expiresAtSeconds, value }: NamedItemChange): boolean {
+  if (before === null) return !isRemoved;
+  return isRemoved || before.expiresAtSeconds !== expiresAtSeconds || before.value !== value;
+}
 
 /** Removes those of the rows that are expired, or of which the list was deleted. Returns their number. */
 export function removeNamedItems({ tables, nowSeconds }: Applying, keys: readonly Buffer[]): number {

@@ -16,6 +16,7 @@ import { useLink } from '../../url-state.ts';
 import { usePages } from '../../use-pages.ts';
 import { visibleText } from '../../visible-text.ts';
 import { toBodies } from './list-bodies.ts';
+import { LastListChanges } from './last-list-changes.tsx';
 import { changedWords, type GivenValue, PASTED_MAX, readValues, VALUES_PER_CALL } from './named-values.ts';
 
 const PAGE_ROWS = 50;
@@ -45,15 +46,18 @@ export function NamedListPane({
     idOf: ({ value }) => value,
   });
   const [isDeleting, setDeleting] = useState(false);
+  const [changes, setChanges] = useState(0);
   const canWrite = !isReadOnly();
   const changed = (): void => {
     items.refresh();
+    setChanges((n) => n + 1);
     onChanged();
   };
   const remove = async ({ value }: NamedItemRow): Promise<void> => {
     try {
       await send('POST', `${path}/items`, { remove: [value] });
       items.replace(value, () => null);
+      setChanges((n) => n + 1);
       onChanged();
     } catch (error) {
       toast(`Not removed: ${toFault(error).title}`);
@@ -78,6 +82,7 @@ export function NamedListPane({
         </StateView>
         <EndOfRows pages={items} retention="Items are kept until they end or are removed." />
       </section>
+      <LastListChanges list={list} changes={changes} canWrite={canWrite} onChanged={changed} />
       {canWrite && (
         <div class="row">
           <Button kind="danger" disabled={list.used_by.length > 0} onClick={() => setDeleting(true)}>
@@ -263,9 +268,11 @@ function OutcomeView({ outcome: { words, rejected } }: { readonly outcome: Outco
 async function write(path: string, how: Change, values: readonly string[], ends: number | null): Promise<Outcome> {
   const counts = { added: 0, removed: 0 };
   const rejected: { readonly value: string; readonly message: string }[] = [];
+  // One version for all of the calls.
+  const importId = `dashboard-${Date.now()}`;
   const given = values.map((value): GivenValue => (ends === null ? value : { value, expires_at: ends }));
   for (const call of toBodies(given, VALUES_PER_CALL)) {
-    const body = await send<NamedItemsChangedBody>('POST', `${path}/items`, { [how]: call });
+    const body = await send<NamedItemsChangedBody>('POST', `${path}/items`, { [how]: call, import: importId });
     counts.added += body.added;
     counts.removed += body.removed;
     for (const { index, message } of body.rejected) {
