@@ -32,12 +32,12 @@ import {
 import {
   CONDITION_FUNCTIONS,
   FUNCTION_NAMES,
-  lastNames,
   PATTERNS_SIZE_MAX,
   patternOf,
   withArticle,
 } from './condition-functions.ts';
 import { constantOf, folded, type Term } from './condition-term.ts';
+import { entityFactText, lastPart, nearestFact } from './nearest-fact.ts';
 import { parseCondition, pathOf, placeIn, type ConditionNode } from './parse-condition.ts';
 
 type NodeOf<Operator extends ConditionNode['op']> = Extract<ConditionNode, { readonly op: Operator }>;
@@ -181,21 +181,25 @@ class ConditionCompiler<Input> {
     if (path[0] === 'list')
       return this.fault(node, 'type_error', 'A list stands right of "in": ip.address in list.partners.');
     const fact = this.#names.fact(path);
-    if (fact === null) return this.#unknownFact(node, path.join('.'));
+    if (fact === null) return this.#unknownFact(node, path);
     this.#facts.set(fact.name, fact);
     return { type: fact.type, read: (input) => fact.read(input), constant: undefined, cost: 1, fact };
   }
 
-  #unknownFact(node: ConditionNode, name: string): Term<Input> {
-    const { known, whyNot } = this.#names;
-    const why = whyNot?.(name) ?? null;
+  #unknownFact(node: ConditionNode, path: readonly string[]): Term<Input> {
+    const name = path.join('.');
+    const why = this.#names.whyNot?.(name) ?? null;
     if (why !== null) return this.fault(node, 'unknown_fact', why);
-    const close = closest(name, known);
-    const siblings = known.filter((one) => one.startsWith(`${name.split('.')[0]}.`));
-    const hint =
-      close === null && siblings.length > 0 ? ` ${siblings[0]?.split('.')[0]} has ${lastNames(siblings)}.` : '';
-    const suggestion = close === null ? '' : ` Did you mean ${close}?`;
-    return this.fault(node, 'unknown_fact', `There is no fact ${name}.${suggestion}${hint}`, close);
+    const beside = this.#names.beside?.(path) ?? [];
+    const nearest = nearestFact(name, [...beside, ...this.#names.known]);
+    if (nearest !== null) {
+      const close = beside.includes(nearest) ? entityFactText(nearest) : nearest;
+      return this.fault(node, 'unknown_fact', `There is no fact ${name}. Did you mean ${close}?`, close);
+    }
+    const first = beside.length > 0 ? path.slice(0, 2).join('.') : path[0];
+    const all = beside.length > 0 ? beside : this.#names.known.filter((one) => one.startsWith(`${first}.`));
+    const hint = all.length === 0 ? '' : ` ${first} has ${all.map(lastPart).join(', ')}.`;
+    return this.fault(node, 'unknown_fact', `There is no fact ${name}.${hint}`);
   }
 
   #logical(node: NodeOf<'&&' | '||'>): Term<Input> {
@@ -335,12 +339,9 @@ class ConditionCompiler<Input> {
     const of = CONDITION_FUNCTIONS.get(name);
     if (of === undefined) {
       const close = closest(name, FUNCTION_NAMES);
-      return this.fault(
-        node,
-        'unknown_fact',
-        `There is no function ${name}; there are ${FUNCTION_NAMES.join(', ')}.`,
-        close,
-      );
+      const meant = close === null ? '' : ` Did you mean ${close}?`;
+      const all = FUNCTION_NAMES.join(', ');
+      return this.fault(node, 'unknown_fact', `There is no function ${name}.${meant} There are ${all}.`, close);
     }
     if (args.length !== of.parameters.length) return this.fault(node, 'syntax_error', `Write ${of.example}.`);
     const terms = args.map((one) => this.part(one));

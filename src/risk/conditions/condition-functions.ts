@@ -97,8 +97,3 @@ export function withArticle(type: ConditionType, isFirst = false): string {
   ];
   return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
 }
-
-/** Returns the names without their first part. */
-export function lastNames(names: readonly string[]): string {
-  return names.map((name) => name.slice(name.indexOf('.') + 1)).join(', ');
-}

@@ -39,6 +39,8 @@ export interface ConditionNames<Input> {
   readonly whyNot?: (name: string) => string | null;
   /** Names for a suggestion. */
   readonly known: readonly string[];
+  /** Returns further names for a suggestion: those of an entity, which has a name of the customer's. */
+  beside?(path: readonly string[]): readonly string[];
   /**
    * Returns the membership test of the list `list.<name>` for what stands left of "in"; null if there is no such list, a sentence if it has
    * values of another kind.

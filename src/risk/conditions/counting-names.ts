@@ -22,6 +22,7 @@ export function countingNames(attributes: AttributeTypes): ConditionNames<Decisi
   return {
     ...names,
     known: names.known.filter(isKnown),
+    beside: (path) => (names.beside?.(path) ?? []).filter(isKnown),
     fact(path): ConditionFact<DecisionInput> | null {
       const fact = names.fact(path);
       return fact === null || isKnown(fact.name) ? fact : null;

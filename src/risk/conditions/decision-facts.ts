@@ -2,7 +2,7 @@ import { NAMED_LIST_NAME, type NamedListKind, namedListKindsFor } from '../lists
 import type { ConditionNames, ConditionType } from './condition.ts';
 import { decisionFact as fact, type DecisionFact } from './decision-fact.ts';
 import type { DecisionInput } from './decision-input.ts';
-import { factOfEntity, HISTORY_FACTS } from './history-facts.ts';
+import { entityFactNames, factOfEntity, HISTORY_FACTS } from './history-facts.ts';
 import { REQUEST_FACTS } from './request-facts.ts';
 
 /**
@@ -153,6 +153,7 @@ export function decisionNames(
       ...[...counters.keys()].map((name) => `counters.${name}`),
       ...[...(lists?.keys() ?? [])].map((name) => `list.${name}`),
     ],
+    beside: ([first, second = '']) => (first === 'entity' && second !== '' ? entityFactNames(second) : []),
     fact([first = '', second = '', third]) {
       if (first === 'entity' && third !== undefined) return factOfEntity(second, third);
       if (first === 'attributes' && third === undefined) {

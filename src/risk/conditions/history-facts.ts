@@ -303,3 +303,8 @@ export function factOfEntity(name: string, part: string): DecisionFact | null {
   if (found === undefined) return null;
   return entityFact(`entity.${name}`, found, ({ facts }) => facts.history?.entities.find((one) => one.name === name));
 }
+
+/** Returns the names of all facts of the entity. */
+export function entityFactNames(entity: string): readonly string[] {
+  return ['value', ...ENTITY_PARTS.map(({ name }) => name)].map((part) => `entity.${entity}.${part}`);
+}

@@ -119,7 +119,7 @@ describe('conditions over the facts of a decision', () => {
     ['page.path.matches("(a|b){1,100}(c|d){1,100}")', 'too_costly', 1, 19, /too large/],
     ['page.path.matches("(?=a)")', 'syntax_error', 1, 19, /RE2/],
     ['page.path.matches("((a{1,99}){1,99}){1,99}")', 'too_costly', 1, 19, /repeat/],
-    ['page.path.startswith("/")', 'unknown_fact', 1, 1, /startsWith/],
+    ['page.path.startswith("/")', 'unknown_fact', 1, 1, /Did you mean startsWith/],
     ['{"a": 1} == {"a": 1}', 'too_costly', 1, 1, /./],
     [`score > ${'1 + '.repeat(600)}1`, 'too_costly', 1, 1, /1000 characters/],
     ['reasons.all(a, reasons.all(b, a == b))', 'too_costly', 1, 1, /steps/],
