@@ -14,7 +14,7 @@ import { useUrlState } from '../url-state.ts';
 import { DeliveryLog } from './webhooks/delivery-log.tsx';
 import { EndpointDetail } from './webhooks/endpoint-detail.tsx';
 import { VerifyBox } from './webhooks/verify-box.tsx';
-import { EditDialog, type NewSecret, SecretDialog } from './webhooks/webhook-dialogs.tsx';
+import { EditDialog, type NewSecret, WebhookSecretDialog } from './webhooks/webhook-dialogs.tsx';
 import { healthOf } from './webhooks/webhook-words.ts';
 
 const COLUMNS: readonly Column<WebhookRow>[] = [
@@ -112,7 +112,7 @@ export default function WebhooksPage(): JSX.Element {
       {isCreating && (
         <EditDialog webhook={null} onSecret={setSecret} onClose={() => setCreating(false)} onDone={refresh} />
       )}
-      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+      {secret !== null && <WebhookSecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </div>
   );
 }

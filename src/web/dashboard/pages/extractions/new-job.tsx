@@ -3,9 +3,9 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConnectorRow, ExtractionCreatedBody, OperationBody, WirePage } from '../../../../contract/wire-types.ts';
 import { type ApiFault, send, toFault, v1 } from '../../api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Button, Field, Select } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
+import { ShownOnceDialog } from '../../components/shown-once-dialog.tsx';
 import { FaultView, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -198,7 +198,15 @@ function OperationForm({
         <summary>The same as an API call</summary>
         <CodeBlock text={commandOf(bodyWith(withPlaceholders(delivery)))} label="Call" wrap />
       </details>
-      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+      {secret !== null && (
+        <ShownOnceDialog
+          title="The secret of the deliveries"
+          secrets={[{ label: 'Secret', text: secret }]}
+          onClose={() => setSecret(null)}
+        >
+          Store it where the receiver of the records reads it, to check their signatures. No later call shows it.
+        </ShownOnceDialog>
+      )}
     </form>
   );
 }
@@ -211,23 +219,6 @@ function errorsAt(fault: ApiFault | null, form: RegExp): Map<string, string> {
     if (name !== undefined) errors.set(name, message);
   }
   return errors;
-}
-
-/** The only place where a secret that the service created is shown. */
-function SecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }): JSX.Element {
-  return (
-    <Dialog title="The secret of the deliveries, shown once" onClose={onClose}>
-      <div class="stack">
-        <p>Store it where the receiver of the records reads it, to check their signatures. No later call shows it.</p>
-        <CodeBlock text={secret} label="Secret" wrap />
-        <footer class="dialog-foot">
-          <Button kind="primary" onClick={onClose}>
-            I have stored it
-          </Button>
-        </footer>
-      </div>
-    </Dialog>
-  );
 }
 
 const VARIABLE = new RegExp(`${VARIABLE_MARK}([A-Z_]+)${VARIABLE_MARK}`, 'g');

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import type { ApiKeyRow, NewApiKeyBody } from '../../../../contract/wire-types.ts';
 import { send, v1 } from '../../api.ts';
 import { Checks } from '../../components/checks.tsx';
-import { CodeBlock } from '../../components/code-block.tsx';
-import { Confirm, Dialog } from '../../components/dialog.tsx';
-import { Button, type Choice, Field, Select } from '../../components/fields.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { type Choice, Field, Select } from '../../components/fields.tsx';
+import { ShownOnceDialog } from '../../components/shown-once-dialog.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatTime } from '../../format.ts';
@@ -199,7 +199,6 @@ export function RevokeKeyDialog({
   );
 }
 
-/** The only place where the text of a key is shown. */
 export function KeyTextDialog({
   made: { body, oldEndsAt },
   onClose,
@@ -207,52 +206,31 @@ export function KeyTextDialog({
   readonly made: MadeKey;
   readonly onClose: () => void;
 }): JSX.Element {
-  const { secret_key: secret, public_key: open } = body;
+  const { secret_key: secret, public_key: open, name } = body;
   return (
-    <Dialog title="The key, shown once" onClose={onClose}>
-      <div class="dialog-form">
-        <p>
-          Store it now where your program reads it
-          {body.name !== '' && (
-            <>
-              {' '}
-              (<bdi class="text">{visibleText(body.name)}</bdi>)
-            </>
-          )}
-          . Gatehouse keeps only a hash: no later call shows it again.
-        </p>
-        {secret !== undefined && <LabelledKey label="Secret key" text={secret} note="Belongs on a server only." />}
-        {open !== undefined && <LabelledKey label="Public key" text={open} note="May stand in pages and apps." />}
-        {oldEndsAt !== null && (
+    <ShownOnceDialog
+      title="The key"
+      secrets={[
+        ...(secret === undefined ? [] : [{ label: 'Secret key', text: secret, note: 'Belongs on a server only.' }]),
+        ...(open === undefined ? [] : [{ label: 'Public key', text: open, note: 'May stand in pages and apps.' }]),
+      ]}
+      after={
+        oldEndsAt !== null && (
           <p>
             The old key is valid until <Time at={oldEndsAt} />.
           </p>
-        )}
-        <footer class="dialog-foot">
-          <Button kind="primary" onClick={onClose}>
-            I have stored it
-          </Button>
-        </footer>
-      </div>
-    </Dialog>
-  );
-}
-
-function LabelledKey({
-  label,
-  text,
-  note,
-}: {
-  readonly label: string;
-  readonly text: string;
-  readonly note: string;
-}): JSX.Element {
-  return (
-    <div class="stack-small">
-      <p>
-        <strong>{label}</strong> <span class="muted">{note}</span>
-      </p>
-      <CodeBlock text={text} label={label} wrap />
-    </div>
+        )
+      }
+      onClose={onClose}
+    >
+      Store it now where your program reads it
+      {name !== '' && (
+        <>
+          {' '}
+          (<bdi class="text">{visibleText(name)}</bdi>)
+        </>
+      )}
+      . Gatehouse keeps only a hash: no later call shows it again.
+    </ShownOnceDialog>
   );
 }

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import type { WebhookRow } from '../../../../contract/wire-types.ts';
 import { send, v1 } from '../../api.ts';
 import { Checks } from '../../components/checks.tsx';
-import { CodeBlock } from '../../components/code-block.tsx';
-import { Confirm, Dialog } from '../../components/dialog.tsx';
-import { Button, Field, Select } from '../../components/fields.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { Field, Select } from '../../components/fields.tsx';
+import { ShownOnceDialog } from '../../components/shown-once-dialog.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { DECISION_ORDER, DECISION_WORDS } from '../../format.ts';
@@ -178,34 +178,29 @@ export function DeleteDialog({
   );
 }
 
-/** The only place where a secret is shown. */
-export function SecretDialog({
-  secret,
+export function WebhookSecretDialog({
+  secret: { url, secret, oldEndsAt },
   onClose,
 }: {
   readonly secret: NewSecret;
   readonly onClose: () => void;
 }): JSX.Element {
   return (
-    <Dialog title="The secret, shown once" onClose={onClose}>
-      <div class="dialog-form">
-        <p>
-          Store it where the receiver of <bdi class="text">{visibleText(secret.url)}</bdi> reads it. No later call shows
-          it again; you can always make a new one.
-        </p>
-        <CodeBlock text={secret.secret} label="Secret" wrap />
-        {secret.oldEndsAt !== null && (
+    <ShownOnceDialog
+      title="The secret"
+      secrets={[{ label: 'Secret', text: secret }]}
+      after={
+        oldEndsAt !== null && (
           <p>
             The new secret signs from now on and does not expire. The old one signs as well until{' '}
-            <Time at={secret.oldEndsAt} />.
+            <Time at={oldEndsAt} />.
           </p>
-        )}
-        <footer class="dialog-foot">
-          <Button kind="primary" onClick={onClose}>
-            I have stored it
-          </Button>
-        </footer>
-      </div>
-    </Dialog>
+        )
+      }
+      onClose={onClose}
+    >
+      Store it where the receiver of <bdi class="text">{visibleText(url)}</bdi> reads it. No later call shows it again;
+      you can always make a new one.
+    </ShownOnceDialog>
   );
 }
