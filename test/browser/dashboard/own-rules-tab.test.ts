@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
 import { decide, newcomer } from '../../support/requests.ts';
@@ -26,6 +26,8 @@ describe("The customer's own rules", () => {
   };
   const condition = (page: Page) => page.getByRole('textbox', { name: 'Condition' });
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const describes = (element: Locator) =>
+    element.evaluate((one) => document.getElementById(one.getAttribute('aria-describedby') ?? '')?.textContent);
 
   test('are written, observed, enforced and deleted', async () => {
     const page = await harness.open('/dashboard/rules?view=own');
@@ -67,12 +69,29 @@ describe("The customer's own rules", () => {
   test('show an error of the condition at its place', async () => {
     const page = await harness.open('/dashboard/rules?view=own&own=new');
     await condition(page).fill('event.type == "payment" &&\n attributes.amunt > 5');
-    await page.getByText('Did you mean attributes.amount?').waitFor();
+    const fault = page.getByText(
+      'Line 2, column 2: There is no fact attributes.amunt. Did you mean attributes.amount?',
+    );
+    await fault.waitFor();
     await page.getByRole('button', { name: 'Line 2, column 2' }).click();
     const place = await condition(page).evaluate((area) => (area as HTMLTextAreaElement).selectionStart);
     expect(place).toBe(28);
-    expect(await button(page, 'Observe').isDisabled()).toBe(true);
+    await page.getByText('The rule needs a code first.').first().waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill('own_faulty');
+    const reason = page.getByText('The condition has an error in line 2, column 2.');
+    await reason.first().waitFor();
+    for (const name of ['Observe', 'Enforce']) {
+      expect(await button(page, name).isDisabled()).toBe(true);
+      expect(await describes(button(page, name))).toBe(await reason.last().textContent());
+    }
     await expectReadable(page);
+    await expectAccessible(page);
+
+    await button(page, 'Use attributes.amount').click();
+    await page.getByText('It can be used').waitFor();
+    expect(await condition(page).inputValue()).toBe('event.type == "payment" &&\n attributes.amount > 5');
+    expect(await button(page, 'Observe').isDisabled()).toBe(false);
+    expect(await reason.count()).toBe(0);
     expectClean(page);
   });
 
@@ -211,8 +230,43 @@ describe('A backtest of an own rule', () => {
     await button(page, 'Try it on the past').click();
     await page.getByText('It fires on 41').waitFor();
     await page.getByRole('textbox', { name: 'Condition' }).fill('attributes.amount > 1');
-    await page.getByText('The rule was changed since').waitFor();
+    await page.getByText(/This is the result of the version from .*: the rule was changed since/).waitFor();
     await page.getByText('It was neither observed nor tried').waitFor();
+    expectClean(page);
+  });
+
+  test('says that its matrix is of another effect', async () => {
+    const page = await openNew([{ status: 'succeeded', progress: 1, ...RESULT }]);
+    await button(page, 'Try it on the past').click();
+    await page.getByText('It fires on 41').waitFor();
+    await page.getByRole('combobox', { name: 'Effect while it fires' }).selectOption('BLOCK');
+    await page.getByText('the rule was changed since').waitFor();
+    expect(await page.getByText('It was neither observed nor tried').count()).toBe(0);
+  });
+
+  test('goes on while its rule is enforced, is found again, and gives the rule its prediction afterwards', async () => {
+    const jobs: object[] = [{ status: 'running', progress: 0.4, replayed: 4_000 }];
+    const written: unknown[] = [];
+    const page = await openNew(jobs, 14, written);
+    await button(page, 'Try it on the past').click();
+    await page.getByText('4,000 requests decided again').waitFor();
+    await page.getByText('The backtest goes on with the rule as it was when it began').waitFor();
+    await page.getByText('If you enforce it before the result, no circuit breaker watches it').waitFor();
+    await button(page, 'Enforce').click();
+    await page.getByText('The rule is enforced, without a circuit breaker').first().waitFor();
+    await page.getByText('4,000 requests decided again').waitFor();
+    await page.getByRole('link', { name: 'Close' }).click();
+    await page.getByRole('row').filter({ hasText: 'own_tried' }).getByRole('link').first().click();
+    await page.getByText('4,000 requests decided again').waitFor();
+    jobs.push({ status: 'succeeded', progress: 1, ...RESULT });
+    await page.getByText('It fires on 41 of 1,000 decisions').waitFor();
+    await button(page, 'Save with the prediction').click();
+    await page.getByText('Predicted: 41 of 1,000 decisions').waitFor();
+    expect(written).toEqual([
+      expect.not.objectContaining({ predicted: expect.anything() as unknown }),
+      expect.objectContaining({ mode: 'enforce', predicted: { touched: 41, decisions: 1_000 } }),
+    ]);
+    await bearer(harness.api.url, harness.api.secretKey, 'DELETE', '/v1/rules/own_tried');
     expectClean(page);
   });
 

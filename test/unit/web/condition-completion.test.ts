@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { FactRow } from '../../../src/contract/wire-types.ts';
-import { complete, completionAt, offsetOf } from '../../../src/web/dashboard/pages/rules/condition-completion.ts';
+import {
+  complete,
+  completionAt,
+  corrected,
+  offsetOf,
+} from '../../../src/web/dashboard/pages/rules/condition-completion.ts';
 
 const fact = (name: string): FactRow => ({ name, type: 'number', meaning: '', absent_when: '' });
 const FACTS = [
@@ -57,4 +62,17 @@ test('A line and a column are a place in the text, also beyond its end', () => {
   expect([offsetOf(text, 1, 1), offsetOf(text, 2, 3), offsetOf(text, 3, 9), offsetOf(text, 9, 1)]).toEqual([
     0, 5, 8, 8,
   ]);
+});
+
+test.each([
+  ['a &&\n device.nwe && b', 2, 2, 'account.device_new', 'a &&\n account.device_new| && b'],
+  ['page.pth.startsWith("/")', 1, 1, 'page.path', 'page.path|.startsWith("/")'],
+  ['page.path.startswith("/")', 1, 1, 'startsWith', 'page.path.startsWith|("/")'],
+  ['startswith(page.path, "/")', 1, 1, 'startsWith', 'startsWith|(page.path, "/")'],
+  ['resons.exists(r, r == "x")', 1, 1, 'reasons', 'reasons|.exists(r, r == "x")'],
+  ['entity["card-id"].nwe', 1, 1, 'entity["card-id"].new', 'entity["card-id"].new|'],
+])('A suggestion takes the place of the wrong name alone: %s', (text, line, column, meant, expected) => {
+  const facts = [fact('reasons'), ...FACTS];
+  const { text: done, caret } = corrected(text, { message: '', line, column, did_you_mean: meant }, facts);
+  expect(`${done.slice(0, caret)}|${done.slice(caret)}`).toBe(expected);
 });

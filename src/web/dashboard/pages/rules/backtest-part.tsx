@@ -1,14 +1,16 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import type { BacktestBody } from '../../../../contract/wire-types.ts';
 import { type ApiFault, toFault } from '../../api.ts';
 import { Button, Select } from '../../components/fields.tsx';
 import { FaultView, Skeleton } from '../../components/state-view.tsx';
+import { Time } from '../../components/time.tsx';
 import { countOf, formatCount, formatPercent, formatSeconds } from '../../format.ts';
 import { now } from '../../now.ts';
 import { visibleText } from '../../visible-text.ts';
 import { BacktestFigures } from './backtest-figures.tsx';
 import { isBacktestPending, type ShownBacktest, startBacktest } from './use-backtest.ts';
+import type { Proof } from './use-proof.ts';
 
 const DAY_SECONDS = 86_400;
 const DAYS = [1, 7, 14, 30, 60, 90];
@@ -18,30 +20,26 @@ const USUAL_DAYS = 14;
 export function BacktestPart({
   code,
   rules,
+  notReady,
   logDays,
-  shown,
-  isOfOtherRule,
-  onStarted,
+  proof: { shown, isRunning, olderFrom, onStarted },
 }: {
   readonly code: string;
-  /** All rules of the API as they would be with this one; null while the rule is not complete. */
-  readonly rules: readonly object[] | null;
+  /** All rules of the API as they would be with this one. */
+  readonly rules: readonly object[];
+  /** Why the rule cannot be tried; null if it can. */
+  readonly notReady: string | null;
   /** Days for which requests are kept; undefined while that is not known. */
   readonly logDays: number | undefined;
-  /** Null before any was started. */
-  readonly shown: ShownBacktest | null;
-  /** The rule was changed since the backtest that is shown. */
-  readonly isOfOtherRule: boolean;
-  readonly onStarted: (id: string) => void;
+  readonly proof: Proof;
 }): JSX.Element {
   const [days, setDays] = useState<string | null>(null);
   const [fault, setFault] = useState<ApiFault | null>(null);
   const [isStarting, setStarting] = useState(false);
-  const isRunning = shown !== null && shown.job !== null && isBacktestPending(shown.job);
+  const reasonId = useId();
   const choices = DAYS.filter((count) => count < (logDays ?? 0)).concat(logDays ?? []);
   const chosen = days ?? String(Math.min(USUAL_DAYS, logDays ?? 0));
   const start = async (): Promise<void> => {
-    if (rules === null) return;
     setStarting(true);
     setFault(null);
     try {
@@ -68,15 +66,27 @@ export function BacktestPart({
             }))}
             disabled={isRunning}
           />
-          <Button disabled={rules === null || isRunning || isStarting} onClick={() => void start()}>
+          <Button
+            disabled={notReady !== null || isRunning || isStarting}
+            aria-describedby={reasonId}
+            onClick={() => void start()}
+          >
             Try it on the past
           </Button>
         </div>
       )}
+      {logDays !== undefined && logDays > 0 && notReady !== null && !isRunning && (
+        <p id={reasonId} class="muted small">
+          {notReady}
+        </p>
+      )}
       {fault !== null && <FaultView fault={fault} />}
       {shown !== null && <Progress code={code} shown={shown} />}
-      {isOfOtherRule && !isRunning && shown?.job !== null && shown !== null && (
-        <p class="notice">The rule was changed since. Try it again.</p>
+      {olderFrom !== null && shown !== null && shown.job !== null && (
+        <p class="notice">
+          {isRunning ? 'It tries' : 'This is the result of'} the version from <Time at={olderFrom} />: the rule was
+          changed since.{isRunning ? '' : ' Try it again.'}
+        </p>
       )}
     </section>
   );

@@ -1,4 +1,5 @@
 import type { FactRow } from '../../../../contract/wire-types.ts';
+import type { ConditionErrorBody } from './condition-check.ts';
 
 /** Completions at the caret of a condition. */
 export interface Completion {
@@ -49,6 +50,25 @@ export function complete(
     caret,
     caretEnd: at === -1 ? caret : caret + ENTITY_NAME.length,
   };
+}
+
+const NAME_WRITTEN = /^\w+(?:\.\w+|\["[^"]*"\])*/;
+
+/** Returns the text with the suggested name in the place of the wrong one, and where the caret then is: behind it. */
+export function corrected(
+  text: string,
+  { line = 1, column = 1, did_you_mean: meant = '' }: ConditionErrorBody,
+  facts: readonly FactRow[],
+): { readonly text: string; readonly caret: number } {
+  const start = offsetOf(text, line, column);
+  const written = NAME_WRITTEN.exec(text.slice(start))?.[0] ?? '';
+  const isCall = text[start + written.length] === '(';
+  const isFunction = isCall && !meant.includes('.') && facts.every(({ name }) => name !== meant);
+  // page.pth.startsWith(…): the last part is a function.
+  const method = isCall ? written.lastIndexOf('.') : -1;
+  const from = isFunction ? start + method + 1 : start;
+  const to = start + (isFunction || method === -1 ? written.length : method);
+  return { text: text.slice(0, from) + meant + text.slice(to), caret: from + meant.length };
 }
 
 function isInText(before: string): boolean {

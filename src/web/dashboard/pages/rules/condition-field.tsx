@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FactRow } from '../../../../contract/wire-types.ts';
+import { Button } from '../../components/fields.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { formatCount } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
-import { complete, completionAt, offsetOf } from './condition-completion.ts';
+import { complete, completionAt, corrected, offsetOf } from './condition-completion.ts';
 import { SampleView } from './sample-view.tsx';
-import type { ConditionCheck, ConditionErrorBody } from './use-condition-check.ts';
+import type { ConditionCheck, ConditionErrorBody } from './condition-check.ts';
 
 const ROWS = 5;
 
@@ -63,6 +64,12 @@ export function ConditionField({
     area.current?.focus();
     area.current?.setSelectionRange(at, at);
   };
+  const correct = (error: ConditionErrorBody): void => {
+    const { text, caret: at } = corrected(value, error, facts);
+    next.current = [at, at];
+    onValue(text);
+    area.current?.focus();
+  };
   return (
     <div class="field">
       <label for={id} class="field-label">
@@ -114,7 +121,7 @@ export function ConditionField({
         </ul>
       )}
       <div id={`${id}-check`} role="status">
-        <CheckResult check={check} value={value} onGoTo={goTo} />
+        <CheckResult check={check} value={value} onGoTo={goTo} onCorrect={disabled ? null : correct} />
       </div>
     </div>
   );
@@ -124,10 +131,13 @@ function CheckResult({
   check,
   value,
   onGoTo,
+  onCorrect,
 }: {
   readonly check: ConditionCheck;
   readonly value: string;
   readonly onGoTo: (error: ConditionErrorBody) => void;
+  /** Writes the suggested name in the place of the wrong one; null where nothing can be written. */
+  readonly onCorrect: ((error: ConditionErrorBody) => void) | null;
 }): JSX.Element | null {
   if (check.kind === 'ok')
     return (
@@ -159,12 +169,14 @@ function CheckResult({
               <button type="button" class="link-button" onClick={() => onGoTo(error)}>
                 Line {line}, column {column}
               </button>
-              <span>
-                {visibleText(message)}
-                {meant === undefined ? '' : ` Did you mean ${visibleText(meant)}?`}
-              </span>
+              : <span>{visibleText(message)}</span>
             </p>
             <FaultPlace line={lines[line - 1] ?? ''} column={column} />
+            {meant !== undefined && onCorrect !== null && (
+              <Button small onClick={() => onCorrect(error)}>
+                Use {visibleText(meant)}
+              </Button>
+            )}
           </div>
         );
       })}

@@ -4,8 +4,8 @@ import { Field, Select } from '../../components/fields.tsx';
 import { Time } from '../../components/time.tsx';
 import { DECISION_ORDER } from '../../format.ts';
 import { ConditionField } from './condition-field.tsx';
-import { codeFault, decisionWords, type OwnRuleForm, typesOfForm } from './own-rule-form.ts';
-import { useConditionCheck } from './use-condition-check.ts';
+import { codeFault, decisionWords, type OwnRuleForm } from './own-rule-form.ts';
+import type { ConditionCheck } from './condition-check.ts';
 
 const EFFECTS = [
   ...[...DECISION_ORDER].reverse().map((value) => ({ value, title: decisionWords(value) })),
@@ -19,14 +19,15 @@ export function OwnRuleEditor({
   isNew,
   isWritable,
   facts,
+  check,
 }: {
   readonly form: OwnRuleForm;
   readonly onForm: (form: OwnRuleForm) => void;
   readonly isNew: boolean;
   readonly isWritable: boolean;
   readonly facts: readonly FactRow[];
+  readonly check: ConditionCheck;
 }): JSX.Element {
-  const check = useConditionCheck(form.when, typesOfForm(form));
   const change = (fields: Partial<OwnRuleForm>): void => onForm({ ...form, ...fields });
   return (
     <>

@@ -1,6 +1,7 @@
 import type { Decision } from '../../../../contract/vocabulary.ts';
 import type { OwnRuleBody, OwnRuleRow } from '../../../../contract/wire-types.ts';
 import { countOf, DECISION_WORDS, formatCount, formatPercent } from '../../format.ts';
+import type { ConditionCheck } from './condition-check.ts';
 
 /** Values of the fields in the editor of a rule. */
 export interface OwnRuleForm {
@@ -66,6 +67,12 @@ export function conditionOf(form: OwnRuleForm): string {
   return JSON.stringify([form.code, when, types]);
 }
 
+/** Equal for rules that have the same effect on the same decisions. */
+export function behaviourOf(form: OwnRuleForm): string {
+  const { weight = null, decision = null } = toBody(form, 'enforce');
+  return JSON.stringify([conditionOf(form), weight, decision]);
+}
+
 /** Returns the rules of the API as they would be with this one enforced. Those that do not run are left out. */
 export function rulesToTry(form: OwnRuleForm, rules: readonly OwnRuleRow[]): readonly object[] {
   const others = rules.filter(
@@ -83,10 +90,20 @@ export function codeFault(code: string): string | undefined {
   return 'own_ and 1 to 40 lower-case letters, digits or _';
 }
 
-export function isComplete({ code, when, effect, weight }: OwnRuleForm): boolean {
+/** Returns why the rule can be neither tried nor saved, as a sentence; null if it can. */
+export function whyNotReady({ code, when, effect, weight }: OwnRuleForm, check: ConditionCheck): string | null {
+  const missing = [CODE.test(code) ? '' : 'a code', when.trim() === '' ? 'a condition' : ''].filter(Boolean);
+  if (missing.length > 0) return `The rule needs ${missing.join(' and ')} first.`;
   const share = Number(weight);
-  const isWeight = weight.trim() !== '' && share >= 0 && share <= 1;
-  return CODE.test(code) && when.trim() !== '' && (effect !== 'weight' || isWeight);
+  if (effect === 'weight' && !(weight.trim() !== '' && share >= 0 && share <= 1))
+    return 'The weight must be from 0 to 1.';
+  if (check.kind === 'checking') return 'The condition is being checked.';
+  if (check.kind !== 'faults') return null;
+  const { line = 1, column = 1 } = check.errors[0] ?? {};
+  const place = `line ${line}, column ${column}`;
+  return check.errors.length > 1
+    ? `The condition has ${check.errors.length} errors, the first in ${place}.`
+    : `The condition has an error in ${place}.`;
 }
 
 /** `at least Review`, `weight 0.4`. */

@@ -16,7 +16,6 @@ import { BacktestPart } from './backtest-part.tsx';
 import { OwnRuleEditor } from './own-rule-editor.tsx';
 import {
   conditionOf,
-  isComplete,
   NEW_RULE,
   type OwnRuleForm,
   rulesToTry,
@@ -24,9 +23,12 @@ import {
   toBody,
   toForm,
   tripWords,
+  typesOfForm,
   enforceAgainWords,
+  whyNotReady,
 } from './own-rule-form.ts';
 import { RuleActions } from './rule-actions.tsx';
+import { useConditionCheck } from './use-condition-check.ts';
 import { useProof } from './use-proof.ts';
 import { type LoadedRule, useOwnRule } from './use-own-rule.ts';
 
@@ -80,6 +82,8 @@ function LoadedPane({
   const isWritable = !isReadOnly() && rule?.source !== 'policy' && rule?.shadowed !== true;
   const isUnchanged = rule !== null && JSON.stringify(toForm(rule)) === JSON.stringify(form);
   const proof = useProof(form);
+  const check = useConditionCheck(form.when, typesOfForm(form));
+  const notReady = whyNotReady(form, check);
   const save = async (mode: OwnRuleBody['mode'], done: string): Promise<void> => {
     setBusy(true);
     setFault(null);
@@ -101,15 +105,21 @@ function LoadedPane({
         <p class="notice">The policy file has a rule with this code, which counts instead.</p>
       )}
       {rule !== null && <TripNotice rule={rule} />}
-      <OwnRuleEditor form={form} onForm={setForm} isNew={rule === null} isWritable={isWritable} facts={facts} />
+      <OwnRuleEditor
+        form={form}
+        onForm={setForm}
+        isNew={rule === null}
+        isWritable={isWritable}
+        facts={facts}
+        check={check}
+      />
       {isWritable && (
         <BacktestPart
           code={form.code}
-          rules={isComplete(form) ? rulesToTry(form, rules) : null}
+          rules={rulesToTry(form, rules)}
+          notReady={notReady}
           logDays={logDays}
-          shown={proof.shown}
-          isOfOtherRule={proof.isOfOtherRule}
-          onStarted={proof.onStarted}
+          proof={proof}
         />
       )}
       {rule !== null && <Effect rule={rule} counts={counts} />}
@@ -129,12 +139,14 @@ function LoadedPane({
       {isWritable && (
         <RuleActions
           mode={rule?.mode ?? null}
-          isReady={isComplete(form) && !isBusy}
+          notReady={notReady}
           isUnchanged={isUnchanged}
           isBusy={isBusy}
           hasProof={
             proof.touched !== null || (rule?.mode === 'observe' && conditionOf(toForm(rule)) === conditionOf(form))
           }
+          isTried={proof.isRunning}
+          canPredict={isUnchanged && rule?.mode === 'enforce' && rule.predicted === null && proof.touched !== null}
           onSave={(mode, done) => void save(mode, done)}
           onDelete={() => setDeleting(true)}
         />

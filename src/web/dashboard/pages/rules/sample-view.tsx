@@ -3,7 +3,7 @@ import { countOf, formatCount } from '../../format.ts';
 import { decisionPath } from '../../link-path.ts';
 import { useLink } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
-import type { SampleBody } from './use-condition-check.ts';
+import type { SampleBody } from './condition-check.ts';
 
 /** What a condition matches of the newest decisions, and what that leaves open. */
 export function SampleView({ sample }: { readonly sample: SampleBody }): JSX.Element {

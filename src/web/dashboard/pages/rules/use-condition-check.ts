@@ -1,27 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { CheckedRuleBody, ProblemBody } from '../../../../contract/wire-types.ts';
 import { readJson, request, v1 } from '../../api.ts';
-
-/** One error of a condition, as `POST /v1/rules/check` returns it. */
-export interface ConditionErrorBody {
-  readonly message: string;
-  readonly line?: number | undefined;
-  readonly column?: number | undefined;
-  readonly did_you_mean?: string | undefined;
-}
-
-export type ConditionCheck =
-  | { readonly kind: 'empty' | 'checking' | 'unknown' }
-  | {
-      readonly kind: 'ok';
-      readonly cost: number;
-      readonly warnings: readonly string[];
-      /** What it matches of the newest decisions; null if the server was too busy. */
-      readonly sample: SampleBody | null;
-    }
-  | { readonly kind: 'faults'; readonly errors: readonly ConditionErrorBody[] };
-
-export type SampleBody = NonNullable<CheckedRuleBody['sample']>;
+import type { ConditionCheck } from './condition-check.ts';
 
 /** Choice: shorter than the pause after a word. */
 const WAIT_MS = 300;
