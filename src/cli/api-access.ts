@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { FieldError } from '../contract/problem.ts';
 import { checkKeyText } from '../kernel/key-text.ts';
 import { parseUrl } from '../kernel/parse-url.ts';
 import type { Cli } from './context.ts';
@@ -14,6 +15,7 @@ export interface ApiOptions {
 }
 
 export const SERVICE_URL_DEFAULT = 'http://127.0.0.1:8080';
+const NO_CONTENT = 204;
 /** Choice: a search of the log may wait for its turn; a server that takes longer does not answer. */
 const CALL_MS_MAX = 30_000;
 
@@ -33,6 +35,9 @@ export type ApiReply = { readonly kind: 'ok'; readonly body: ApiBody } | Command
 export interface ApiCaller {
   get(path: string): Promise<ApiReply>;
   post(path: string, body: ApiBody): Promise<ApiReply>;
+  patch(path: string, body: ApiBody): Promise<ApiReply>;
+  /** The reply has no fields. */
+  remove(path: string): Promise<ApiReply>;
 }
 
 /** How calls authenticate: where their paths begin, and the header fields. */
@@ -60,7 +65,12 @@ export async function openApi(cli: Cli, options: ApiOptions): Promise<{ kind: 'a
   }
   return {
     kind: 'api',
-    api: { get: (path) => call('GET', path, null), post: (path, body) => call('POST', path, body) },
+    api: {
+      get: (path) => call('GET', path, null),
+      post: (path, body) => call('POST', path, body),
+      patch: (path, body) => call('PATCH', path, body),
+      remove: (path) => call('DELETE', path, null),
+    },
   };
 }
 
@@ -118,16 +128,18 @@ async function send(
   if (response instanceof Error) {
     return failure('unreachable', `no answer from ${new URL(base).origin}: ${response.message}`);
   }
+  if (response.status === NO_CONTENT) return { kind: 'ok', body: {} };
   const parsed = readObject(await response.text().catch(() => ''));
   if (parsed === null) {
     return failure('unexpected_answer', `the answer has status ${response.status} and is not a JSON object`);
   }
   if (response.ok) return { kind: 'ok', body: parsed };
-  const { code, detail } = parsed;
-  return failure(
+  const { code, detail, errors } = parsed;
+  const failed = failure(
     typeof code === 'string' ? code : 'unexpected_answer',
     typeof detail === 'string' ? detail : `the answer has status ${response.status}`,
   );
+  return Array.isArray(errors) ? { ...failed, errors: errors as readonly FieldError[] } : failed;
 }
 
 /** Returns the error if there is no response. */

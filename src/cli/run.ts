@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   explain: async () => (await import('./commands/explain-command.ts')).addExplain,
   listen: async () => (await import('./commands/listen-command.ts')).addListen,
   trigger: async () => (await import('./commands/trigger-command.ts')).addTrigger,
+  webhooks: async () => (await import('./commands/webhooks-command.ts')).addWebhooks,
   decide: async () => (await import('./commands/decide-command.ts')).addDecide,
   lists: async () => (await import('./commands/lists-command.ts')).addLists,
   'named-lists': async () => (await import('./commands/named-lists-command.ts')).addNamedLists,

@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from 'commander';
 import type { Readable } from 'node:stream';
 import { DECISIONS } from '../../contract/vocabulary.ts';
 import type { Decision } from '../../risk/decision.ts';
@@ -6,6 +5,7 @@ import { eventBody } from '../../work/webhook-event.ts';
 import { addApiOptions, type ApiOptions, openApi, serviceOrigin } from '../api-access.ts';
 import { type CommandError, usage } from '../command-outcome.ts';
 import type { Cli } from '../context.ts';
+import { parseDecisions } from '../decision-names.ts';
 import { followDecisions, type LoggedRow } from '../follow-decisions.ts';
 import {
   attemptJson,
@@ -32,7 +32,7 @@ export function addListen(cli: Cli): void {
         'send the events of new decisions to a receiver that only this machine reaches, such as http://localhost:3000/hook, until Ctrl-C',
       )
       .requiredOption('--forward-to <url>', 'the receiver')
-      .option('--events <decisions>', 'which, separated by commas', parseEvents, DECISIONS)
+      .option('--events <decisions>', 'which, separated by commas', parseDecisions, DECISIONS)
       .option('--secret <secret>', 'sign with this secret, whsec_… (default: a new one, which is printed)'),
   ).action(async (options: ListenOptions) => {
     const fault = await listenAndForward(cli, options);
@@ -120,11 +120,4 @@ function readKeys(stdin: Readable, { onResend, onStop }: KeyActions): { close():
       stdin.pause();
     },
   };
-}
-
-function parseEvents(text: string): readonly Decision[] {
-  const names = [...new Set(text.split(',').map((name) => name.trim().toUpperCase()))];
-  const decisions = DECISIONS.filter((decision) => names.includes(decision));
-  if (decisions.length !== names.length) throw new InvalidArgumentError(`some of ${DECISIONS.join(', ')}`);
-  return decisions;
 }

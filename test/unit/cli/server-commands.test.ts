@@ -13,6 +13,7 @@ import { verifyWebhook } from '../../../src/client/verify-webhook.ts';
 import { command, commandAsProcess, type Ran } from '../../support/command-line.ts';
 import { decide, newcomer } from '../../support/requests.ts';
 import { startNode, type RunningServer } from '../../support/server.ts';
+import { MASKED_SECRET, NOBODYS_WEBHOOK, WHOLE_SECRET } from '../../support/webhooks.ts';
 import { tempFolder } from '../state/support.ts';
 
 /** Commands that ask a running server, with a key and, on its data directory, without one. */
@@ -23,7 +24,9 @@ const HEADLESS =
 
 let server: RunningServer;
 beforeAll(async () => {
-  server = await startNode({ env: { GATEHOUSE_TRUSTED_PROXIES: '127.0.0.1/32' } });
+  server = await startNode({
+    env: { GATEHOUSE_TRUSTED_PROXIES: '127.0.0.1/32', GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' },
+  });
   return async () => {
     await server.stop();
   };
@@ -322,6 +325,58 @@ describe('labels', () => {
       1,
       { error: { code: 'key_not_allowed', message: expect.stringContaining('0 decisions of 1 labelled') } },
     ]);
+  });
+});
+
+describe('webhooks', () => {
+  test('A webhook is made, shown, changed, tested, rotated and deleted, and its deliveries are shown and sent again', async () => {
+    const { received, url } = await receiver([204, 500]);
+    const [code, made] = await json(['webhooks', 'create', url, '--events', 'block,review', '--description', 'desk']);
+    expect([code, made]).toMatchObject([0, { url, event_types: ['REVIEW', 'BLOCK'], description: 'desk' }]);
+    expect(made['secret']).toMatch(WHOLE_SECRET);
+    const id = String(made['id']);
+    const tested = await json(['webhooks', 'test', id]);
+    expect(tested).toMatchObject([0, { webhook_id: id, status: 'succeeded', last_status_code: 204 }]);
+    expect(verifyWebhook({ ...(received[0] ?? { headers: {}, body: '' }), secrets: String(made['secret']) }).kind).toBe(
+      'verified',
+    );
+    expect(await json(['webhooks', 'test', id])).toMatchObject([1, { status: 'failed', last_status_code: 500 }]);
+    const byKey = ['--key', server.secretKey, '--url', server.url];
+    const changes = ['--events', 'BLOCK', '--description', '', '--filter', 'score > 90', '--disable'];
+    expect(await json(['webhooks', 'update', id, ...changes, ...byKey])).toMatchObject([
+      0,
+      { event_types: ['BLOCK'], description: null, filter: 'score > 90', disabled: true },
+    ]);
+    expect(await json(['webhooks', 'update', id, '--enable', '--filter', ''])).toMatchObject([
+      0,
+      { filter: null, disabled: false },
+    ]);
+    expect((await json(['webhooks', 'show', id]))[1]['secret']).toMatch(MASKED_SECRET);
+    expect((await json(['webhooks', 'rotate', id, '--grace', '60']))[1]['secret']).not.toBe(made['secret']);
+    expect((await cli(['webhooks', 'list'])).out).toContain(url);
+    const [, { deliveries }] = await json(['webhooks', 'deliveries', '--webhook', id, '--status', 'failed']);
+    expect(deliveries).toMatchObject([{ webhook_id: id, attempt_count: 1 }]);
+    const failed = String((deliveries as readonly Json[])[0]?.['id']);
+    expect((await cli(['webhooks', 'deliveries', failed])).out).toMatch(/failed .*\n {2}1 {2}\S+ {2}500 {2}\d+ ms/);
+    expect(await json(['webhooks', 'retry', failed])).toMatchObject([0, { trigger: 'manual', webhook_id: id }]);
+    await expect.poll(() => received.length).toBeGreaterThan(2);
+    expect(await json(['webhooks', 'delete', id])).toEqual([0, { id, deleted: true }]);
+    expect(await json(['webhooks', 'show', id])).toMatchObject([1, { error: { code: 'not_found' } }]);
+  });
+
+  test('A refused target and a wrong filter are errors that name the field, and nothing to change is wrong usage', async () => {
+    const words = ['webhooks', 'create', 'ftp://shop.example/', '--events', 'BLOCK'];
+    expect(await json(words)).toMatchObject([1, { error: { errors: [{ pointer: '/url' }] } }]);
+    expect(await json(['webhooks', 'update', NOBODYS_WEBHOOK, '--filter', 'colour = 1'])).toMatchObject([
+      1,
+      { error: { code: 'validation_failed', errors: [{ pointer: '/filter' }] } },
+    ]);
+    expect(await json(['webhooks', 'update', NOBODYS_WEBHOOK])).toMatchObject([
+      2,
+      { error: { code: 'nothing_given' } },
+    ]);
+    expect((await cli(['webhooks', 'create', 'https://shop.example/', '--events', 'DENY'])).code).toBe(2);
+    expect((await cli(['webhooks', 'update', NOBODYS_WEBHOOK, '--enable', '--disable'])).code).toBe(2);
   });
 });
 
