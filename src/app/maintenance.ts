@@ -1,7 +1,7 @@
 import { endProcess } from '../kernel/end-process.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Journal } from '../decide/journal.ts';
-import type { KeyCache } from '../auth/key-cache.ts';
+import type { EndedKey, KeyCache } from '../auth/key-cache.ts';
 import type { DecidePipeline } from '../decide/pipeline.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import { BATCH_STUCK_MS } from '../kernel/limits.ts';
@@ -10,7 +10,7 @@ import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
-import { isKeyOver } from '../state/tables/key-table.ts';
+import { type ApiKey, isKeyOver } from '../state/tables/key-table.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
 
@@ -125,17 +125,29 @@ export function keyPoller(
     const nowSeconds = nowMs() / 1000;
     if (version === seen && nowSeconds < expirySeconds) return;
     const suspended = store.customers.suspended();
-    const keys = store.apiKeys.loadAll().filter((key) => !isKeyOver(key, nowSeconds) && !suspended.has(key.customer));
+    const all = store.apiKeys.loadAll();
+    const keys = all.filter((key) => !isKeyOver(key, nowSeconds) && !suspended.has(key.customer));
     // The file may have 8 MB, and only a key that was not valid before can be in it.
     const revoked = keys.every(({ hash }) => valid.has(hash)) ? null : readRevoked(store, seen >= 0);
     // Read again at the next poll: until then no key is added.
     if (revoked === 'unreadable') return;
     const left = revoked === null ? keys : keys.filter(({ hash }) => !revoked.has(hash));
     valid = new Set(left.map(({ hash }) => hash));
-    keyCache.load(left);
+    keyCache.load(left, endedKeys(all, nowSeconds));
     expirySeconds = Math.min(...left.map(({ expiresAtSeconds }) => expiresAtSeconds ?? Infinity));
     seen = version;
   };
+}
+
+/** Returns the keys that are over, with the reason. A key that was revoked is not one that expired, whichever came first. */
+function endedKeys(keys: readonly ApiKey[], nowSeconds: number): readonly EndedKey[] {
+  return keys
+    .filter((key) => isKeyOver(key, nowSeconds))
+    .map(({ hash, kind, revokedAtSeconds }) => ({
+      hash,
+      kind,
+      end: revokedAtSeconds === null ? 'expired' : 'revoked',
+    }));
 }
 
 /** A file that cannot be read ends a start, and is read again later while the server runs. */

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { RequestHead, SessionCredential } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
 import type { Key, KeyCache } from './key-cache.ts';
-import { checkCredentialForm, checkHeader, verifyRequest } from './verify.ts';
+import { checkCredentialForm, checkHeader, unknownKey, verifyRequest } from './verify.ts';
 
 export type Authenticated =
   /** `signedAtSeconds` is null for a Bearer key. Such a request has no request id either. */
@@ -47,9 +47,10 @@ export function authenticateHeader(head: RequestHead, keyCache: KeyCache, clock:
       head.contentLength > 0 ? (checkHeader(head, keyCache, clock) ?? publicKeyFault(head, keyCache)) : null;
     return fault === null ? null : { kind: 'refused', problem: fault };
   }
-  const { known, key } = keyCache.find(BEARER.exec(head.authorization)?.[1] ?? '');
-  if (known) return { kind: 'verified', key, signedAtSeconds: null };
-  return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.') };
+  const found = keyCache.find(BEARER.exec(head.authorization)?.[1] ?? '');
+  if (found.known) return { kind: 'verified', key: found.key, signedAtSeconds: null };
+  // The text of a secret key proves that the caller holds it; that of a public key stands in pages.
+  return { kind: 'refused', problem: unknownKey(found.key.kind === 'secret' ? found.end : null) };
 }
 
 /** A session is as good as its key: it ends when the key is revoked. */

@@ -26,7 +26,7 @@ export interface StoredKey {
   readonly networks?: readonly string[];
 }
 
-/** A key that requests may be signed with, or the stand-in for an unknown key. */
+/** A key that requests may be signed with, or the stand-in for one that is refused. */
 export interface Key extends Omit<StoredKey, 'hash' | 'revokedAtSeconds' | 'origins' | 'scopes' | 'networks'> {
   readonly origins: ReadonlySet<string>;
   readonly scopes: ReadonlySet<KeyScope>;
@@ -36,7 +36,18 @@ export interface Key extends Omit<StoredKey, 'hash' | 'revokedAtSeconds' | 'orig
   hmacKeys(keyText: string): readonly HmacKey[];
 }
 
-export type FoundKey = { readonly known: true; readonly key: Key } | { readonly known: false; readonly key: Key };
+/** Why a key that was known is not any more. */
+export type KeyEnd = 'revoked' | 'expired';
+
+export type FoundKey =
+  | { readonly known: true; readonly key: Key }
+  /** `end` may be told only to callers that prove to hold the key. */
+  | { readonly known: false; readonly key: Key; readonly end: KeyEnd | null };
+
+/** A key that is refused, with the reason. */
+export interface EndedKey extends Pick<StoredKey, 'hash' | 'kind'> {
+  readonly end: KeyEnd;
+}
 
 /**
  * Choice: at most twice this many texts are kept, at most 2 MB. A flood of made-up keys evicts known ones, so that each request with a
@@ -46,6 +57,8 @@ export type FoundKey = { readonly known: true; readonly key: Key } | { readonly 
 const SEEN_TEXTS = 4_096;
 /** Longer texts are no keys; they are refused before they reach the cache. Source: `checkCredentialForm`. */
 const KEY_CHARACTERS_MAX = 128;
+/** Choice: some 5 MB. The newest keys are kept; older ended keys are as unknown as any other text. */
+const ENDED_KEYS_MAX = 10_000;
 
 /**
  * Key cache: all keys of the installation in memory, by the hash of their text. A text costs one hash the first time and one look-up
@@ -55,25 +68,28 @@ export class KeyCache {
   /** Texts presented before, known or not, so that neither kind is faster the second time. */
   readonly #seen = new BoundedCache<string, FoundKey>(SEEN_TEXTS);
   #byHash = new Map<string, FoundKey>();
+  #size = 0;
   /** Origins that any key allows. */
   #origins: ReadonlySet<string> = NO_ORIGINS;
-  readonly #unknownSecret: FoundKey = { known: false, key: createKey(standIn('secret')) };
-  readonly #unknownPublic: FoundKey = { known: false, key: createKey(standIn('public')) };
+  readonly #unknownSecret: FoundKey = { known: false, key: createKey(standIn('secret')), end: null };
+  readonly #unknownPublic: FoundKey = { known: false, key: createKey(standIn('public')), end: null };
 
-  /** Replaces all known keys. */
-  load(keys: readonly StoredKey[]): void {
+  /** Replaces all known keys. `ended`: keys that are refused, oldest first. They have the stand-in's rights and customer. */
+  load(keys: readonly StoredKey[], ended: readonly EndedKey[] = []): void {
     const next = new Map<string, FoundKey>();
+    for (const { hash: keyHash, kind, end } of ended.slice(-ENDED_KEYS_MAX))
+      next.set(keyHash, { known: false, key: createKey(standIn(kind)), end });
     for (const stored of keys) {
       if (stored.revokedAtSeconds !== null) continue;
       // Keeps the prepared HMAC keys while the key is unchanged.
       const before = this.#byHash.get(stored.hash);
-      next.set(
-        stored.hash,
-        before !== undefined && isSame(before.key, stored) ? before : { known: true, key: createKey(stored) },
-      );
+      const isKept = before?.known === true && isSame(before.key, stored);
+      next.set(stored.hash, isKept ? before : { known: true, key: createKey(stored) });
     }
     this.#byHash = next;
-    this.#origins = new Set([...next.values()].flatMap(({ key }) => [...key.origins]));
+    const known = [...next.values()].filter((found) => found.known);
+    this.#size = known.length;
+    this.#origins = new Set(known.flatMap(({ key }) => [...key.origins]));
     this.#seen.clear();
   }
 
@@ -89,7 +105,7 @@ export class KeyCache {
   /** Returns the secret key with this SHA-256; null if there is none or it was revoked. */
   findSecret(keyHash: string): Key | null {
     const found = this.#byHash.get(keyHash);
-    return found?.key.kind === 'secret' ? found.key : null;
+    return found?.known === true && found.key.kind === 'secret' ? found.key : null;
   }
 
   /** Returns the value of Access-Control-Allow-Origin for a page that presents this key; null if the key does not allow it. */
@@ -104,7 +120,7 @@ export class KeyCache {
   }
 
   get size(): number {
-    return this.#byHash.size;
+    return this.#size;
   }
 }
 

@@ -2,8 +2,13 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../kernel/clock.ts';
 import type { RequestHead } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
-import { REQUEST_ID_CHARACTERS_MAX, TIMESTAMP_SECONDS_MAX, TIMESTAMP_WINDOW_SECONDS } from '../kernel/limits.ts';
-import type { Key, KeyCache } from './key-cache.ts';
+import {
+  DECIDE_BODY_BYTES_MAX,
+  REQUEST_ID_CHARACTERS_MAX,
+  TIMESTAMP_SECONDS_MAX,
+  TIMESTAMP_WINDOW_SECONDS,
+} from '../kernel/limits.ts';
+import type { FoundKey, Key, KeyCache, KeyEnd } from './key-cache.ts';
 import { canonicalText, verifyHmac } from './signature.ts';
 
 export type Verified =
@@ -43,12 +48,28 @@ function missing(name: string): Problem {
  * everyone.
  */
 export function checkHeader(head: RequestHead, keyCache: KeyCache, clock: Clock): Problem | null {
-  return checkTimestamp(Number(head.svcTimestamp), clock) ?? (keyCache.find(head.svcKey).known ? null : unknownKey());
+  const fault = checkTimestamp(Number(head.svcTimestamp), clock);
+  if (fault !== null) return fault;
+  const found = keyCache.find(head.svcKey);
+  return found.known || mayProveEnd(head, found) ? null : unknownKey(null);
 }
 
-function unknownKey(): Problem {
-  return problem('unknown_key', 'This API key is not known.');
+/** Whether a body is read to verify the signature of a key that has ended: never a large one, and never for a public key. */
+function mayProveEnd({ contentLength }: RequestHead, found: FoundKey): boolean {
+  const { kind } = found.key;
+  return !found.known && found.end !== null && kind === 'secret' && contentLength <= DECIDE_BODY_BYTES_MAX;
 }
+
+/** `end`: null unless the caller proves to hold the key, so that nobody learns from the response which keys existed. */
+export function unknownKey(end: KeyEnd | null): Problem {
+  return UNKNOWN_KEY[end ?? 'never_known'];
+}
+
+const UNKNOWN_KEY = {
+  never_known: problem('unknown_key', 'This API key is not known.'),
+  revoked: problem('unknown_key', 'This API key was revoked.'),
+  expired: problem('unknown_key', 'This API key has expired.'),
+} as const;
 
 /**
  * Verifies clock, key and signature, in this order and before any JSON is parsed. The form of the headers has been checked. An unknown key
@@ -61,12 +82,13 @@ export function verifyRequest(
   clock: Clock,
 ): Verified {
   const timestampSeconds = Number(head.svcTimestamp);
-  const { known, key } = keyCache.find(head.svcKey);
+  const found = keyCache.find(head.svcKey);
+  const { key } = found;
   const clockFault = checkTimestamp(timestampSeconds, clock);
   if (clockFault !== null) return { kind: 'refused', problem: clockFault };
 
   const signed = verifySignature(head, body, key);
-  if (!known) return { kind: 'refused', problem: unknownKey() };
+  if (!found.known) return { kind: 'refused', problem: unknownKey(signed ? found.end : null) };
   if (!signed) {
     const fault = problem('invalid_signature', 'X-SVC-Sig does not verify for this key, path, time, body and id.');
     return { kind: 'refused', problem: fault };
