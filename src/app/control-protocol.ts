@@ -29,6 +29,7 @@ const KINDS = [
   'key.created',
   'key.granted',
   'key.revoked',
+  'key.replaced',
   'registry.imported',
   'registry.removed',
   'model.chosen',
@@ -119,6 +120,7 @@ function readChange(change: Fields): ControlChange | null {
     case 'key.created':
     case 'key.granted':
     case 'key.revoked':
+    case 'key.replaced':
       return readKeyChange(change);
     case 'registry.imported': {
       const { entries, total } = change;
@@ -170,6 +172,10 @@ function readKeyChange(change: Fields): ControlChange | null {
   if (change['kind'] === 'key.revoked') {
     const { hash } = change;
     return isHash(hash) ? { kind: 'key.revoked', hash } : null;
+  }
+  if (change['kind'] === 'key.replaced') {
+    const { kind, hash, replacedBy, endSeconds } = change;
+    return isHash(hash) && isText(replacedBy) && isU32(endSeconds) ? { kind, hash, replacedBy, endSeconds } : null;
   }
   const { kind, customer: of, rateLimit, keys, grant } = change;
   if (!isU32(of) || !(rateLimit === null || isU32(rateLimit)) || !isList(keys, KEYS_MAX)) return null;

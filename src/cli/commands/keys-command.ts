@@ -14,6 +14,7 @@ import type { Store } from '../../state/feed/open-store.ts';
 import type { Cli } from '../context.ts';
 import { confirm, type ConfirmPrompt } from '../confirm.ts';
 import { failure, failureOf, ok, usage, type CommandOutcome } from '../command-outcome.ts';
+import { parseGrace } from '../grace-option.ts';
 import { tableText, timeText } from '../text-table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -73,13 +74,15 @@ export function addKeys(cli: Cli): void {
 
   keys
     .command('rotate <key>')
-    .description('replace a key by one with the same rights; the old one is refused from then on')
+    .description('replace a key by one with the same rights; the old one is refused from then on, or after --grace')
+    .option('--grace <seconds>', 'how long the old key stays valid', parseGrace, 0)
     .option('--yes', 'skip the confirmation, which is only asked on a terminal', false)
-    .action((text: string, { yes }: { readonly yes: boolean }) =>
+    .action((text: string, { grace, yes }: { readonly grace: number; readonly yes: boolean }) =>
       cli.run(async () => {
         const named = namedKey(text.trim());
         if (named === null) return usage('malformed_key', PREFIX_HINT);
-        return withStore(cli.globals().dataDir, (store, door) => rotateKey(store, door, named, yes ? null : confirm));
+        const ask = yes ? null : confirm;
+        return withStore(cli.globals().dataDir, (store, door) => rotateKey(store, door, named, grace, ask));
       }),
     );
 
@@ -281,6 +284,7 @@ async function rotateKey(
   store: Store,
   door: Committer,
   named: Named,
+  graceSeconds: number,
   ask: ConfirmPrompt | null,
 ): Promise<CommandOutcome> {
   const found = await confirmedKey(store, named, 'Replace', ask);
@@ -290,11 +294,26 @@ async function rotateKey(
   const made = newReplacement(key, new Set(store.apiKeys.loadAll().map(({ prefix }) => prefix)));
   const written = await door.commit(made.change, origin);
   if (written.kind === 'fault') return failureOf(written);
-  const revoked = await door.commit({ kind: 'key.revoked', hash: key.hash }, origin);
-  if (revoked.kind === 'fault') return failureOf(revoked);
+  const { hash } = key;
+  const endSeconds = Math.floor(origin.nowMs / 1000) + graceSeconds;
+  const replacedBy = made.secret.slice(0, KEY_PREFIX_CHARACTERS);
+  // The new key is durable before the old one ends. An earlier end of the old key stays.
+  const ended = await door.commit(
+    graceSeconds === 0 ? { kind: 'key.revoked', hash } : { kind: 'key.replaced', hash, replacedBy, endSeconds },
+    origin,
+  );
+  if (ended.kind === 'fault') return failureOf(ended);
+  const validUntil = graceSeconds === 0 ? null : Math.min(endSeconds, key.expiresAtSeconds ?? Infinity);
+  const old = validUntil === null ? '' : ` The old one is valid until ${timeText(validUntil)}.`;
   return ok(
-    { replaced: key.prefix, kind: key.kind, customer_id: idOf(store, key), [`${key.kind}_key`]: made.secret },
-    `Replaced ${key.prefix}… of ${owner}. The new key is shown only now.\n  ${key.kind}  ${made.secret}`,
+    {
+      replaced: key.prefix,
+      kind: key.kind,
+      customer_id: idOf(store, key),
+      [`${key.kind}_key`]: made.secret,
+      ...(validUntil !== null && { old_valid_until: validUntil }),
+    },
+    `Replaced ${key.prefix}… of ${owner}.${old} The new key is shown only now.\n  ${key.kind}  ${made.secret}`,
   );
 }
 

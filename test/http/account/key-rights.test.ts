@@ -285,4 +285,20 @@ describe('What a key may do', () => {
     expect(found).toMatchObject({ name: 'edge', scopes: ['gate'], revoked_at: null });
     expect((await ask(gate['secret_key'] ?? '', 'GET', '/v1/me')).status).toBe(401);
   });
+
+  test('A key that is replaced on the command line with a grace time is valid until its end, beside the new one', async () => {
+    const { customerId } = await newCustomer(server.url, server.dataDir);
+    const old = (await made(customerId, '--name', 'shop'))['secret_key'] ?? '';
+    const before = Math.floor(Date.now() / 1000);
+    const rotated = await gatehouse(server.dataDir, 'keys', 'rotate', old, '--grace', '600');
+    const until = Number(rotated['old_valid_until']);
+    expect(until - before).toBeGreaterThanOrEqual(600);
+    expect(until - before).toBeLessThan(660);
+    const next = String(rotated['secret_key']);
+    for (const key of [old, next]) expect((await ask(key, 'GET', '/v1/me')).status).toBe(200);
+    const { keys } = (await ask(next, 'GET', '/v1/keys')).json as { keys?: unknown; data?: unknown };
+    const listed = (keys ?? (await ask(next, 'GET', '/v1/keys')).json['data']) as Record<string, unknown>[];
+    const found = listed.find(({ prefix }) => prefix === old.slice(0, 12));
+    expect(found).toMatchObject({ expires_at: until, replaced_by: next.slice(0, 12), revoked_at: null });
+  });
 });

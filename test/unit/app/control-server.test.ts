@@ -174,6 +174,7 @@ describe('the control server', () => {
   test.each([
     { kind: 'customer.created', id: 'x', name: 'y' },
     { kind: 'key.revoked', hash: 'zz' },
+    { kind: 'key.replaced', hash: hashOf(1), replacedBy: 'sk_live_abcd', endSeconds: -1 },
     { kind: 'key.created', customer: -1, rateLimit: null, keys: [] },
     { kind: 'key.created', customer: 1, rateLimit: null, keys: [{}] },
     { kind: 'registry.removed', fingerprintHash: 5 },
@@ -193,7 +194,11 @@ describe('the control server', () => {
 
   test('What a command sends is read back unchanged, without the text of a key', () => {
     const pair = newKeyPair(customer(3), { origins: ['https://a.example'] });
-    for (const change of [pair.change, newCustomer('ünï', 5), { kind: 'key.revoked', hash: hashOf(1) } as const]) {
+    const ended = [
+      { kind: 'key.revoked', hash: hashOf(1) },
+      { kind: 'key.replaced', hash: hashOf(1), replacedBy: 'sk_live_abcd', endSeconds: 5 },
+    ] as const;
+    for (const change of [pair.change, newCustomer('ünï', 5), ...ended]) {
       const line = JSON.stringify({ change, nowMs: 7, until: 'visible' });
       expect(readControlMessage(line)).toEqual({ change, nowMs: 7, until: 'visible' });
       expect(line).not.toContain(pair.secret);
