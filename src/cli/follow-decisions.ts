@@ -31,6 +31,8 @@ export interface FollowOptions {
   /** Decisions of before that come first, 0 to `PAGE_ROWS`. */
   readonly before: number;
   readonly stop: AbortSignal;
+  /** Called once, when the server has accepted the key. */
+  readonly onStart?: () => void;
   /** Called when the server does not answer, and with null when it answers again. */
   readonly onTrouble: (trouble: CommandError | null) => void;
 }
@@ -46,6 +48,7 @@ export async function* followDecisions(options: FollowOptions): AsyncGenerator<L
   const { api, filter, before, stop, onTrouble } = options;
   const first = await api.get(pathOf({ ...filter, limit: String(Math.max(1, before)) }));
   if (first.kind === 'error') return first;
+  options.onStart?.();
   const known = rowsOf(first.body);
   const seen = new Set(known.map(({ request_id: id }) => id));
   yield* known.slice(0, before).toReversed();

@@ -1,4 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { CustomerNumber } from '../../kernel/brand.ts';
+import { testCustomerOf } from '../../kernel/test-customers.ts';
 import { AUDIT_KINDS, type AuditEntry, type AuditKind } from '../../work/audit.ts';
 import { NO_CUSTOMER } from '../../state/tables/audit-table.ts';
 import type { Customer } from '../../state/tables/customer-table.ts';
@@ -35,7 +37,7 @@ export function addAudit(cli: Cli): void {
     );
 }
 
-type Shown = AuditEntry & { readonly customer: Customer | null };
+type Shown = AuditEntry & { readonly customer: Customer | null; readonly isTest: boolean };
 
 async function showAudit(
   store: Store,
@@ -44,14 +46,14 @@ async function showAudit(
   const only = id === undefined ? null : store.customers.findById(id);
   if (id !== undefined && only === null) return failure('unknown_customer', `there is no customer ${id}`);
   let newest: readonly Shown[] = [];
-  for (const customer of only === null ? [null, ...store.customers.all()] : [only]) {
+  for (const { customer, number, isTest } of ownersOf(only === null ? store.customers.all() : [only], only === null)) {
     const query = { limit, kind: kind ?? null, sinceMs: toMs(since), untilMs: toMs(until) };
     let after: string | null = null;
     const own: Shown[] = [];
     do {
       const slices = new Slices(store.turns);
-      const page = await store.audit.page(customer?.number ?? NO_CUSTOMER, { ...query, after }, slices);
-      own.push(...page.entries.map((entry) => ({ ...entry, customer })));
+      const page = await store.audit.page(number, { ...query, after }, slices);
+      own.push(...page.entries.map((entry) => ({ ...entry, customer, isTest })));
       after = page.next;
     } while (after !== null && own.length < limit);
     newest = [...newest, ...own].sort((a, b) => b.atMs - a.atMs).slice(0, limit);
@@ -59,16 +61,37 @@ async function showAudit(
   return ok({ entries: newest.map(jsonOf) }, tableText(HEADINGS, newest.map(lineOf), 'There are no entries.'));
 }
 
-const HEADINGS = ['Time', 'Customer', 'Actor', 'Kind', 'Target', 'Before', 'After'];
+type AuditOwner = Pick<Shown, 'customer' | 'isTest'> & { readonly number: CustomerNumber };
 
-function jsonOf({ atMs, by, kind, target, before, after, customer }: Shown): object {
-  const customerId = customer?.id ?? null;
-  return { at: Math.floor(atMs / 1000), customer_id: customerId, actor: by, kind, target, before, after };
+/** Each customer has entries of its live keys, and others of its test keys. `withOthers`: also those that concern no customer. */
+function ownersOf(customers: readonly Customer[], withOthers: boolean): readonly AuditOwner[] {
+  return [
+    ...(withOthers ? [{ customer: null, number: NO_CUSTOMER, isTest: false }] : []),
+    ...customers.flatMap((customer) => [
+      { customer, number: customer.number, isTest: false },
+      { customer, number: testCustomerOf(customer.number), isTest: true },
+    ]),
+  ];
 }
 
-function lineOf({ atMs, by, kind, target, before, after, customer }: Shown): string[] {
+const HEADINGS = ['Time', 'Customer', 'Actor', 'Kind', 'Target', 'Before', 'After'];
+
+function jsonOf({ atMs, by, kind, target, before, after, customer, isTest }: Shown): object {
+  const customerId = customer?.id ?? null;
+  return { at: Math.floor(atMs / 1000), customer_id: customerId, test: isTest, actor: by, kind, target, before, after };
+}
+
+function lineOf({ atMs, by, kind, target, before, after, customer, isTest }: Shown): string[] {
   const time = timeText(Math.floor(atMs / 1000));
-  return [time, customer?.name ?? '', by, kind, target ?? '', factsText(before), factsText(after)];
+  return [
+    time,
+    `${customer?.name ?? ''}${isTest ? ', test' : ''}`,
+    by,
+    kind,
+    target ?? '',
+    factsText(before),
+    factsText(after),
+  ];
 }
 
 function factsText(facts: object | null): string {

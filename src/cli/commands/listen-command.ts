@@ -66,16 +66,17 @@ async function listenAndForward(cli: Cli, options: ListenOptions): Promise<Comma
     onResend: () => void (last === null ? io.write(2, 'nothing was sent yet\n') : forward(last)),
     onStop: () => stopping.abort(),
   });
-  print(
-    { forward_to: forwardTo, secret, events },
-    `Signing secret: ${secret}\nForwarding ${events.join(', ')} to ${forwardTo}. Keys: r sends the last event again, q ends.`,
-  );
   try {
     const following = followDecisions({
       api: opened.api,
       filter: {},
       before: 0,
       stop: stopping.signal,
+      onStart: () =>
+        print(
+          { forward_to: forwardTo, secret, events },
+          `Signing secret: ${secret}\nForwarding ${events.join(', ')} to ${forwardTo}. Keys: r sends the last event again, q ends.`,
+        ),
       onTrouble: (trouble) => io.write(2, `${trouble?.message ?? 'connected again'}\n`),
     });
     for (;;) {

@@ -6,17 +6,19 @@ import { ownUrl, readHealth } from '../health-request.ts';
 import { diskFindings, geoipFinding, keyFindings, policyFinding } from './data-findings.ts';
 import { failed, fine, type DoctorFinding, warned } from './finding.ts';
 import { clockFinding, portFinding, runtimeFindings, tlsFinding, transportFinding } from './machine-findings.ts';
-import { layerFindings, proxyFinding } from './server-findings.ts';
+import { keyFinding, layerFindings, proxyFinding } from './server-findings.ts';
 
 export interface DoctorOptions {
   readonly env: Readonly<NodeJS.ProcessEnv>;
   readonly dataDir: string;
   /** The address that clients use; null to leave what stands before the server unchecked. */
   readonly publicUrl: string | null;
+  /** A well-formed secret key to check; null for none. */
+  readonly key: string | null;
 }
 
 /** Checks an installation, with its server or without one. The exit code is 1 if a check failed. */
-export async function runDoctor({ env, dataDir, publicUrl }: DoctorOptions): Promise<CommandOutcome> {
+export async function runDoctor({ env, dataDir, publicUrl, key }: DoctorOptions): Promise<CommandOutcome> {
   const read = readSettings({ ...env, GATEHOUSE_DATA_DIR: resolve(dataDir) }, CONNECTORS_WITH_BASE);
   if (read.kind === 'faults') {
     const todo = `correct it: the server exits with ${EXIT_SETTINGS}`;
@@ -39,6 +41,7 @@ export async function runDoctor({ env, dataDir, publicUrl }: DoctorOptions): Pro
     ...(await keyFindings(settings)),
     ...layerFindings(health),
     await proxyFinding(publicUrl ?? settings.dashboard.publicOrigin, own),
+    ...(key === null ? [] : [await keyFinding(key, publicUrl ?? own)]),
   ]);
 }
 

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { isLoopback } from '../../app/settings.ts';
 import { messageOf } from '../../state/tables/durable.ts';
+import { signRequest } from '../../client/sign.ts';
 import type { Health } from '../health-request.ts';
 import { failed, fine, type DoctorFinding, warned } from './finding.ts';
 
@@ -63,4 +65,32 @@ function isPrivate(address: string): boolean {
   return /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|f[cd]|fe[89ab])/i.test(
     address,
   );
+}
+
+/** Makes a signed call, which also shows whether the clocks of the two agree. */
+export async function keyFinding(key: string, serverUrl: string): Promise<DoctorFinding> {
+  const { origin } = new URL(serverUrl);
+  const path = '/v1/me';
+  const timestampSeconds = Math.floor(Date.now() / 1000);
+  const headers = signRequest({ key, method: 'GET', path, body: '', timestampSeconds, requestId: randomUUID() });
+  try {
+    const signal = AbortSignal.timeout(CALL_MS_MAX);
+    const response = await fetch(`${origin}${path}`, { headers, redirect: 'manual', signal });
+    const { code, detail, name, test, scopes } = (await response.json()) as Readonly<Record<string, unknown>>;
+    if (response.ok) {
+      const rights = Array.isArray(scopes) ? scopes.join(', ') : '';
+      return fine(
+        'key',
+        `${origin} accepts it, a ${test === true ? 'test' : 'live'} key of ${String(name)}: ${rights}`,
+      );
+    }
+    const refusal = `${origin} answers ${String(code)}: ${String(detail)}`;
+    if (code === 'key_not_allowed') {
+      return warned('key', refusal, 'a key with the scope read, from an address that it allows, would show its rights');
+    }
+    return failed('key', refusal, 'see docs/signing.md, when a signature is refused');
+  } catch (error) {
+    const reason = error instanceof Error ? (error.cause ?? error) : error;
+    return failed('key', `${origin} does not answer: ${messageOf(reason)}`, 'start the server, or name it by --url');
+  }
 }

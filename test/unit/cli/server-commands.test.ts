@@ -54,6 +54,13 @@ async function decideOnce(body: Readonly<Record<string, unknown>> = {}): Promise
   return String((JSON.parse(answer.text) as Json)['request_id']);
 }
 
+async function endedKey(): Promise<string> {
+  const { customers } = (await json(['customers', 'list']))[1] as { customers: { customer_id: string }[] };
+  const [, keys] = await json(['keys', 'create', '--customer', String(customers[0]?.customer_id)]);
+  await json(['keys', 'revoke', String(keys['secret_key'])]);
+  return String(keys['secret_key']);
+}
+
 /** A command that runs until it is stopped; `lines` are those of standard output so far. */
 function running(words: readonly string[]) {
   const lines: string[] = [];
@@ -246,6 +253,35 @@ describe('listen and trigger', () => {
     expect(verifyWebhook({ headers, body, secrets: String(sent['secret']) })).toMatchObject({ kind: 'verified' });
     expect(JSON.parse(body)).toMatchObject({ event: 'BLOCK', decision: 'BLOCK' });
     expect((await json(['trigger', 'REVIEW', '--forward-to', url]))[0]).toBe(1);
+  });
+
+  test('trigger makes the decision with a test key, whose webhooks and audit entries are apart, and refuses live keys', async () => {
+    const { received, url } = await receiver();
+    const { customers } = (await json(['customers', 'list']))[1] as { customers: { customer_id: string }[] };
+    const customerId = String(customers[0]?.customer_id);
+    const [, keys] = await json(['keys', 'create', '--customer', customerId, '--test']);
+    const byKey = ['--key', String(keys['secret_key']), '--url', server.url];
+    const [, made] = await json(['webhooks', 'create', url, '--events', 'BLOCK', ...byKey]);
+    for (const decision of ['ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK'])
+      expect(await json(['trigger', decision, ...byKey])).toMatchObject([0, { decision }]);
+    await expect.poll(() => received).toHaveLength(1);
+    expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ event: 'BLOCK', livemode: false });
+    const [, { entries }] = await json(['audit', '--customer', customerId, '--kind', 'webhook.created']);
+    expect(entries).toContainEqual(
+      expect.objectContaining({ test: true, target: made['id'], customer_id: customerId }),
+    );
+    expect((await cli(['audit', '--kind', 'webhook.created'])).out).toContain(', test');
+    for (const key of [server.secretKey, 'sk_test_x'])
+      expect(await json(['trigger', 'BLOCK', '--key', key])).toMatchObject([2, { error: { code: 'malformed_key' } }]);
+    expect((await cli(['trigger', 'BLOCK', '--forward-to', url, ...byKey])).code).toBe(2);
+  });
+
+  test('listen prints nothing before the server has accepted the key', async () => {
+    const revoked = await endedKey();
+    const listening = running(['listen', '--forward-to', 'http://localhost:1', '--key', revoked, '--url', server.url]);
+    expect(await listening.done).toBe(1);
+    expect(listening.lines).toEqual([]);
+    expect(listening.errors).toEqual(['error: This API key was revoked.']);
   });
 
   test('trigger needs a receiver and a decision', async () => {
@@ -452,6 +488,21 @@ describe('doctor', () => {
     );
     for (const { state, todo } of findings) expect(state === 'ok').toBe(todo === undefined);
     expect((await cli(['doctor'], envOf(server))).out).toMatch(/^ok +port +Gatehouse \S+ answers on 127\.0\.0\.1:\d+/m);
+  });
+
+  test('A key is named with its rights, and one that is refused fails with the reason', async () => {
+    const keyOf = async (...words: readonly string[]) =>
+      (await findingsOf(words, envOf(server)))[1].find(({ check }) => check === 'key');
+    expect(await keyOf()).toBeUndefined();
+    expect(await keyOf('--key', server.secretKey)).toMatchObject({
+      state: 'ok',
+      detail: expect.stringMatching(/accepts it, a live key of .*: decide, read/),
+    });
+    expect(await keyOf('--key', await endedKey(), '--url', server.url)).toMatchObject({
+      state: 'fail',
+      detail: expect.stringContaining('This API key was revoked.'),
+    });
+    expect((await cli(['doctor', '--key', server.publicKey])).code).toBe(2);
   });
 
   test('A port of another process, a faulty policy and wrong settings fail', async () => {
