@@ -22,8 +22,6 @@ const USUAL_UNTIL = '2026-11-21T00:00:00Z';
 const DAYS = 3;
 const DAY_SECONDS = 86_400;
 const MINUTE_MS = 60_000;
-/** Events are sent one after the other. */
-const CONNECTIONS = 1;
 /** Choice: width of the output when it is written to a file or a pipe. */
 const COLUMNS = 120;
 /** Source: contract, 15.6: a new key takes effect within 1 s. */
@@ -60,36 +58,31 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
   const client = createClient({
     url: server.url,
     key: String(secretKey),
-    connections: CONNECTIONS,
     nowMs: () => atSeconds * 1_000,
   });
-  try {
-    await waitForKey(client);
-    const sessions = await playDays(client, (seconds) => (atSeconds = seconds));
-    if (stopped.signal.aborted) {
-      process.exitCode = INTERRUPTED_EXIT;
-      return;
-    }
-    // The virtual clock stands at the last event: without this, "the last hour" of the dashboard ends up to an hour too early.
-    if (keep) {
-      atSeconds = Date.parse(until) / 1_000;
-      // Refused after its signature was verified, which sets the clock: nothing is stored or counted.
-      await client.report([]);
-    }
-    const kept = keep ? await findKept(server, String(customer), String(secretKey)) : null;
-    const report = makeReport({ until, days: DAYS }, PERSONAS, sessions);
-    printReport(report, kept);
-    const seconds = (performance.now() - startedAtMs) / 1_000;
-    say(`\n${report.events} decisions in ${seconds.toFixed(1)} s, including the start of the server.`);
-    if (kept === null) return;
-    say(
-      `\nThe server runs until Ctrl-C. Look at its decisions:\n\n  ${kept.dashboard}\n\n` +
-        `The link signs in once. API: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`,
-    );
-    await untilStopped();
-  } finally {
-    await client.close();
+  await waitForKey(client);
+  const sessions = await playDays(client, (seconds) => (atSeconds = seconds));
+  if (stopped.signal.aborted) {
+    process.exitCode = INTERRUPTED_EXIT;
+    return;
   }
+  // The virtual clock stands at the last event: without this, "the last hour" of the dashboard ends up to an hour too early.
+  if (keep) {
+    atSeconds = Date.parse(until) / 1_000;
+    // Refused after its signature was verified, which sets the clock: nothing is stored or counted.
+    await client.report([]);
+  }
+  const kept = keep ? await findKept(server, String(customer), String(secretKey)) : null;
+  const report = makeReport({ until, days: DAYS }, PERSONAS, sessions);
+  printReport(report, kept);
+  const seconds = (performance.now() - startedAtMs) / 1_000;
+  say(`\n${report.events} decisions in ${seconds.toFixed(1)} s, including the start of the server.`);
+  if (kept === null) return;
+  say(
+    `\nThe server runs until Ctrl-C. Look at its decisions:\n\n  ${kept.dashboard}\n\n` +
+      `The link signs in once. API: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`,
+  );
+  await untilStopped();
 }
 
 /** Plays all days of all personas. Returns their sessions, which are incomplete after Ctrl-C. */

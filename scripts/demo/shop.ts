@@ -84,7 +84,6 @@ export async function openShop(gatehouse: DemoServer, port: number): Promise<Dem
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      await client.close();
     },
   };
 }

@@ -9,7 +9,7 @@ export interface CallInput {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: NonNullable<RequestInit['body']> | undefined;
   readonly deadline: CallDeadline;
 }
 

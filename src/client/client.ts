@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Pool } from 'undici';
+import { callOnce } from './call.ts';
+import { CallDeadline } from './deadline.ts';
 import { signRequest } from './sign.ts';
 
 export interface ClientOptions {
   /** For example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly key: string;
-  /** Maximum number of open connections; default 4. */
-  readonly connections?: number;
-  /** Time-out of each wait: for the connection, the headers, the next piece of the body; default 10,000. */
+  /** From the connection to the end of the response; default 10,000. */
   readonly timeoutMs?: number;
   /** The client's clock in Unix milliseconds; default: the system's clock. */
   readonly nowMs?: () => number;
@@ -18,7 +17,7 @@ export type DecideAnswer =
   | {
       readonly kind: 'answer';
       readonly status: number;
-      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly headers: Headers;
       /** Parsed if it is JSON, otherwise the text. For a 200, a `DecisionBody`, if the server is a Gatehouse. */
       readonly body: unknown;
     }
@@ -52,62 +51,31 @@ export interface Client {
   decide(body: object | string | Uint8Array): Promise<DecideAnswer>;
   /** Reports the outcomes of up to 1,000 decisions. Requires a secret key. */
   report(outcomes: readonly OutcomeReport[]): Promise<DecideAnswer>;
-  close(): Promise<void>;
 }
 
-/** Choice: a response has some 2 KB; a longer one is not from the service. */
-const ANSWER_BYTES_MAX = 1_048_576;
 const DECIDE_PATH = '/v1/decide';
 const OUTCOMES_PATH = '/v1/outcomes';
 
-/** Creates a client with persistent connections. It never retries: a request id is accepted only once. */
-export function createClient(options: ClientOptions): Client {
-  const timeoutMs = options.timeoutMs ?? 10_000;
-  const nowMs = options.nowMs ?? Date.now;
-  const pool = new Pool(new URL(options.url).origin, {
-    connections: options.connections ?? 4,
-    connectTimeout: timeoutMs,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    // A server's hint must not keep idle sockets open for longer than this.
-    keepAliveMaxTimeout: 30_000,
-    maxResponseSize: ANSWER_BYTES_MAX,
-  });
-  async function post(path: string, body: object | string | Uint8Array): Promise<DecideAnswer> {
-    const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-    const signed = signRequest({
-      key: options.key,
-      method: 'POST',
-      path,
-      body: sent,
-      timestampSeconds: Math.floor(nowMs() / 1000),
-      requestId: randomUUID(),
-    });
-    try {
-      const response = await pool.request({
-        method: 'POST',
-        path,
-        headers: { ...signed, 'content-type': 'application/json' },
-        body: sent,
-      });
-      const text = await response.body.text();
-      return { kind: 'answer', status: response.statusCode, headers: response.headers, body: parsed(text) };
-    } catch (error) {
-      return { kind: 'unreachable', detail: error instanceof Error ? error.message : String(error) };
-    }
+/** Creates a client that signs requests and sends them by `fetch`. It never retries: a request id is accepted only once. */
+export function createClient({ url, key, timeoutMs = 10_000, nowMs = Date.now }: ClientOptions): Client {
+  const { origin } = new URL(url);
+  async function post(path: string, given: object | string | Uint8Array): Promise<DecideAnswer> {
+    const body = given instanceof Uint8Array ? Uint8Array.from(given) : textOf(given);
+    const timestampSeconds = Math.floor(nowMs() / 1000);
+    const signed = signRequest({ key, method: 'POST', path, body, timestampSeconds, requestId: randomUUID() });
+    const headers = { ...signed, 'content-type': 'application/json' };
+    const deadline = new CallDeadline(timeoutMs);
+    const result = await callOnce({ fetch, url: origin + path, method: 'POST', headers, body, deadline });
+    deadline.end();
+    return result.kind === 'answer' ? result : { kind: 'unreachable', detail: result.detail };
   }
 
   return {
     decide: (body) => post(DECIDE_PATH, body),
     report: (outcomes) => post(OUTCOMES_PATH, { outcomes }),
-    close: () => pool.close(),
   };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+function textOf(given: object | string): string {
+  return typeof given === 'string' ? given : JSON.stringify(given);
 }

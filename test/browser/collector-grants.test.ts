@@ -67,13 +67,9 @@ async function expectUsable(): Promise<void> {
 /** Asks for a decision as the shop's backend, `laterMs` after now. */
 async function ask(body: object, laterMs = 0): Promise<DecisionBody> {
   const client = createClient({ url: server.url, key: keys.secret_key, nowMs: () => Date.now() + laterMs });
-  try {
-    const answer = await client.decide({ event_type: 'search', ...body });
-    if (answer.kind !== 'answer' || answer.status !== 200) throw new Error(JSON.stringify(answer));
-    return answer.body as DecisionBody;
-  } finally {
-    await client.close();
-  }
+  const answer = await client.decide({ event_type: 'search', ...body });
+  if (answer.kind !== 'answer' || answer.status !== 200) throw new Error(JSON.stringify(answer));
+  return answer.body as DecisionBody;
 }
 
 const open = (pages: CollectorPages): Promise<Page> =>

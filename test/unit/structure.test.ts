@@ -140,7 +140,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'tough-cookie': ['src/extract/fetch/'],
   'uWebSockets.js': ['src/http/'],
   uplot: ['src/web/dashboard/'],
-  undici: ['src/client/client.ts', 'src/egress/', 'bench/webhooks/bare-sender.ts'],
+  undici: ['src/egress/', 'bench/webhooks/bare-sender.ts'],
   'world-atlas': ['src/web/dashboard/', 'scripts/bundle-web.ts'],
   yaml: ['src/replay/policy-test-file.ts'],
   zod: [

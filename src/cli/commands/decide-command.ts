@@ -2,6 +2,7 @@ import { parseUrl } from '../../kernel/parse-url.ts';
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { createClient } from '../../client/client.ts';
 import { checkKeyText } from '../../kernel/key-text.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
@@ -49,11 +50,8 @@ async function decide(options: DecideOptions, stdin: Readable): Promise<CommandO
       `the body cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  // Loaded only here: no other command uses HTTP, and loading undici takes as long as everything else.
-  const { createClient } = await import('../../client/client.ts');
-  const client = createClient({ url: options.url, key: options.key, connections: 1 });
+  const client = createClient({ url: options.url, key: options.key });
   const answer = await client.decide(body);
-  await client.close();
   if (answer.kind === 'unreachable') return failure('unreachable', `no answer from ${options.url}: ${answer.detail}`);
   const failed = answer.status < 200 || answer.status > 299;
   if (typeof answer.body !== 'object' || answer.body === null) {

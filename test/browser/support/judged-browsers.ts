@@ -74,7 +74,7 @@ export async function openJudgedBrowsers(): Promise<JudgedBrowsers> {
       }
     },
     async close() {
-      await Promise.all([client.close(), disguised.close(), pages.close(), server.stop()]);
+      await Promise.all([disguised.close(), pages.close(), server.stop()]);
     },
   };
 }

@@ -58,14 +58,13 @@ describe('client', () => {
     });
     onTestFinished(() => void server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const client = createClient({ url, key: PUBLIC, connections: 1, nowMs: () => 1_700_000_000_999 });
+    const client = createClient({ url, key: PUBLIC, nowMs: () => 1_700_000_000_999 });
     expect(await client.decide({ event_type: 'login' })).toMatchObject({
       kind: 'answer',
       status: 200,
       body: { decision: 'ALLOW' },
     });
     expect(await client.decide(Buffer.from('{}'))).toMatchObject({ kind: 'answer', status: 429 });
-    await client.close();
     for (const { headers, body } of seen) {
       const rid = String(headers['x-svc-rid']);
       expect(headers['x-svc-ts']).toBe('1700000000');
@@ -78,6 +77,5 @@ describe('client', () => {
   test('The client returns unreachable when nothing listens', async () => {
     const client = createClient({ url: 'http://127.0.0.1:1', key: SECRET });
     expect(await client.decide({})).toMatchObject({ kind: 'unreachable' });
-    await client.close();
   });
 });
