@@ -28,7 +28,7 @@ function run(commands: string, cwd: string): void {
   const script = commands
     .replaceAll('/backups/gatehouse-1', join(folder, 'backup'))
     .replaceAll('/safe/', `${join(folder, 'safe')}/`)
-    .replaceAll('npm run -s gatehouse --', `'${process.execPath}' '${MAIN}'`)
+    .replaceAll('npx gatehouse', `'${process.execPath}' '${MAIN}'`)
     .replace(/^npm start\n$/m, '');
   execFileSync('sh', ['-euc', script], { cwd, env: { PATH: process.env['PATH'] } });
 }
