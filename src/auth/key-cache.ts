@@ -77,8 +77,11 @@ export class KeyCache {
   /** Replaces all known keys. `ended`: keys that are refused, oldest first. They have the stand-in's rights and customer. */
   load(keys: readonly StoredKey[], ended: readonly EndedKey[] = []): void {
     const next = new Map<string, FoundKey>();
-    for (const { hash: keyHash, kind, end } of ended.slice(-ENDED_KEYS_MAX))
-      next.set(keyHash, { known: false, key: createKey(standIn(kind)), end });
+    for (const { hash: keyHash, kind, end } of ended.slice(-ENDED_KEYS_MAX)) {
+      const before = this.#byHash.get(keyHash);
+      const isKept = before?.known === false && before.end === end;
+      next.set(keyHash, isKept ? before : { known: false, key: createKey(standIn(kind)), end });
+    }
     for (const stored of keys) {
       if (stored.revokedAtSeconds !== null) continue;
       // Keeps the prepared HMAC keys while the key is unchanged.

@@ -76,16 +76,13 @@ async function decideTest(decision: Decision, key: string, url: string): Promise
     entity_keys: { email: EMAILS[decision] },
   });
   if (answer.kind === 'unreachable') return failure('unreachable', `no answer from ${url}: ${answer.detail}`);
-  const {
-    decision: made,
-    request_id: requestId,
-    code,
-    detail,
-  } = Object(answer.body) as Readonly<Record<string, unknown>>;
+  const body = Object(answer.body) as Readonly<Record<string, unknown>>;
+  const { decision: made, request_id: requestId, code, detail } = body;
   if (answer.status !== 200) {
-    return failure(String(code ?? 'unexpected_answer'), String(detail ?? `the answer has status ${answer.status}`));
+    const isProblem = typeof code === 'string' && typeof detail === 'string';
+    return isProblem ? failure(code, detail) : failure('unexpected_answer', `the answer has status ${answer.status}`);
   }
-  return ok(Object(answer.body) as object, `${String(made)}  ${String(requestId)}`, made !== decision);
+  return ok(body, `${String(made)}  ${String(requestId)}`, made !== decision);
 }
 
 async function sendExample(

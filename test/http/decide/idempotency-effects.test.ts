@@ -9,6 +9,9 @@ import { decide, newcomer, TRANSPORTS } from '../../support/requests.ts';
 import type { RunningServer } from '../../support/server.ts';
 import { startDeliveringServer, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
+/** A program, so that no decision is an ALLOW, whose signals are mostly not kept. */
+const newProgram = () => ({ ...newcomer(), user_agent: 'curl/8.5.0', event_type: 'payment' });
+
 /** Effects of a decide request that is sent again with its `Idempotency-Key`. Source: contract, 5.6. */
 
 describe.each(TRANSPORTS)('a request that is sent again over %s', (transport) => {
@@ -28,7 +31,7 @@ describe.each(TRANSPORTS)('a request that is sent again over %s', (transport) =>
     decide(server.url, server.secretKey, body, { headers: { 'Idempotency-Key': key } });
 
   test('It counts once in the history that later decisions read, and one with another key counts again', async () => {
-    const body = newcomer();
+    const body = newProgram();
     const before = Number(await countedOf(body));
     const key = randomUUID();
     for (let n = 0; n < 3; n++) expect((await send(body, key)).status).toBe(200);
@@ -58,7 +61,7 @@ describe.each(TRANSPORTS)('a request that is sent again over %s', (transport) =>
   test('The client whose connection breaks after the request was received sends it again, and it counts once', async () => {
     const proxy = await startBreakingProxy(Number(new URL(server.url).port));
     const client = new Gatehouse({ url: proxy.url, key: server.secretKey, timeoutMs: 20_000 });
-    const body = newcomer();
+    const body = newProgram();
     const before = Number(await countedOf(body));
     const decision = await client.decide(body);
     expect(decision).toMatchObject({ failedOpen: false, request_id: proxy.lost()?.['request_id'] });
