@@ -1,4 +1,5 @@
 import { ANY_ORIGIN, parseOrigin } from '../kernel/origin.ts';
+import type { MaxmindAccount } from '../data/maxmind.ts';
 import { parseUrl } from '../kernel/parse-url.ts';
 import { usableProcessors } from '../kernel/processors.ts';
 import { isIP } from 'node:net';
@@ -30,6 +31,8 @@ export interface Settings {
   readonly egressAllow: readonly string[];
   /** Hours between updates of the data feeds; 0 for none. */
   readonly dataUpdateHours: number;
+  /** Null: databases of MaxMind are put into the folder by hand. */
+  readonly maxmind: MaxmindAccount | null;
   /** Proxies whose X-Forwarded-For is trusted, canonical. */
   readonly trustedProxies: readonly string[];
   /** Open connections in all, and of one source address. Lowered to what the limit of open files allows. */
@@ -181,6 +184,11 @@ const SCHEMA = z.object({
   GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
   GATEHOUSE_BACKUP_MINUTES: whole(0, BACKUP_MINUTES_MAX).default(60),
   GATEHOUSE_DATA_UPDATE_HOURS: whole(0, DATA_UPDATE_HOURS_MAX).default(0),
+  GATEHOUSE_MAXMIND_ACCOUNT: z
+    .string()
+    .regex(/^\d{1,12}$/, 'must be the number of an account')
+    .optional(),
+  GATEHOUSE_MAXMIND_LICENSE_KEY: text.optional(),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
@@ -246,6 +254,8 @@ export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonl
   if ((certFile === undefined) !== (keyFile === undefined)) {
     faults.push('GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY must be given together');
   }
+  if ((given['GATEHOUSE_MAXMIND_ACCOUNT'] === undefined) !== (given['GATEHOUSE_MAXMIND_LICENSE_KEY'] === undefined))
+    faults.push('GATEHOUSE_MAXMIND_ACCOUNT and GATEHOUSE_MAXMIND_LICENSE_KEY must be given together');
   const host = given['GATEHOUSE_HOST'] ?? '127.0.0.1';
   if (given['GATEHOUSE_SIMULATED_TIME'] === '1' && !isLoopback(host)) {
     faults.push('GATEHOUSE_SIMULATED_TIME is only allowed with a loopback address in GATEHOUSE_HOST');
@@ -282,6 +292,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
     backupMinutes: values.GATEHOUSE_BACKUP_MINUTES,
     dataUpdateHours: values.GATEHOUSE_DATA_UPDATE_HOURS,
+    maxmind: maxmindOf(values.GATEHOUSE_MAXMIND_ACCOUNT, values.GATEHOUSE_MAXMIND_LICENSE_KEY),
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? defaultWorkers(usableProcessors()),
@@ -311,6 +322,10 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
     warmUp: values.GATEHOUSE_WARM_UP === '1',
   };
+}
+
+function maxmindOf(account: string | undefined, licenseKey: string | undefined): MaxmindAccount | null {
+  return account === undefined || licenseKey === undefined ? null : { account, licenseKey };
 }
 
 /**

@@ -5,6 +5,7 @@ import { readSettings } from '../../app/settings.ts';
 import { publishedFeeds, sourceFault } from '../../data/fetch-feed.ts';
 import { CUSTOM_FEEDS_MAX, FEED_NAME, FEEDS_FOLDER, readFeedStates, writeFeedStates } from '../../data/feed-folder.ts';
 import { feedReports } from '../../data/feed-report.ts';
+import { updateMaxmind } from '../../data/maxmind.ts';
 import { FEED_KINDS, type FeedKind, FEEDS } from '../../data/manifest.ts';
 import { type FeedResult, offlineFeeds, updateFeeds } from '../../data/update-feeds.ts';
 import { createGuardedClient } from '../../egress/guarded-client.ts';
@@ -79,17 +80,22 @@ async function listFeeds(cli: Cli): Promise<CommandOutcome> {
 async function updateAll(cli: Cli, { offline, accept = [] }: UpdateOptions): Promise<CommandOutcome> {
   const read = readSettings({ ...cli.io.env, GATEHOUSE_DATA_DIR: cli.globals().dataDir }, []);
   if (read.kind === 'faults') return usage('invalid_settings', read.faults.join('\n'));
-  const { dataDir, geoipDir, egressAllow } = read.settings;
+  const { dataDir, geoipDir, egressAllow, maxmind } = read.settings;
   if (offline !== undefined && !existsSync(offline)) return failure('no_folder', `there is no folder ${offline}`);
   const client = createGuardedClient({ allow: egressAllow });
   try {
-    const results = await updateFeeds({
+    const feeds = await updateFeeds({
       dataDir,
       geoipDir,
       fetch: offline === undefined ? publishedFeeds(client, EXTRACT_USER_AGENT) : offlineFeeds(offline),
       accepted: new Set(accept),
       nowSeconds: () => Math.floor(Date.now() / 1_000),
     });
+    const databases =
+      maxmind === null || offline !== undefined
+        ? []
+        : await updateMaxmind({ ...maxmind, client, geoipDir, userAgent: EXTRACT_USER_AGENT });
+    const results = [...feeds, ...databases];
     const isHeld = results.some(({ state }) => state === 'held');
     const head = ['feed', 'state', 'version', 'networks', 'dropped', ''];
     return ok({ feeds: results }, tableText(head, results.map(rowOf), 'no feeds'), isHeld);
