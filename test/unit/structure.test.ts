@@ -145,6 +145,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   yaml: ['src/replay/policy-test-file.ts'],
   zod: [
     'src/data/feed-folder.ts',
+    'src/data/maxmind.ts',
     'src/contract/',
     'src/risk/policy/policy-check.ts',
     'src/risk/policy/counter-schema.ts',

@@ -108,16 +108,16 @@ export class RawRecord {
 
   /** Canonical text; null without a valid address. */
   get ip(): string | null {
-    return textAt(this.#bytes, this.#skip(this.#flagsAt + 1, 1));
+    return textAt(this.#bytes, skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 1));
   }
 
   get country(): string | null {
-    return textAt(this.#bytes, this.#skip(this.#flagsAt + 1, 2));
+    return textAt(this.#bytes, skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 2));
   }
 
   /** Number of the address's network; null without one. */
   get asn(): number | null {
-    const at = this.#skip(this.#flagsAt + 1, 3);
+    const at = skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 3);
     return this.#bytes[at] === FLOAT_64 ? this.#bytes.readDoubleBE(at + 1) : null;
   }
 
@@ -148,7 +148,7 @@ export class RawRecord {
   #eachContribution(visit: (code: string, stored: number, evidenceAt: number) => void): void {
     const bytes = this.#bytes;
     // After event type, address, country and network number.
-    const array = this.#skip(this.#flagsAt + 1, 4);
+    const array = skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 4);
     const count = arrayLength(bytes, array);
     let at = array + headBytes(bytes, array);
     for (let n = 0; n + 2 < count; n += 3) {
@@ -162,7 +162,7 @@ export class RawRecord {
 
   /** The feature row, borrowed; null without one. */
   get features(): Buffer | null {
-    const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_FEATURES);
+    const at = skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 5 + FIELDS_BEFORE_FEATURES);
     const from = binaryAt(this.#bytes, at);
     return from < 0 ? null : this.#bytes.subarray(from, skipValue(this.#bytes, at));
   }
@@ -175,21 +175,15 @@ export class RawRecord {
 
   /** The crawler that the user agent named. */
   get claim(): ReturnType<typeof readClaim> {
-    const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_CLASS);
+    const at = skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 5 + FIELDS_BEFORE_CLASS);
     const from = binaryAt(this.#bytes, at);
     return readClaim(this.#bytes, Math.max(from, 0), from < 0 ? 0 : skipValue(this.#bytes, at));
   }
 
   /** Returns where the bytes of the links begin; they end with the record. -1 without links. */
   linksAt(): number {
-    const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_LINKS);
+    const at = skipValues(this.#bytes, this.#end, this.#flagsAt + 1, 5 + FIELDS_BEFORE_LINKS);
     return at >= this.#end ? -1 : binaryAt(this.#bytes, at);
-  }
-
-  #skip(from: number, values: number): number {
-    let at = from;
-    for (let n = 0; n < values && at < this.#end; n++) at = skipValue(this.#bytes, at);
-    return at;
   }
 }
 
@@ -221,6 +215,13 @@ function arrayLength(bytes: Buffer, at: number): number {
 
 function headBytes(bytes: Buffer, at: number): number {
   return bytes[at] === ARRAY_16 ? 3 : 1;
+}
+
+/** Returns the position after some values, or `end` if the record has fewer. */
+function skipValues(bytes: Buffer, end: number, from: number, values: number): number {
+  let at = from;
+  for (let n = 0; n < values && at < end; n++) at = skipValue(bytes, at);
+  return at;
 }
 
 /** Returns the position after a value of the kinds that `PackWriter` writes; at least one byte on for any other. */
