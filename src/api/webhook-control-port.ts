@@ -7,6 +7,7 @@ import type {
   Delivery,
   DeliveryId,
   ExtraHeaders,
+  NoticeEvent,
   Webhook,
   WebhookChange,
   WebhookId,
@@ -53,6 +54,7 @@ export interface NewWebhook extends BodyWishes {
   /** As the customer wrote it: absolute, http or https, without user info and fragment. */
   readonly url: string;
   readonly eventTypes: readonly Decision[];
+  readonly events?: readonly NoticeEvent[] | undefined;
   readonly description: string | null;
   readonly filter?: string | null;
   readonly headers?: ExtraHeaders | null | undefined;

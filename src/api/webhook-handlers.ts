@@ -81,12 +81,23 @@ function additionHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description = null, filter = null, headers, format, fields } = read.value;
+    const {
+      url,
+      event_types: eventTypes,
+      events,
+      description = null,
+      filter = null,
+      headers,
+      format,
+      fields,
+    } = read.value;
+    if (eventTypes.length + (events?.length ?? 0) === 0) return NO_EVENTS;
     const fault = checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
     if (unreadable !== null) return unreadable;
-    const given = { customer: request.caller.customer, url, eventTypes, description, filter, headers, format, fields };
+    const what = { url, eventTypes, events, description, filter, headers, format, fields };
+    const given = { customer: request.caller.customer, ...what };
     const made = await control.create(given, originOf(request).by);
     switch (made.kind) {
       case 'created': {
@@ -111,16 +122,20 @@ function changeHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, description, disabled, filter, headers, format, fields } = read.value;
+    const { url, event_types: eventTypes, events, description, disabled, filter, headers, format, fields } = read.value;
     const fault = url === undefined ? null : checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
     if (unreadable !== null) return unreadable;
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
+    const before = webhooks.find(request.caller.customer, id);
+    const remaining = [...(eventTypes ?? before?.eventTypes ?? []), ...(events ?? before?.events ?? [])];
+    if (before !== null && remaining.length === 0) return NO_EVENTS;
     const wanted = {
       ...(url !== undefined && { url }),
       ...(eventTypes !== undefined && { eventTypes }),
+      ...(events !== undefined && { events }),
       ...(description !== undefined && { description }),
       ...(disabled !== undefined && { disabled }),
       ...(filter !== undefined && { filter }),
@@ -225,6 +240,14 @@ function filterProblem(filter: string | null | undefined): EndpointResponse | nu
   const errors = showFaults(compiled.faults).map((error) => ({ pointer: '/filter', ...error }));
   return { kind: 'problem', problem: problem('validation_failed', 'The filter cannot be used.', { errors }) };
 }
+
+/** A webhook needs an event: of decisions, or a further one. */
+const NO_EVENTS: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('validation_failed', 'A field is not valid.', {
+    errors: [{ pointer: '/event_types', code: 'too_few', message: 'This must have at least 1 item, or events must.' }],
+  }),
+};
 
 const LIMIT_REACHED: EndpointResponse = {
   kind: 'problem',

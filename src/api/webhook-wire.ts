@@ -12,6 +12,7 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     id: webhook.id,
     url: webhook.url,
     event_types: webhook.eventTypes,
+    events: webhook.events ?? [],
     description: webhook.description,
     disabled: webhook.disabled,
     filter: webhook.filter ?? null,

@@ -48,6 +48,8 @@ export class RuleTrips {
   readonly #record = new RawRecord();
   #document: PolicyDocument | null = null;
   #trips = 0;
+  /** Called when a rule of the policy file is set back; the change of a rule of the API reports itself. */
+  onFileTripped: (customer: CustomerNumber, code: string, counted: TouchedShare) => void = () => {};
 
   constructor(parts: RuleTripsParts) {
     this.#parts = parts;
@@ -124,6 +126,7 @@ export class RuleTrips {
     const trips = this.#ofFile.get(customer) ?? new Map<string, RuleTrip>();
     this.#ofFile.set(customer, trips.set(rule.code, { ...counted, atMs: nowMs }));
     this.#parts.policyFile.setTripped(customer, [...trips.keys()]);
+    this.onFileTripped(customer, rule.code, counted);
     this.#report(customer, rule, counted);
   }
 

@@ -40,7 +40,7 @@ import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
 import { followJudgement } from '../state/feed/feedback.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
 import { startWatchdog } from './watchdog.ts';
-import { openDispatcher, ownDeliveries } from './wire-webhooks.ts';
+import { openDispatcher, openNotices, ownDeliveries } from './wire-webhooks.ts';
 import { SharedWork } from './wire-work.ts';
 import type { ClusterDeliveries } from '../cluster/reads/cluster-deliveries.ts';
 import { followWebhookChange } from '../webhooks/follow-changes.ts';
@@ -216,7 +216,7 @@ function openSenders(
   settings: Settings,
   { store, feed, keyFor }: Installation,
   cluster: Cluster | null,
-  { journal }: Recovered,
+  { journal, policies }: Recovered,
   log: Log,
 ): Senders {
   const { roles } = settings;
@@ -240,6 +240,7 @@ function openSenders(
     followWebhookChange(dispatcher, store.webhooks, change);
     followJudgement(store, change);
   });
+  openNotices(dispatcher, store, policies);
   const allDeliveries = work?.reads(ownDeliveries(dispatcher, store.deliveries)) ?? null;
   return { dispatcher, extractions, work, allDeliveries };
 }

@@ -5,6 +5,8 @@ import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
 import type { NodeRole } from '../contract/node-roles.ts';
 import type { WebhookManagementParts } from '../api/resource-handlers.ts';
 import { openDeliverPool, openNoDeliverPool } from '../webhooks/deliver-pool.ts';
+import { Notices } from '../webhooks/notices.ts';
+import type { OpenPolicies } from './service-parts.ts';
 import type { Committer } from '../state/feed/changes.ts';
 import { openHeaders } from '../state/tables/webhook-headers.ts';
 import type { Store } from '../state/feed/open-store.ts';
@@ -59,6 +61,20 @@ export function openDispatcher(
     openPool: hasRole(parts.roles, 'deliver') ? openDeliverPool : openNoDeliverPool,
     onStoreFaults: (faults) => reportFaults(faults, log),
   });
+}
+
+/** Delivers further events of this node: of its changes, of rules that its circuit breaker sets back, and of unhealthy webhooks. */
+export function openNotices(
+  dispatcher: Dispatcher,
+  store: Pick<Store, 'ownChanges'>,
+  policies: Pick<OpenPolicies, 'trips'> | null,
+): void {
+  const notices = new Notices({ dispatcher, nowMs });
+  store.ownChanges.onOwnCommitted((change, outcome) => notices.changed(change, outcome));
+  dispatcher.health.onSuspended = (webhook) => notices.suspended(webhook);
+  if (policies === null) return;
+  policies.trips.onFileTripped = (customer, rule, counted) =>
+    notices.send(customer, { event: 'rule.tripped', requestId: null, fields: { rule, ...counted } });
 }
 
 /** Returns the parts needed by the endpoints of webhooks and deliveries. Health is taken from memory, which is newer than the store. */

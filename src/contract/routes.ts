@@ -18,9 +18,8 @@ import { NAMED_LIST_PUT, NAMED_LIST_RESTORE } from './requests/named-list-reques
 import { ROTATION } from './requests/webhook-requests.ts';
 import {
   AUDIT_KINDS,
-  DECISIONS,
   DELIVERY_STATUSES,
-  EXTRACTION_EVENTS,
+  DELIVERY_EVENTS,
   EXTRACTION_STATUSES,
   RECORD_FORMATS,
   REVIEW_ORDERS,
@@ -210,8 +209,6 @@ function secret<Method extends RouteSpec['method'], Path extends string>(
 /** Parameter → schema. */
 export type Shape = Readonly<Record<string, z.ZodType>>;
 
-const EVENTS = [...DECISIONS, ...EXTRACTION_EVENTS] as const;
-
 /** Choice: an unknown but well-formed name gives an empty page; malformed text is a 400. The store never looks up longer ids. */
 const id = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `This must be ${what}.`);
 const name = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, `This must be ${what}.`);
@@ -350,7 +347,7 @@ export const QUERIES = {
       .optional()
       .meta({ description: 'Only deliveries about this decision or extraction' }),
     status: oneOf(DELIVERY_STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
-    event: oneOf(EVENTS).optional().meta({ description: 'Only deliveries of this event' }),
+    event: oneOf(DELIVERY_EVENTS).optional().meta({ description: 'Only deliveries of this event' }),
   },
   listExtractions: {
     ...PAGE,

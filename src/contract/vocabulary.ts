@@ -91,12 +91,26 @@ export type AuditKind = (typeof AUDIT_KINDS)[number];
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'skipped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-export const DELIVERY_TRIGGERS = ['decision', 'probe', 'test', 'manual', 'extraction'] as const;
+/** The position is stored, so new ones are appended. */
+export const DELIVERY_TRIGGERS = ['decision', 'probe', 'test', 'manual', 'extraction', 'event'] as const;
 export type DeliveryTrigger = (typeof DELIVERY_TRIGGERS)[number];
 
 /** Events of extraction jobs are delivered in the same way as decisions. Source: contract, 13.3. */
 export const EXTRACTION_EVENTS = ['extraction.records', 'extraction.completed', 'extraction.failed'] as const;
-export type DeliveryEvent = Decision | (typeof EXTRACTION_EVENTS)[number];
+
+/** What a webhook may subscribe to beside decisions. The position is stored, so new ones are appended. Source: contract, 10.13. */
+export const NOTICE_EVENTS = [
+  'review.verdict',
+  'label.created',
+  'list.changed',
+  'rule.tripped',
+  'webhook.unhealthy',
+] as const;
+export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
+
+/** Every event of a delivery. The position is stored, so new ones are appended. */
+export const DELIVERY_EVENTS = [...DECISIONS, ...EXTRACTION_EVENTS, ...NOTICE_EVENTS] as const;
+export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
 
 /** Why an attempt or a delivery failed. The position is stored, so new ones must be appended. */
 export const DELIVERY_ERRORS = [

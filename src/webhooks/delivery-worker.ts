@@ -4,6 +4,7 @@ import {
   attemptError,
   attemptLimitMs,
   HELD_WAIT_MS_MAX,
+  isSkippedWhileUnhealthy,
   PLANS,
   type AttemptOutcome,
 } from '../work/webhook-schedule.ts';
@@ -402,9 +403,9 @@ export class DeliveryWorker {
     const queue = this.#turns.find(endpointId);
     if (queue === undefined) return;
     const inFlight = new Set([...this.#attempts].map(({ held }) => held));
-    this.#holdFresh(queue, ({ trigger }) => all || trigger === 'decision');
+    this.#holdFresh(queue, ({ trigger }) => all || isSkippedWhileUnhealthy(trigger));
     for (const held of queue.held) {
-      if (!all && held.task.trigger !== 'decision') continue;
+      if (!all && !isSkippedWhileUnhealthy(held.task.trigger)) continue;
       if (inFlight.has(held)) held.skip = error;
       else {
         this.#drop(held);

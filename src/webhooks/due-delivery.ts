@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { compileFilter, type WebhookFilter } from '../work/webhook-filter.ts';
-import type { Delivery, DeliveryId, DeliveryTrigger, Webhook, WebhookId } from '../work/webhook.ts';
+import type { Delivery, DeliveryId, DeliveryTrigger, Webhook, WebhookId, NoticeEvent } from '../work/webhook.ts';
 
 /** Outbox entry: the webhook deliveries of one decision, kept in the journal until their rows are in the store. */
 export interface DueEntry {
@@ -94,6 +94,8 @@ export class Subscribers {
   readonly #byId = new Map<string, Subscriber>();
   /** Customer → index in DECISIONS → subscribers. */
   readonly #byCustomer = new Map<CustomerNumber, readonly (readonly Subscriber[])[]>();
+  /** Enabled webhooks with further events, of customers that have any. */
+  readonly #listening = new Map<CustomerNumber, readonly Subscriber[]>();
 
   get size(): number {
     return this.#byId.size;
@@ -102,6 +104,12 @@ export class Subscribers {
   /** Undefined and empty both mean no subscriber. `decision` is an index in DECISIONS. */
   matching(customer: CustomerNumber, decision: number): readonly Subscriber[] | undefined {
     return this.#byCustomer.get(customer)?.[decision];
+  }
+
+  /** Returns the enabled webhooks that subscribe to a further event. */
+  listening(customer: CustomerNumber, event: NoticeEvent): readonly Subscriber[] {
+    const all = this.#listening.get(customer) ?? [];
+    return all.filter(({ webhook }) => webhook.events?.includes(event) === true);
   }
 
   find(id: string): Subscriber | undefined {
@@ -127,7 +135,7 @@ export class Subscribers {
       if (group === undefined) groups.set(webhook.customer, [subscriber]);
       else group.push(subscriber);
     }
-    for (const [customer, group] of groups) this.#byCustomer.set(customer, byDecision(group));
+    for (const [customer, group] of groups) this.#set(customer, group);
   }
 
   /** Replaces the webhook by its latest state. */
@@ -148,8 +156,15 @@ export class Subscribers {
 
   #index(customer: CustomerNumber): void {
     const group = [...this.#byId.values()].filter(({ webhook }) => webhook.customer === customer);
+    this.#set(customer, group);
+  }
+
+  #set(customer: CustomerNumber, group: readonly Subscriber[]): void {
     if (group.length === 0) this.#byCustomer.delete(customer);
     else this.#byCustomer.set(customer, byDecision(group));
+    const listening = group.filter(({ webhook: { disabled, events = [] } }) => !disabled && events.length > 0);
+    if (listening.length === 0) this.#listening.delete(customer);
+    else this.#listening.set(customer, listening);
   }
 }
 

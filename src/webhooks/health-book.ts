@@ -39,6 +39,8 @@ export class HealthBook {
   #timer: NodeJS.Timeout | null = null;
   #saving: Promise<void> = Promise.resolve();
   warnings = 0;
+  /** Called when a webhook becomes unhealthy by the deliveries of this node, or of it and others together. */
+  onSuspended: (webhook: Webhook) => void = () => {};
 
   constructor(parts: HealthBookParts) {
     this.#parts = parts;
@@ -60,6 +62,7 @@ export class HealthBook {
       signals.some(({ kind }) => kind !== 'warning'),
     );
     for (const signal of signals) this.#tell(webhook, signal);
+    if (signals.some(({ kind }) => kind === 'unhealthy')) this.onSuspended(subscriber.webhook);
     if (health !== webhook.health) this.#remember(webhook.id, ended.result, health);
   }
 
@@ -81,7 +84,9 @@ export class HealthBook {
     if (webhook.health.status !== 'healthy' || health.status !== 'unhealthy') return;
     this.#parts.onUnhealthy(webhook.id);
     // The sum is in no saved health yet.
-    if (theirs.status === 'healthy') this.changed(subscriber);
+    if (theirs.status !== 'healthy') return;
+    this.changed(subscriber);
+    this.onSuspended(subscriber.webhook);
   }
 
   /** Discards probes that were in flight when the process ended, except those still pending: see `Prefetch.open`. */

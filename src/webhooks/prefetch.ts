@@ -1,5 +1,5 @@
 import { probeSent } from '../work/webhook-health.ts';
-import { HELD_WAIT_MS_MAX, PLANS } from '../work/webhook-schedule.ts';
+import { HELD_WAIT_MS_MAX, isSkippedWhileUnhealthy, PLANS } from '../work/webhook-schedule.ts';
 import type { Delivery, DeliveryError, ExtraHeaders, WebhookSecrets, Webhook } from '../work/webhook.ts';
 import type { DeliverOrder, DeliverTask } from './deliver-messages.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
@@ -137,7 +137,7 @@ export class Prefetch {
     if (!this.#open || this.#isDisabled(endpointId)) return false;
     const urgent = trigger === 'test' || trigger === 'probe';
     if (!urgent && (window.overflowing || this.#parts.windows.room(window) === 0)) return false;
-    if (trigger === 'decision' && this.#skipErrorOf(endpointId) !== null) return false;
+    if (isSkippedWhileUnhealthy(trigger) && this.#skipErrorOf(endpointId) !== null) return false;
     if (isOwn(endpointId) && !this.#own.take(endpointId)) return false;
     return this.#meet(endpointId) === 'met';
   }
@@ -218,7 +218,7 @@ export class Prefetch {
     const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
     const waiting = error === null ? this.#nextOf(window, room) : this.#oldestOf(window, room);
     if (error !== null) {
-      const skipped = waiting.filter(({ trigger }) => error !== 'unhealthy' || trigger === 'decision');
+      const skipped = waiting.filter(({ trigger }) => error !== 'unhealthy' || isSkippedWhileUnhealthy(trigger));
       if (skipped.length > 0) {
         void this.#skip(window, skipped, error);
         return;

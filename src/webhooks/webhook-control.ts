@@ -4,6 +4,8 @@ import { newId } from '../kernel/ids.ts';
 import { tally } from '../kernel/tally.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { type BodyWishes, formatEvent } from '../work/formats/event-formats.ts';
+import { formatNotice } from '../work/formats/notice-formats.ts';
+import { exampleNotice, isNoticeEvent } from '../work/notice.ts';
 import { exampleDecided } from '../work/webhook-event.ts';
 import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
 import type { Actor, Origin } from '../ports/change-feed.ts';
@@ -12,6 +14,7 @@ import type {
   Delivery,
   DeliveryId,
   ExtraHeaders,
+  NoticeEvent,
   SealedHeaders,
   Webhook,
   WebhookChange,
@@ -69,6 +72,7 @@ export class Control {
       readonly customer: CustomerNumber;
       readonly url: string;
       readonly eventTypes: readonly Decision[];
+      readonly events?: readonly NoticeEvent[] | undefined;
       readonly description: string | null;
       readonly filter?: string | null;
       readonly headers?: ExtraHeaders | null | undefined;
@@ -177,7 +181,7 @@ export class Control {
     | StoreFault
   > {
     const webhook = this.#find(customer, id);
-    const [event] = webhook?.eventTypes ?? [];
+    const event = webhook?.eventTypes[0] ?? webhook?.events?.[0];
     if (webhook === null || event === undefined) return { kind: 'not_found' };
     if (webhook.disabled) return { kind: 'disabled' };
     // The caller waits for the end of the test, so it is not started while the worker is down.
@@ -185,8 +189,7 @@ export class Control {
     if (!canSend || !this.#hasRoomForTest(customer)) return { kind: 'busy' };
     const createdAtMs = this.#parts.nowMs();
     const requestId = newId('req', createdAtMs);
-    const example = exampleDecided(Math.floor(createdAtMs / 1_000), requestId, event, isTestCustomer(customer));
-    const body = Buffer.from(formatEvent(example, webhook));
+    const body = Buffer.from(exampleBody(webhook, event, requestId, createdAtMs));
     const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
     const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
     this.#countTest(customer, 1);
@@ -241,6 +244,15 @@ export class Control {
     const webhook = this.#parts.dispatcher.subscribers.find(id)?.webhook;
     return webhook?.customer === customer ? webhook : null;
   }
+}
+
+/** The first decision that the webhook subscribes to, or its first further event. */
+function exampleBody(webhook: Webhook, event: Decision | NoticeEvent, requestId: string, atMs: number): string {
+  const isTest = isTestCustomer(webhook.customer);
+  if (!isNoticeEvent(event))
+    return formatEvent(exampleDecided(Math.floor(atMs / 1_000), requestId, event, isTest), webhook);
+  const sent = { eventId: newId('evt', atMs), requestId, occurredAtMs: atMs, isTest };
+  return formatNotice(exampleNotice(event, sent), webhook);
 }
 
 /** Source: contract, 10.1. */

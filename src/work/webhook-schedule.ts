@@ -35,7 +35,13 @@ export const PLANS: Readonly<Record<DeliveryTrigger, DeliveryPlan>> = {
   probe: SINGLE_PLAN,
   test: SINGLE_PLAN,
   extraction: EXTRACTION_PLAN,
+  event: DECISION_PLAN,
 };
+
+/** Whether the deliveries are skipped while their webhook is unhealthy; others a person or a job waits for. */
+export function isSkippedWhileUnhealthy(trigger: DeliveryTrigger): boolean {
+  return trigger === 'decision' || trigger === 'event';
+}
 
 /**
  * Choice: longest wait, ms, during which a delivery keeps its in-flight slot. With a longer wait it returns to the store until then, so

@@ -1,10 +1,17 @@
 import type { Brand, CustomerNumber } from '../kernel/brand.ts';
-import type { DeliveryError, DeliveryEvent, DeliveryStatus, DeliveryTrigger } from '../contract/vocabulary.ts';
+import type {
+  DeliveryError,
+  DeliveryEvent,
+  DeliveryStatus,
+  DeliveryTrigger,
+  NoticeEvent,
+} from '../contract/vocabulary.ts';
 import type { BodyWishes } from './formats/event-formats.ts';
 import type { Decision } from '../risk/decision.ts';
 
 export {
   DELIVERY_ERRORS,
+  DELIVERY_EVENTS,
   DELIVERY_STATUSES,
   DELIVERY_TRIGGERS,
   type DeliveryError,
@@ -12,6 +19,8 @@ export {
   type DeliveryStatus,
   type DeliveryTrigger,
   EXTRACTION_EVENTS,
+  NOTICE_EVENTS,
+  type NoticeEvent,
   WEBHOOK_FIELDS,
   WEBHOOK_FORMATS,
 } from '../contract/vocabulary.ts';
@@ -26,8 +35,10 @@ export interface Webhook extends BodyWishes {
   readonly id: WebhookId;
   readonly customer: CustomerNumber;
   readonly url: string;
-  /** Not empty, each at most once. */
+  /** Each at most once; empty only if `events` is not. */
   readonly eventTypes: readonly Decision[];
+  /** Further events, each at most once; absent: none. */
+  readonly events?: readonly NoticeEvent[] | undefined;
   readonly description: string | null;
   /** Paused by its customer: nothing is enqueued for it, sent to it or counted for its health. */
   readonly disabled: boolean;
@@ -42,7 +53,10 @@ export interface Webhook extends BodyWishes {
 
 /** The fields that its customer may change. */
 export type WebhookChange = Partial<
-  Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled' | 'filter' | 'headers' | 'format' | 'fields'>
+  Pick<
+    Webhook,
+    'url' | 'eventTypes' | 'events' | 'description' | 'disabled' | 'filter' | 'headers' | 'format' | 'fields'
+  >
 >;
 
 /** Headers of a customer's own, name in lower case → value. Values are secrets: never logged, never listed. */

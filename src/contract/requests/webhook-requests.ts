@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DECISIONS, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../vocabulary.ts';
+import { DECISIONS, NOTICE_EVENTS, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../vocabulary.ts';
 import { extraHeaders } from './extra-headers.ts';
 import { text } from './request-text.ts';
 
@@ -24,11 +24,24 @@ const url = text(URL_CHARACTERS_MAX).meta({
 // Event types are counted before any of them is validated, so that a body with many thousands does not cause as many checks.
 const eventTypes = z
   .array(z.unknown())
-  .min(1)
   .max(DECISIONS.length)
   .pipe(z.array(z.enum(DECISIONS)).check(findDuplicates))
   // The document describes the input of the pipe's first schema, whose items are unknown.
-  .meta({ items: { type: 'string', enum: DECISIONS }, uniqueItems: true });
+  .meta({
+    items: { type: 'string', enum: DECISIONS },
+    uniqueItems: true,
+    description: 'Decisions to send; may be empty if `events` is not',
+  });
+
+const events = z
+  .array(z.unknown())
+  .max(NOTICE_EVENTS.length)
+  .pipe(z.array(z.enum(NOTICE_EVENTS)).check(findDuplicates))
+  .meta({
+    items: { type: 'string', enum: NOTICE_EVENTS },
+    uniqueItems: true,
+    description: 'Further events to send, beside decisions',
+  });
 
 const description = text(DESCRIPTION_CHARACTERS_MAX).nullish();
 
@@ -47,7 +60,7 @@ const fields = z.enum(WEBHOOK_FIELDS).optional().meta({
 
 /** The body of `POST /v1/webhooks`. */
 export const WEBHOOK_CHANGE = z
-  .object({ url, event_types: eventTypes, description, filter, headers, format, fields })
+  .object({ url, event_types: eventTypes, events: events.optional(), description, filter, headers, format, fields })
   .meta({ id: 'WebhookChange' });
 
 /** The body of `PATCH /v1/webhooks/{id}`. */
@@ -55,6 +68,7 @@ export const WEBHOOK_PATCH = z
   .object({
     url: url.optional(),
     event_types: eventTypes.optional(),
+    events: events.optional(),
     description,
     disabled: z.boolean().optional(),
     filter,

@@ -3,11 +3,11 @@ import { idPattern } from '../wire-ids.ts';
 import {
   WEBHOOK_FIELDS,
   WEBHOOK_FORMATS,
-  DECISIONS,
+  DELIVERY_EVENTS,
   DELIVERY_ERRORS,
   DELIVERY_STATUSES,
   DELIVERY_TRIGGERS,
-  EXTRACTION_EVENTS,
+  NOTICE_EVENTS,
 } from '../vocabulary.ts';
 import { count, decision, pageOf, unixSeconds } from './response-parts.ts';
 
@@ -16,6 +16,7 @@ export const WEBHOOK = z
     id: z.string().regex(idPattern('wh')),
     url: z.string(),
     event_types: z.array(decision),
+    events: z.array(z.enum(NOTICE_EVENTS)).meta({ description: 'Further events beside decisions' }),
     description: z.string().nullable(),
     disabled: z.boolean().meta({ description: 'Paused: the webhook receives nothing and is not unhealthy' }),
     filter: z.string().nullable().meta({ description: 'Only decisions for which this is true are delivered' }),
@@ -63,7 +64,7 @@ export const DELIVERY = z
     id: z.string().regex(idPattern('dlv')).meta({ description: 'The same as the header webhook-id of the delivery' }),
     webhook_id: z.string().nullable().meta({ description: 'null for the endpoint of an extraction' }),
     url: z.string(),
-    event: z.enum([...DECISIONS, ...EXTRACTION_EVENTS]),
+    event: z.enum(DELIVERY_EVENTS),
     request_id: z.string(),
     status: z.enum(DELIVERY_STATUSES),
     trigger: z.enum(DELIVERY_TRIGGERS),

@@ -81,14 +81,14 @@ function withoutKind(entry: unknown): unknown {
 }
 
 /**
- * Since version 2 a webhook has a filter, a format and fields, since version 3 headers. For a node of an older version they are absent
+ * Since version 2 a webhook has a filter, a format and fields, since version 3 headers and further events. For a node of an older version they are absent
  * until it is written again.
  */
 const WEBHOOK: ChangeFormat = {
   version: 3,
   up: { 1: (fields) => fields, 2: (fields) => fields },
   down: {
-    3: (fields) => mapWebhook(fields, withoutHeaders),
+    3: (fields) => mapWebhook(fields, withoutHeadersAndEvents),
     2: (fields) => mapWebhook(fields, withoutSettings),
   },
 };
@@ -105,8 +105,8 @@ function mapWebhook(
   };
 }
 
-function withoutHeaders(webhook: unknown): unknown {
-  const { headers: _headers, ...rest } = webhook as Readonly<Record<string, unknown>>;
+function withoutHeadersAndEvents(webhook: unknown): unknown {
+  const { headers: _headers, events: _events, ...rest } = webhook as Readonly<Record<string, unknown>>;
   return rest;
 }
 

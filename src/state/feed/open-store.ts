@@ -29,6 +29,7 @@ import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from '../tables/sighting-table.ts';
 import { RowCounters } from '../tables/row-counters.ts';
 import { Turns } from '../tables/turns.ts';
+import { OwnChanges } from './own-changes.ts';
 import { Webhooks } from '../tables/webhook-table.ts';
 
 export interface StoreOptions {
@@ -43,6 +44,8 @@ export interface Store extends Omit<StateTables, 'rowCounters'> {
   readonly tables: StateTables;
   /** The only way to write `tables`. */
   readonly changes: StateFeed;
+  /** Reports what this node itself changed by `changes`. */
+  readonly ownChanges: Pick<OwnChanges, 'onOwnCommitted'>;
   readonly revocations: RevocationFile;
   /** The position in the changes of a cluster; null when opened read-only. */
   readonly positions: FeedPositions | null;
@@ -100,7 +103,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     const positions = options.readOnly ? null : new FeedPositions(table(state, 'feed'));
     const turns = new Turns();
     const makeFeed = options.feed ?? ((parts: FeedParts): StateFeed => new LmdbFeed(parts));
-    const changes = makeFeed({ root: state, tables, revocations, positions, turns });
+    const changes = new OwnChanges(makeFeed({ root: state, tables, revocations, positions, turns }));
     const sightingReports = new SightingReports(changes);
     const sightingQueue = new SightingQueue(sightingReports);
     const { shadowReviews } = tables;
@@ -117,6 +120,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       ...tables,
       tables,
       changes,
+      ownChanges: changes,
       revocations,
       positions,
       sightingReports,

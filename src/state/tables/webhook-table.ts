@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../../work/webhook.ts';
+import { NOTICE_EVENTS, type NoticeEvent, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../../work/webhook.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import type { SealedHeaders, Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
 import {
@@ -135,6 +135,11 @@ function readHeaders(stored: unknown): SealedHeaders | undefined {
   return { names: names.map(String), sealed: BYTES_FIELD.read(sealed) };
 }
 
+function readEvents(stored: unknown): readonly NoticeEvent[] | undefined {
+  if (!Array.isArray(stored)) return undefined;
+  return stored.flatMap((number) => NOTICE_EVENTS[Number(number)] ?? []);
+}
+
 const KEY = ownKey<WebhookId>('wh');
 
 const REST = packedFields<Omit<WebhookValue, 'health'>>({
@@ -160,6 +165,7 @@ const REST = packedFields<Omit<WebhookValue, 'health'>>({
   format: maybeOneOf(WEBHOOK_FORMATS),
   fields: maybeOneOf(WEBHOOK_FIELDS),
   headers: field(readHeaders, (headers) => (headers ? [headers.sealed, ...headers.names] : null)),
+  events: field(readEvents, (events) => events?.map((event) => NOTICE_EVENTS.indexOf(event)) ?? null),
 });
 
 /**

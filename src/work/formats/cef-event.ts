@@ -10,9 +10,8 @@ const CEF_DEVICE_VERSION = '1';
 export function cefEvent({ event, detail }: FormattedEvent): string {
   const { decision, score, reasons, requestId, occurredAtMs, isTest = false } = event;
   const name = `${isTest ? 'Test decision' : 'Decision'} ${decision}`;
-  const header = ['Gatehouse', 'Gatehouse', CEF_DEVICE_VERSION, decision, name, String(SEVERITIES[decision].cef)];
   const ip = detail?.ip ?? null;
-  const extension: readonly (readonly [key: string, value: string | null | undefined])[] = [
+  return cefLine(decision, name, SEVERITIES[decision].cef, [
     ['rt', String(occurredAtMs)],
     ['act', decision],
     ['externalId', requestId],
@@ -23,7 +22,17 @@ export function cefEvent({ event, detail }: FormattedEvent): string {
     ...labelled('cs1', 'Reasons', reasons.length === 0 ? null : reasons.join(' ')),
     ...labelled('cs2', 'Country', detail?.country),
     ...labelled('cs3', 'Fingerprint', detail?.fingerprintHash),
-  ];
+  ]);
+}
+
+/** Returns the line of an event. `severity`: 0 to 10. Keys without a value are left out; values are cleaned and escaped here. */
+export function cefLine(
+  signature: string,
+  name: string,
+  severity: number,
+  extension: readonly (readonly [key: string, value: string | null | undefined])[],
+): string {
+  const header = ['Gatehouse', 'Gatehouse', CEF_DEVICE_VERSION, signature, name, String(severity)];
   const pairs = extension.flatMap(([key, value]) =>
     value === null || value === undefined || value === '' ? [] : [`${key}=${escapeExtension(cleanText(value))}`],
   );

@@ -1,3 +1,4 @@
+import type { SentNotice } from '../notice.ts';
 import { cleanText, eventTitle, type FormattedEvent, SEVERITIES } from './event-text.ts';
 
 const OCSF_VERSION = '1.3.0';
@@ -44,5 +45,28 @@ export function ocsfFinding(decided: FormattedEvent): string {
         path: detail.path === null ? null : cleanText(detail.path),
       }),
     },
+  });
+}
+
+/** Activity `Other` of the class Base Event, which has no category. */
+const OTHER_ACTIVITY_ID = 99;
+
+/** Returns a Base Event, for what is no finding. Source: OCSF 1.3.0, class `base_event`. */
+export function ocsfBaseEvent(
+  { event, eventId, fields, occurredAtMs, isTest, requestId }: SentNotice,
+  title: string,
+  severityId: number,
+): string {
+  return JSON.stringify({
+    activity_id: OTHER_ACTIVITY_ID,
+    activity_name: event,
+    category_uid: 0,
+    class_uid: 0,
+    type_uid: OTHER_ACTIVITY_ID,
+    time: occurredAtMs,
+    severity_id: severityId,
+    message: title,
+    metadata: { version: OCSF_VERSION, uid: eventId, product: { name: 'Gatehouse', vendor_name: 'Gatehouse' } },
+    unmapped: { ...fields, ...(requestId !== null && { request_id: requestId }), ...(isTest && { livemode: false }) },
   });
 }

@@ -8,9 +8,17 @@ const HEADER_CHARACTERS_MAX = 150;
  * `text` is for notifications, and there `&`, `<` and `>` are escaped. Source: Slack, "Formatting text for app surfaces".
  */
 export function slackMessage(decided: FormattedEvent): string {
-  const title = eventTitle(decided);
-  const fields = eventFacts(decided).map(([name, value]) => plainText(`${name}\n${value}`));
-  const time = new Date(decided.event.occurredAtMs).toISOString();
+  return slackBlocks(eventTitle(decided), eventFacts(decided), decided.event.occurredAtMs);
+}
+
+/** Returns a message with a title, clean facts, and a time. */
+export function slackBlocks(
+  title: string,
+  facts: readonly (readonly [title: string, value: string])[],
+  occurredAtMs: number,
+): string {
+  const fields = facts.map(([name, value]) => plainText(`${name}\n${value}`));
+  const time = new Date(occurredAtMs).toISOString();
   return JSON.stringify({
     text: escapeSlackText(title),
     blocks: [

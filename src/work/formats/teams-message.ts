@@ -5,10 +5,19 @@ import { eventFacts, eventTitle, type FormattedEvent } from './event-text.ts';
  * which cards read no Markdown, links or mentions. Source: Adaptive Cards 1.4, `RichTextBlock` and `TextRun`.
  */
 export function teamsMessage(decided: FormattedEvent): string {
-  const time = new Date(decided.event.occurredAtMs).toISOString();
+  return teamsCard(eventTitle(decided), eventFacts(decided), decided.event.occurredAtMs);
+}
+
+/** Returns a message with a title, clean facts, and a time. */
+export function teamsCard(
+  title: string,
+  facts: readonly (readonly [title: string, value: string])[],
+  occurredAtMs: number,
+): string {
+  const time = new Date(occurredAtMs).toISOString();
   const body = [
-    block([textRun(eventTitle(decided), { size: 'Large', weight: 'Bolder' })]),
-    ...eventFacts(decided).map(([name, value]) => block([textRun(`${name}: `, { weight: 'Bolder' }), textRun(value)])),
+    block([textRun(title, { size: 'Large', weight: 'Bolder' })]),
+    ...facts.map(([name, value]) => block([textRun(`${name}: `, { weight: 'Bolder' }), textRun(value)])),
     block([textRun(`Gatehouse, ${time}`, { isSubtle: true, size: 'Small' })]),
   ];
   const content = {

@@ -66,6 +66,7 @@ const WEBHOOK = {
   id: 'wh_01M7XVS7J4Q33R1661RM2TZ4P2',
   url: 'https://shop.example/risk-events',
   event_types: ['REVIEW', 'BLOCK'],
+  events: ['rule.tripped'],
   description: 'to the fraud desk',
   disabled: false,
   filter: 'score > 90 && event_type == "payment"',

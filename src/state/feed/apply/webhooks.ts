@@ -60,10 +60,11 @@ export const setHealth: Apply<'webhook.health'> = (at, { changed }) => {
 };
 
 /** The query of a URL may hold a token, and a description is free text; both are left out. */
-function factsOf({ url, eventTypes, disabled, filter = null, headers, format, fields }: Webhook): AuditFacts {
+function factsOf({ url, eventTypes, events, disabled, filter = null, headers, format, fields }: Webhook): AuditFacts {
   return {
     url: url.replace(/\?.*$/s, '?…'),
     event_types: eventTypes,
+    ...(events !== undefined && { events }),
     disabled,
     ...(filter !== null && { filter }),
     ...(headers && { headers: headers.names }),

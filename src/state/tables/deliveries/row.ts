@@ -1,8 +1,8 @@
 import type { CustomerNumber } from '../../../kernel/brand.ts';
-import { DECISIONS } from '../../../risk/decision.ts';
 import {
   type Delivery,
   DELIVERY_ERRORS,
+  DELIVERY_EVENTS,
   DELIVERY_STATUSES,
   DELIVERY_TRIGGERS,
   type DeliveryAttempt,
@@ -11,7 +11,6 @@ import {
   type DeliveryId,
   type DeliveryStatus,
   type DeliveryTrigger,
-  EXTRACTION_EVENTS,
 } from '../../../work/webhook.ts';
 import { ID_BYTES, readId, rowIdOf, rowKey, writeId } from '../request-rows.ts';
 import { addSum, SUM_BYTES, withSum } from '../value.ts';
@@ -51,7 +50,6 @@ const PENDING_KEY_BYTES = ENDPOINT_BYTES + ID_BYTES;
 /** Bytes of the customer's number, with which a row's key begins. */
 const CUSTOMER_BYTES = 4;
 
-const EVENTS: readonly DeliveryEvent[] = [...DECISIONS, ...EXTRACTION_EVENTS];
 const PENDING = DELIVERY_STATUSES.indexOf('pending');
 const EXTRACTION = DELIVERY_TRIGGERS.indexOf('extraction');
 
@@ -133,7 +131,7 @@ export function encodeRow(key: Buffer, row: Delivery): Buffer {
   const value = Buffer.allocUnsafe(urlAt + urlBytes + row.body.length);
   writeState(value, row);
   value.writeUInt8(DELIVERY_TRIGGERS.indexOf(row.trigger), TRIGGER_AT);
-  value.writeUInt8(EVENTS.indexOf(row.event), EVENT_AT);
+  value.writeUInt8(DELIVERY_EVENTS.indexOf(row.event), EVENT_AT);
   if (!writeEndpoint(row.endpointId, value, ENDPOINT_AT)) throw new Error('a delivery needs the id of an endpoint');
   if (!writeId('req', row.requestId, value, REQUEST_AT)) throw new Error('a delivery needs a request id');
   writeTime(value, row.createdAtMs, CREATED_AT);
@@ -191,7 +189,7 @@ export function decodeRow(key: Buffer, stored: Buffer): Delivery {
     customer: key.readUInt32BE(0) as CustomerNumber,
     endpointId: endpointIdOf(stored, ENDPOINT_AT),
     url: stored.utf8Slice(urlAt, bodyAt),
-    event: nameAt(EVENTS, stored.readUInt8(EVENT_AT)),
+    event: nameAt(DELIVERY_EVENTS, stored.readUInt8(EVENT_AT)),
     requestId: readId('req', stored, REQUEST_AT),
     status: nameAt(DELIVERY_STATUSES, stored.readUInt8(0)),
     trigger: nameAt(DELIVERY_TRIGGERS, stored.readUInt8(TRIGGER_AT)),
@@ -220,7 +218,7 @@ export type RowFilter = readonly { readonly at: number; readonly bytes: Buffer }
 export function filterOf({ webhookId, status, requestId, event }: DeliveryFilters): RowFilter | null {
   const filter: { at: number; bytes: Buffer }[] = [];
   if (status !== null) filter.push({ at: 0, bytes: Buffer.from([DELIVERY_STATUSES.indexOf(status)]) });
-  if (event !== null) filter.push({ at: EVENT_AT, bytes: Buffer.from([EVENTS.indexOf(event)]) });
+  if (event !== null) filter.push({ at: EVENT_AT, bytes: Buffer.from([DELIVERY_EVENTS.indexOf(event)]) });
   if (webhookId !== null) {
     const bytes = endpointKey(webhookId);
     if (bytes === null) return null;

@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import { DECISION_WORDS, formatMs, shortId } from '../../format.ts';
 import { useUrlState } from '../../url-state.ts';
 import { DeliveryPane } from './delivery-pane.tsx';
+import { NOTICE_WORDS } from './webhook-words.ts';
 import { attemptsOf, errorWords, STATUS_WORDS, TRIGGER_WORDS } from './webhook-words.ts';
 
 const EVENT_WORDS: Readonly<Record<DeliveryEvent, string>> = {
@@ -17,6 +18,7 @@ const EVENT_WORDS: Readonly<Record<DeliveryEvent, string>> = {
   'extraction.records': 'Records',
   'extraction.completed': 'Extraction completed',
   'extraction.failed': 'Extraction failed',
+  ...NOTICE_WORDS,
 };
 
 const COLUMNS: readonly Column<DeliveryRow>[] = [

@@ -11,7 +11,7 @@ import { StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
-import { formatMs, shortId } from '../../format.ts';
+import { DECISION_WORDS, formatMs, shortId } from '../../format.ts';
 import { isReadOnly } from '../../session.ts';
 import { useLink } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
@@ -48,7 +48,8 @@ function Delivery({
   const link = useLink();
   const [isBusy, setBusy] = useState(false);
   const { status, trigger, request_id: requestId, webhook_id: webhookId } = delivery;
-  const isDecision = !delivery.event.startsWith('extraction.');
+  const isDecision = delivery.event in DECISION_WORDS;
+  const isExtraction = delivery.event.startsWith('extraction.');
   const retry = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -110,7 +111,7 @@ function Delivery({
       <Attempts delivery={delivery} />
       {isDecision && trigger !== 'test' && <Body delivery={delivery} />}
       {trigger === 'test' && <p class="muted">A test sends an example; its body is not kept.</p>}
-      {!isDecision && <p class="muted">It delivered the records of the extraction.</p>}
+      {isExtraction && <p class="muted">It delivered the records of the extraction.</p>}
     </div>
   );
 }

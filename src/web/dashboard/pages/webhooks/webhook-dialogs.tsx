@@ -11,7 +11,7 @@ import { toast } from '../../components/toast.tsx';
 import { DECISION_ORDER, DECISION_WORDS } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
 import { type GivenHeaders, headersIn, HeadersField } from './headers-field.tsx';
-import { FORMAT_CHOICES } from './webhook-words.ts';
+import { FORMAT_CHOICES, NOTICE_WORDS } from './webhook-words.ts';
 
 interface DialogProps {
   readonly onClose: () => void;
@@ -39,6 +39,7 @@ export function EditDialog({
 }: DialogProps & { readonly webhook: WebhookRow | null; readonly onSecret: (secret: NewSecret) => void }): JSX.Element {
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [events, setEvents] = useState<readonly string[]>(webhook?.event_types ?? ['REVIEW', 'BLOCK']);
+  const [notices, setNotices] = useState<readonly string[]>(webhook?.events ?? []);
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [filter, setFilter] = useState(webhook?.filter ?? '');
   const [format, setFormat] = useState<string>(webhook?.format ?? 'standard');
@@ -48,6 +49,7 @@ export function EditDialog({
     const body = {
       url: url.trim(),
       event_types: events,
+      events: notices,
       filter: filter.trim() || null,
       format,
       fields,
@@ -67,7 +69,7 @@ export function EditDialog({
     <Confirm
       title={webhook === null ? 'New webhook' : 'Edit the webhook'}
       confirm={webhook === null ? 'Create' : 'Save'}
-      disabled={url.trim() === '' || events.length === 0}
+      disabled={url.trim() === '' || events.length + notices.length === 0}
       onConfirm={run}
       onClose={onClose}
     >
@@ -91,6 +93,12 @@ export function EditDialog({
         choices={DECISION_ORDER.map((value) => ({ value, title: DECISION_WORDS[value] }))}
         chosen={events}
         onChosen={setEvents}
+      />
+      <Checks
+        legend="Further events"
+        choices={Object.entries(NOTICE_WORDS).map(([value, title]) => ({ value, title }))}
+        chosen={notices}
+        onChosen={setNotices}
       />
       <Field
         label="Filter"

@@ -1,4 +1,4 @@
-import type { DeliveryError, DeliveryStatus, DeliveryTrigger } from '../../../../contract/vocabulary.ts';
+import type { DeliveryError, DeliveryStatus, DeliveryTrigger, NoticeEvent } from '../../../../contract/vocabulary.ts';
 import type { DeliveryRow, WebhookRow } from '../../../../contract/wire-types.ts';
 import type { Tone } from '../../components/state-mark.tsx';
 import { countOf, formatAgo, formatTime } from '../../format.ts';
@@ -55,6 +55,7 @@ export const TRIGGER_WORDS: Readonly<Record<DeliveryTrigger, string>> = {
   test: 'test',
   manual: 'sent again',
   extraction: 'extraction',
+  event: 'event',
 };
 
 const ERROR_WORDS: Readonly<Record<DeliveryError, string>> = {
@@ -119,3 +120,12 @@ export const FORMAT_CHOICES = [
   { value: 'cef', title: 'CEF: a line for a SIEM' },
   { value: 'ocsf', title: 'OCSF: a finding for a SIEM' },
 ] as const;
+
+/** Further events, in words. */
+export const NOTICE_WORDS: Readonly<Record<NoticeEvent, string>> = {
+  'review.verdict': 'Review verdict',
+  'label.created': 'Label',
+  'list.changed': 'List changed',
+  'rule.tripped': 'Rule tripped',
+  'webhook.unhealthy': 'Webhook unhealthy',
+};
