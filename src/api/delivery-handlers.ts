@@ -10,7 +10,7 @@ import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 import type { DeliveryReader, WebhookControl } from './webhook-control-port.ts';
-import { deliveryJson, isDeliveryId } from './webhook-wire.ts';
+import { deliveryDetailJson, deliveryJson, isDeliveryId } from './webhook-wire.ts';
 import { DELIVERIES_BUSY, WEBHOOK_DISABLED, withOptionalBody } from './webhook-handlers.ts';
 
 /** Dependencies of the endpoints for a customer's delivery log. Source: contract, 10.2 and 10.8. */
@@ -47,7 +47,7 @@ export function deliveryHandlers(
     if (id === null) return NOT_FOUND;
     await deliveries.settled();
     const delivery = await deliveries.find(request.caller.customer, id, request.coverage);
-    return delivery === null ? NOT_FOUND : { kind: 'json', status: 200, body: deliveryJson(delivery) };
+    return delivery === null ? NOT_FOUND : { kind: 'json', status: 200, body: deliveryDetailJson(delivery) };
   };
 
   const retry: EndpointHandler = async (request) => {

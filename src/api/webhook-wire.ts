@@ -63,6 +63,12 @@ export function deliveryJson(delivery: Delivery): Record<string, unknown> {
   };
 }
 
+/** With what every attempt sends, except records of an extraction, which have up to 1 MiB and are dropped when they have arrived. */
+export function deliveryDetailJson(delivery: Delivery): Record<string, unknown> {
+  const body = delivery.trigger === 'extraction' ? null : delivery.body.toString();
+  return { ...deliveryJson(delivery), body };
+}
+
 function attemptJson(attempt: DeliveryAttempt): Record<string, unknown> {
   return {
     attempt: attempt.attempt,

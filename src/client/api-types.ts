@@ -1346,6 +1346,8 @@ export declare namespace Api {
     readonly id: string;
     readonly url: string;
     readonly event_types: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
+    /** Further events beside decisions */
+    readonly events: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy")[];
     readonly description: string | null;
     /** Paused: the webhook receives nothing and is not unhealthy */
     readonly disabled: boolean;
@@ -1374,7 +1376,10 @@ export declare namespace Api {
   type WebhookChange = {
     /** Absolute http or https URL without user info and fragment; its host must be reachable from the internet */
     readonly url: string;
+    /** Decisions to send; may be empty if `events` is not */
     readonly event_types: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
+    /** Further events to send, beside decisions */
+    readonly events?: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy")[];
     readonly description?: string | null;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
     readonly filter?: string | null;
@@ -1401,10 +1406,10 @@ export declare namespace Api {
     /** null for the endpoint of an extraction */
     readonly webhook_id: string | null;
     readonly url: string;
-    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed";
+    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy";
     readonly request_id: string;
     readonly status: "pending" | "succeeded" | "failed" | "skipped";
-    readonly trigger: "decision" | "probe" | "test" | "manual" | "extraction";
+    readonly trigger: "decision" | "probe" | "test" | "manual" | "extraction" | "event";
     readonly attempt_count: number;
     readonly last_status_code: number | null;
     readonly last_error: "dns_error" | "blocked_address" | "connection_refused" | "connection_reset" | "connect_timeout" | "timeout" | "tls_error" | "redirect_blocked" | "response_too_large" | "http_status" | "gone" | "shutdown" | "unhealthy" | "disabled" | "bad_response" | null;
@@ -1426,7 +1431,10 @@ export declare namespace Api {
   type WebhookPatch = {
     /** Absolute http or https URL without user info and fragment; its host must be reachable from the internet */
     readonly url?: string;
+    /** Decisions to send; may be empty if `events` is not */
     readonly event_types?: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
+    /** Further events to send, beside decisions */
+    readonly events?: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy")[];
     readonly description?: string | null;
     readonly disabled?: boolean;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
@@ -2554,7 +2562,7 @@ export interface ApiCalls {
       /** Only deliveries with this status */
       readonly status?: "pending" | "succeeded" | "failed" | "skipped";
       /** Only deliveries of this event */
-      readonly event?: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed";
+      readonly event?: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy";
     };
     readonly body: undefined;
     readonly answer: Api.DeliveryPage;

@@ -28,7 +28,7 @@ import type { PROBLEM } from './responses/problem-responses.ts';
 import type { CHECKED_RULE, FACT_LIST, OWN_RULE, OWN_RULE_LIST } from './responses/rule-responses.ts';
 import type { STATS } from './responses/stats-responses.ts';
 import type { TOP } from './responses/top-responses.ts';
-import type { DELIVERY, WEBHOOK } from './responses/webhook-responses.ts';
+import type { DELIVERY, DELIVERY_DETAIL, WEBHOOK } from './responses/webhook-responses.ts';
 
 /** Types of responses as clients in TypeScript read them. Types only: nothing of it is loaded. */
 
@@ -58,6 +58,7 @@ export type LabelBody = z.infer<typeof LABEL>;
 export type ShadowReviewRow = z.infer<typeof SHADOW_REVIEW>;
 export type WebhookRow = z.infer<typeof WEBHOOK>;
 export type DeliveryRow = z.infer<typeof DELIVERY>;
+export type DeliveryDetail = z.infer<typeof DELIVERY_DETAIL>;
 export type AuditRow = z.infer<typeof AUDIT_PAGE>['data'][number];
 export type ReadinessBody = z.infer<typeof READINESS>;
 export type LayerBody = NonNullable<ReadinessBody['layers']>['store'];

@@ -22,8 +22,6 @@ export interface NoticesParts {
  */
 export class Notices {
   readonly #parts: NoticesParts;
-  /** Notices without a delivery, because too many are pending for their webhook. */
-  overflowed = 0;
 
   constructor(parts: NoticesParts) {
     this.#parts = parts;
@@ -69,11 +67,7 @@ export class Notices {
         this.#add({ ...row, trigger: 'probe' });
         break;
       case 'skip':
-        this.#parts.dispatcher.counts.ended('skipped');
-        this.#parts.dispatcher.rows.add(
-          [{ ...row, status: 'skipped', error: 'unhealthy', completedAtMs: createdAtMs }],
-          0,
-        );
+        this.#skip(row);
         break;
       default:
         unreachable(route);
@@ -81,6 +75,13 @@ export class Notices {
   }
 
   #add(row: Delivery): void {
-    if (!this.#parts.dispatcher.add(row)) this.overflowed++;
+    if (!this.#parts.dispatcher.add(row)) this.#skip(row);
+  }
+
+  /** Recorded as decisions are that are skipped, also where too many are pending. */
+  #skip(row: Delivery): void {
+    const { counts, rows } = this.#parts.dispatcher;
+    counts.ended('skipped');
+    rows.add([{ ...row, status: 'skipped', error: 'unhealthy', completedAtMs: row.createdAtMs }], 0);
   }
 }

@@ -12,7 +12,7 @@ import {
 import { DELIVERY_ID, WEBHOOK_ID } from '../parameters.ts';
 import { BODIES, QUERIES } from '../routes.ts';
 import { ANY_OBJECT, WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../requests/webhook-requests.ts';
-import { DELIVERY, DELIVERY_PAGE, WEBHOOK, WEBHOOK_PAGE } from '../responses/webhook-responses.ts';
+import { DELIVERY, DELIVERY_DETAIL, DELIVERY_PAGE, WEBHOOK, WEBHOOK_PAGE } from '../responses/webhook-responses.ts';
 
 const DISABLED = 'not_ready: the webhook is disabled';
 const PENDING_OR_DISABLED = 'not_ready: the delivery is still pending, or its webhook is disabled';
@@ -124,9 +124,9 @@ export const DELIVERY_ENDPOINTS = {
   findDelivery: {
     tag: 'webhooks',
     summary: "One of the caller's own deliveries",
-    guide: '200 with the delivery, or 404',
+    guide: '200 with the delivery and its `body`, the text that every attempt sends, or 404',
     params: { id: DELIVERY_ID },
-    responses: { 200: json(DELIVERY, 'The delivery', ['X-SVC-Partial']) },
+    responses: { 200: json(DELIVERY_DETAIL, 'The delivery, and what is sent', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   retryDelivery: {

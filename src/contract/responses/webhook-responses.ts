@@ -78,4 +78,10 @@ export const DELIVERY = z
   })
   .meta({ id: 'Delivery' });
 
+export const DELIVERY_DETAIL = DELIVERY.extend({
+  body: z.string().nullable().meta({
+    description: 'The body that every attempt sends; null for the records of an extraction, which the job has',
+  }),
+}).meta({ id: 'DeliveryDetail' });
+
 export const DELIVERY_PAGE = pageOf(DELIVERY).meta({ id: 'DeliveryPage' });

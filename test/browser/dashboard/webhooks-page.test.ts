@@ -21,8 +21,14 @@ const HOSTILE_WEBHOOK = {
   id: 'wh_01M7XVS7J4Q33R1661RM2TZ4P2',
   url: `https://shop.example/${HOSTILE}`,
   event_types: ['REVIEW', 'BLOCK'],
+  events: [],
   description: HOSTILE,
   disabled: false,
+  filter: HOSTILE,
+  filter_error: null,
+  headers: { authorization: '****************' },
+  format: 'standard',
+  fields: 'event',
   secret: 'whsec_****************9Q8=',
   status: 'unhealthy',
   consecutive_failures: 10,
@@ -52,6 +58,7 @@ const HOSTILE_DELIVERY = {
     { attempt: 1, started_at: AT, duration_ms: 41, status_code: null, error: 'timeout' },
     { attempt: 2, started_at: AT + 2, duration_ms: 39, status_code: 503, error: 'http_status' },
   ],
+  body: HOSTILE,
 };
 
 const pageOf = (data: readonly unknown[]) => ({ body: { data, has_more: false, next_cursor: null } });
@@ -60,16 +67,6 @@ function hostile(path: string): { body: unknown } | null {
   if (path === '/v1/webhooks') return pageOf([HOSTILE_WEBHOOK]);
   if (path === '/v1/webhooks/deliveries') return pageOf([HOSTILE_DELIVERY]);
   if (path.startsWith('/v1/webhooks/deliveries/')) return { body: HOSTILE_DELIVERY };
-  if (path.startsWith('/v1/decisions/'))
-    return {
-      body: {
-        request_id: HOSTILE_DELIVERY.request_id,
-        decision: 'BLOCK',
-        score: 9,
-        reasons: [HOSTILE],
-        occurred_at: AT,
-      },
-    };
   return null;
 }
 

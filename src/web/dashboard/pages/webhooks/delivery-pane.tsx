@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { DeliveryRow, ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
+import type { DeliveryDetail, DeliveryRow } from '../../../../contract/wire-types.ts';
 import { send, toFault, v1 } from '../../api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { FactList } from '../../components/facts.tsx';
@@ -28,7 +28,7 @@ export function DeliveryPane({
   readonly onSent: (id: string) => void;
 }): JSX.Element {
   const url = v1(`/webhooks/deliveries/${encodeURIComponent(id)}`);
-  const found = useLive<DeliveryRow>(url, { everyMs: 3_000 });
+  const found = useLive<DeliveryDetail>(url, { everyMs: 3_000 });
   return (
     <Pane title={`Delivery ${shortId(id)}`} closeHref={closeHref}>
       <StateView of={found} skeleton="text">
@@ -42,14 +42,12 @@ function Delivery({
   delivery,
   onSent,
 }: {
-  readonly delivery: DeliveryRow;
+  readonly delivery: DeliveryDetail;
   readonly onSent: (id: string) => void;
 }): JSX.Element {
-  const link = useLink();
   const [isBusy, setBusy] = useState(false);
-  const { status, trigger, request_id: requestId, webhook_id: webhookId } = delivery;
-  const isDecision = delivery.event in DECISION_WORDS;
-  const isExtraction = delivery.event.startsWith('extraction.');
+  const { status, trigger, webhook_id: webhookId } = delivery;
+  const subject = subjectOf(delivery);
   const retry = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -83,23 +81,9 @@ function Delivery({
           { title: 'Event', value: <code>{delivery.event}</code> },
           { title: 'Trigger', value: TRIGGER_WORDS[trigger] },
           { title: 'To', value: <Text value={delivery.url} charactersMax={300} mono /> },
-          {
-            title: isDecision ? 'Decision' : 'Extraction',
-            value:
-              trigger === 'test' ? (
-                'none: a test'
-              ) : (
-                <a
-                  href={
-                    isDecision
-                      ? link(`/dashboard/decisions/${encodeURIComponent(requestId)}`)
-                      : link('/dashboard/extractions')
-                  }
-                >
-                  {requestId}
-                </a>
-              ),
-          },
+          subject === null
+            ? null
+            : { title: subject.title, value: <Subject delivery={delivery} href={subject.href} /> },
           { title: 'Created', value: <Time at={delivery.created_at} /> },
           { title: 'Ended', value: <Time at={delivery.completed_at} /> },
           delivery.next_attempt_at === null
@@ -109,11 +93,21 @@ function Delivery({
         ]}
       />
       <Attempts delivery={delivery} />
-      {isDecision && trigger !== 'test' && <Body delivery={delivery} />}
-      {trigger === 'test' && <p class="muted">A test sends an example; its body is not kept.</p>}
-      {isExtraction && <p class="muted">It delivered the records of the extraction.</p>}
+      <Body body={delivery.body} />
     </div>
   );
+}
+
+/** What the event is about; null for events without a decision or a job. */
+function subjectOf({ event, request_id: id }: DeliveryRow): { readonly title: string; readonly href: string } | null {
+  if (event.startsWith('extraction.')) return { title: 'Extraction', href: '/dashboard/extractions' };
+  const isOfDecision = event in DECISION_WORDS || event === 'review.verdict' || event === 'label.created';
+  return isOfDecision ? { title: 'Decision', href: `/dashboard/decisions/${encodeURIComponent(id)}` } : null;
+}
+
+function Subject({ delivery, href }: { readonly delivery: DeliveryRow; readonly href: string }): JSX.Element {
+  const link = useLink();
+  return delivery.trigger === 'test' ? <>none: a test</> : <a href={link(href)}>{delivery.request_id}</a>;
 }
 
 function Attempts({ delivery }: { readonly delivery: DeliveryRow }): JSX.Element {
@@ -139,23 +133,13 @@ function Attempts({ delivery }: { readonly delivery: DeliveryRow }): JSX.Element
   );
 }
 
-/** The log of deliveries has no bodies; an event's six fields all come from its decision. Source: contract, 10.3. */
-function Body({ delivery }: { readonly delivery: DeliveryRow }): JSX.Element {
-  const found = useLive<ExplainedDecisionBody>(v1(`/decisions/${encodeURIComponent(delivery.request_id)}`));
+/** Exactly what every attempt sends. Null for records of an extraction. */
+function Body({ body }: { readonly body: string | null }): JSX.Element {
+  if (body === null) return <p class="muted">It delivered the records of the extraction.</p>;
   return (
     <div class="stack-small">
       <h3>Body</h3>
-      {found.fault?.status === 404 ? (
-        <p class="muted">The body cannot be shown, because its decision is no longer in the log.</p>
-      ) : (
-        <StateView of={found} skeleton="text">
-          {(decision) => <CodeBlock text={eventBodyOf(decision)} label="Body" wrap />}
-        </StateView>
-      )}
+      <CodeBlock text={body} label="Body" wrap />
     </div>
   );
-}
-
-function eventBodyOf({ request_id, decision, score, reasons, occurred_at }: ExplainedDecisionBody): string {
-  return JSON.stringify({ event: decision, request_id, decision, score, reasons, timestamp: occurred_at });
 }
