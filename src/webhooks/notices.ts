@@ -62,9 +62,9 @@ export class Notices {
         this.#add(row);
         break;
       case 'probe':
+        if (!this.#add({ ...row, trigger: 'probe' })) break;
         subscriber.webhook = { ...webhook, health: probeSent(webhook.health) };
         this.#parts.dispatcher.health.changed(subscriber);
-        this.#add({ ...row, trigger: 'probe' });
         break;
       case 'skip':
         this.#skip(row);
@@ -74,8 +74,10 @@ export class Notices {
     }
   }
 
-  #add(row: Delivery): void {
-    if (!this.#parts.dispatcher.add(row)) this.#skip(row);
+  #add(row: Delivery): boolean {
+    const hasRoom = this.#parts.dispatcher.add(row);
+    if (!hasRoom) this.#skip(row);
+    return hasRoom;
   }
 
   /** Recorded as decisions are that are skipped, also where too many are pending. */

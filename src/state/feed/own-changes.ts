@@ -19,9 +19,13 @@ export class OwnChanges implements StateFeed {
     const written = this.#feed.commit(change, origin, options);
     const listener = this.#listener;
     if (listener !== null)
-      void written.then((done) => {
-        if (done.kind === 'ok') listener(change, done.value);
-      });
+      void written.then(
+        (done) => {
+          if (done.kind === 'ok') listener(change, done.value);
+        },
+        // The caller gets the error.
+        () => {},
+      );
     return written;
   }
 
