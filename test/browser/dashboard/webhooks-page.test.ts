@@ -139,6 +139,8 @@ describe('The page of webhooks', () => {
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByLabel('Filter').fill('scor > 90');
     await page.getByLabel('Format').selectOption('slack');
+    await page.getByLabel('Headers').fill('Authorization: Bearer t');
+    await page.getByLabel('Rule tripped').check();
     await expectAccessible(page);
     await shoot(page, 'webhooks-form');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -149,6 +151,8 @@ describe('The page of webhooks', () => {
     await page.getByRole('link', { name: receiver.url }).click();
     await page.getByText('Slack: a message').waitFor();
     await page.getByText('score > 90').waitFor();
+    await page.getByText('authorization', { exact: true }).waitFor();
+    await page.getByText('Rule tripped', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText(/The test was delivered in/).waitFor();
     await shoot(page, 'webhooks-format');
