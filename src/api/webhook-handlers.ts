@@ -245,7 +245,7 @@ function filterProblem(filter: string | null | undefined): EndpointResponse | nu
 const NO_EVENTS: EndpointResponse = {
   kind: 'problem',
   problem: problem('validation_failed', 'A field is not valid.', {
-    errors: [{ pointer: '/event_types', code: 'too_few', message: 'This must have at least 1 item, or events must.' }],
+    errors: [{ pointer: '/event_types', code: 'too_few', message: 'This or events must have at least 1 item.' }],
   }),
 };
 
