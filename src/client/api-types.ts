@@ -1427,6 +1427,27 @@ export declare namespace Api {
     readonly error: "dns_error" | "blocked_address" | "connection_refused" | "connection_reset" | "connect_timeout" | "timeout" | "tls_error" | "redirect_blocked" | "response_too_large" | "http_status" | "gone" | "shutdown" | "unhealthy" | "disabled" | "bad_response" | null;
   };
 
+  type DeliveryDetail = {
+    /** The same as the header webhook-id of the delivery */
+    readonly id: string;
+    /** null for the endpoint of an extraction */
+    readonly webhook_id: string | null;
+    readonly url: string;
+    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy";
+    readonly request_id: string;
+    readonly status: "pending" | "succeeded" | "failed" | "skipped";
+    readonly trigger: "decision" | "probe" | "test" | "manual" | "extraction" | "event";
+    readonly attempt_count: number;
+    readonly last_status_code: number | null;
+    readonly last_error: "dns_error" | "blocked_address" | "connection_refused" | "connection_reset" | "connect_timeout" | "timeout" | "tls_error" | "redirect_blocked" | "response_too_large" | "http_status" | "gone" | "shutdown" | "unhealthy" | "disabled" | "bad_response" | null;
+    readonly created_at: number;
+    readonly completed_at: number | null;
+    readonly next_attempt_at: number | null;
+    readonly attempts: readonly DeliveryAttempt[];
+    /** The body that every attempt sends; null for the records of an extraction, which the job has */
+    readonly body: string | null;
+  };
+
   /** Changes the given fields; an empty object changes nothing. The secret is kept. */
   type WebhookPatch = {
     /** Absolute http or https URL without user info and fragment; its host must be reachable from the internet */
@@ -2572,7 +2593,7 @@ export interface ApiCalls {
   findDelivery: {
     readonly query: undefined;
     readonly body: undefined;
-    readonly answer: Api.Delivery;
+    readonly answer: Api.DeliveryDetail;
   };
 
   /** Deliver the same bytes again: `POST /v1/webhooks/deliveries/{id}/retry` */

@@ -15,7 +15,7 @@ export interface SentNotice extends Notice {
   /** `evt_…`: the same for every webhook and retry. */
   readonly eventId: string;
   readonly occurredAtMs: number;
-  /** Of a test key's data. */
+  /** Whether the account is that of test keys. */
   readonly isTest: boolean;
 }
 

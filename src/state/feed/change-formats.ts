@@ -81,8 +81,8 @@ function withoutKind(entry: unknown): unknown {
 }
 
 /**
- * Since version 2 a webhook has a filter, a format and fields, since version 3 headers and further events. For a node of an older version they are absent
- * until it is written again.
+ * Since version 2 a webhook has a filter, a format and fields, since version 3 headers and further events. For a node of an older version
+ * they are absent until it is written again.
  */
 const WEBHOOK: ChangeFormat = {
   version: 3,
