@@ -1,4 +1,4 @@
-import type { NoticeEvent } from '../../contract/vocabulary.ts';
+import type { NoticeEvent, WebhookFormat } from '../../contract/vocabulary.ts';
 import { noticeBody, noticeFacts, noticeTitle, type SentNotice } from '../notice.ts';
 import { cefLine } from './cef-event.ts';
 import type { BodyWishes } from './event-formats.ts';
@@ -15,29 +15,22 @@ const NOTICE_SEVERITIES: Readonly<Record<NoticeEvent, { readonly cef: number; re
   'webhook.unhealthy': { cef: 7, ocsf: 3 },
 };
 
+const FORMATS: Readonly<Record<WebhookFormat, (notice: SentNotice) => string>> = {
+  standard: noticeBody,
+  slack: (notice) => slackBlocks(noticeTitle(notice), noticeFacts(notice), notice.occurredAtMs),
+  teams: (notice) => teamsCard(noticeTitle(notice), noticeFacts(notice), notice.occurredAtMs),
+  cef(notice) {
+    const facts = noticeFacts(notice).map(([name, value]) => `${name}: ${value}`);
+    return cefLine(notice.event, noticeTitle(notice), NOTICE_SEVERITIES[notice.event].cef, [
+      ['rt', String(notice.occurredAtMs)],
+      ['externalId', notice.eventId],
+      ['msg', facts.join(', ')],
+    ]);
+  },
+  ocsf: (notice) => ocsfBaseEvent(notice, noticeTitle(notice), NOTICE_SEVERITIES[notice.event].ocsf),
+};
+
 /** Returns the body of a notice. `fields` of a webhook concerns decisions only. */
-export function formatNotice(notice: SentNotice, { format }: BodyWishes): string {
-  const { occurredAtMs: atMs } = notice;
-  const title = noticeTitle(notice);
-  switch (format) {
-    case 'slack':
-      return slackBlocks(title, noticeFacts(notice), atMs);
-    case 'teams':
-      return teamsCard(title, noticeFacts(notice), atMs);
-    case 'cef':
-      return cefLine(notice.event, title, NOTICE_SEVERITIES[notice.event].cef, [
-        ['rt', String(atMs)],
-        ['externalId', notice.eventId],
-        [
-          'msg',
-          noticeFacts(notice)
-            .map(([name, value]) => `${name}: ${value}`)
-            .join(', '),
-        ],
-      ]);
-    case 'ocsf':
-      return ocsfBaseEvent(notice, title, NOTICE_SEVERITIES[notice.event].ocsf);
-    default:
-      return noticeBody(notice);
-  }
+export function formatNotice(notice: SentNotice, { format = 'standard' }: BodyWishes): string {
+  return FORMATS[format](notice);
 }

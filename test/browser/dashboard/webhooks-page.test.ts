@@ -139,7 +139,7 @@ describe('The page of webhooks', () => {
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByLabel('Filter').fill('scor > 90');
     await page.getByLabel('Format').selectOption('slack');
-    await page.getByLabel('Headers').fill('Authorization: Bearer t');
+    await page.getByRole('dialog').getByLabel('Headers').fill('Authorization: Bearer t');
     await page.getByLabel('Rule tripped').check();
     await expectAccessible(page);
     await shoot(page, 'webhooks-form');
