@@ -51,8 +51,8 @@ export async function importLabels(cli: Cli, file: string, options: ImportLabels
       legitimate: labelled.length - fraud,
       rejected,
     };
-    const done = `${counted(labelled.length, 'decision')} ${dryRun ? 'would be' : 'are'} labelled: ${fraud} fraud`;
-    const sentence = `${done}, ${labelled.length - fraud} legitimate. ${counted(rejected.length, 'line')} rejected.`;
+    const done = `${counted(labelled.length, 'decision')} ${dryRun ? 'would be ' : ''}labelled: ${fraud} fraud`;
+    const sentence = `${done}, ${labelled.length - fraud} legitimate; ${counted(rejected.length, 'line')} rejected`;
     const lines = rejected.map(({ line, message }) => ({ at: line, message }));
     return ok(json, importText(sentence, lines), rejected.length > 0);
   };

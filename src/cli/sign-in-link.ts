@@ -4,7 +4,7 @@ import { type ApiKey, isKeyOver } from '../state/tables/key-table.ts';
 import { failure, type CommandError } from './command-outcome.ts';
 import { ServerConnection } from './server-connection.ts';
 
-/** A link that signs in to the dashboard once, as the customer's newest secret key. */
+/** A link that signs in to the dashboard once, as the customer's newest secret key that may write, or else read. */
 export interface MadeLink {
   readonly kind: 'link';
   readonly url: string;
@@ -24,9 +24,11 @@ export async function makeSignInLink(store: Store, customerId: string | null): P
   const customer = customerId === null ? only : all.find(({ id }) => id === customerId);
   if (customer === undefined) return failure('unknown_customer', `there is no customer ${customerId ?? 'yet'}`);
   const nowSeconds = Date.now() / 1_000;
-  const key = store.apiKeys
+  const keys = store.apiKeys
     .loadAll()
-    .findLast((one) => one.customer === customer.number && canSignIn(one) && !isKeyOver(one, nowSeconds));
+    .filter((one) => one.customer === customer.number && canSignIn(one) && !isKeyOver(one, nowSeconds));
+  // The operator may change what a key that only reads may not.
+  const key = keys.findLast(({ scopes }) => scopes.includes('write')) ?? keys.at(-1);
   if (key === undefined) return failure('no_key', `${customer.name} has no valid secret key with the scope read`);
   const server = await ServerConnection.open(store.dataDir);
   const reply = (await server?.askForLink({ link: { keyHash: key.hash } })) ?? null;

@@ -17,7 +17,7 @@ export function addDashboard(cli: Cli): void {
     );
 }
 
-/** The link stands for the customer's newest secret key, which ends the session when it is revoked. */
+/** The link stands for the customer's newest secret key that may write, which ends the session when it is revoked. */
 async function printLink(store: Store, customerId: string | null): Promise<CommandOutcome> {
   const made = await makeSignInLink(store, customerId);
   if (made.kind === 'error') return made;
