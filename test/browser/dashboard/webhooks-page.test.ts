@@ -151,8 +151,8 @@ describe('The page of webhooks', () => {
     await page.getByRole('link', { name: receiver.url }).click();
     await page.getByText('Slack: a message').waitFor();
     await page.getByText('score > 90').waitFor();
-    await page.getByText('authorization', { exact: true }).waitFor();
-    await page.getByText('Rule tripped', { exact: true }).waitFor();
+    await page.locator('dd').getByText('authorization', { exact: true }).waitFor();
+    await page.locator('dd').getByText('Rule tripped', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText(/The test was delivered in/).waitFor();
     await shoot(page, 'webhooks-format');
