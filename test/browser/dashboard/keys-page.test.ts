@@ -235,6 +235,34 @@ describe('The page of keys and health', () => {
     expect(await item.getByText('Works').count()).toBe(0);
   });
 
+  test('names what is not seen because a list is old, held back or absent', async () => {
+    const feed = (state: string, days: number | null, detail = '') => ({
+      version: null,
+      age_days: days,
+      state,
+      rows: 1,
+      detail,
+    });
+    const data = {
+      tor: feed('old', 900),
+      vpn: feed('ok', 3),
+      crawlers: feed('held', 3, HOSTILE),
+      asn: feed('absent', null),
+    };
+    const body = { status: 'ok', transport: 'node', version: '1', node: '20', layers: LAYERS, data };
+    const page = await harness.open(PATH, { override: (path) => (path === '/readyz' ? { body } : null) });
+    await page
+      .getByText('Payments and logins from newer exits of Tor are not seen: the list is 900 days old.')
+      .waitFor();
+    await page
+      .getByText('Rules about the owner of a network see hosting companies only: no such list is here.')
+      .waitFor();
+    expect(await page.getByText('Newer networks of VPN services').count()).toBe(0);
+    await expectReadable(page);
+    await shoot(page, 'keys-data-risks');
+    expectClean(page);
+  });
+
   test('reads the health of a service that is not ready, also while the keys cannot be read', async () => {
     const body = { status: 'unavailable', version: '1', node: '20', layers: LAYERS };
     const page = await harness.open(PATH, {

@@ -12,6 +12,7 @@ import { formatAgo, formatCount } from '../format.ts';
 import { now } from '../now.ts';
 import { type Live, useLive } from '../use-live.ts';
 import { CollectorSnippet } from './keys/collector-snippet.tsx';
+import { DataRisks } from './keys/data-risks.tsx';
 import { KeyTable } from './keys/key-table.tsx';
 import { layerState, statusWords } from './keys/layer-state.ts';
 import { layerWords } from './keys/layer-words.ts';
@@ -46,6 +47,7 @@ function Health({ ready }: { readonly ready: Live<ReadinessBody> }): JSX.Element
               <ul class="layers">
                 {layers.map(([id, layer]) => layer !== undefined && <LayerItem key={id} id={id} layer={layer} />)}
               </ul>
+              <DataRisks data={data.data} />
               <p class="muted small">
                 Memory, disk and queues are measured by <code>/metrics</code>, which only the operator reads.
               </p>
