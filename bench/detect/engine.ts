@@ -1,10 +1,12 @@
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import type { Decision } from '../../src/risk/decision.ts';
+import type { DecisionRecord } from '../../src/risk/decision-record.ts';
 import type { RecordedContribution } from '../../src/risk/record-contributions.ts';
 import type { PolicySet } from '../../src/risk/policy/policy-set.ts';
 import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
 import { numberedId, ReplayEngine, type Settleable } from '../../src/replay/replay-engine.ts';
 import { createGeoIp, type GeoIp } from '../../src/score/geoip.ts';
+import type { ActiveModel } from '../../src/score/model.ts';
 import type { TrafficEvent } from '../../scripts/traffic/events.ts';
 import type { OutcomeSink } from './outcomes.ts';
 
@@ -13,6 +15,10 @@ export interface EngineParts {
   readonly policies: PolicySet;
   /** Choice of the caller; the service uses 256 MB. */
   readonly velocityBytes: number;
+  /** Default: the rules decide alone. */
+  readonly model?: ActiveModel | null;
+  /** Receives each decision in order. */
+  readonly onRecord?: (event: TrafficEvent, record: DecisionRecord) => void;
 }
 
 export interface Decided {
@@ -38,9 +44,10 @@ export interface DetectEngine {
 /** Choice: outcomes arrive 400 ms after their decisions; far fewer decisions than this are made in that time. */
 const OPEN_MAX = 10_000;
 
-export function openDetectEngine({ geo: contents, policies, velocityBytes }: EngineParts): DetectEngine {
+export function openDetectEngine(parts: EngineParts): DetectEngine {
+  const { geo: contents, policies, velocityBytes, model = null, onRecord } = parts;
   const geo = createGeoIp(contents);
-  const engine = new ReplayEngine({ policies, geo, sources: null, velocityBytes, keys: null });
+  const engine = new ReplayEngine({ policies, geo, sources: null, velocityBytes, keys: null, model });
   /** Decisions whose outcome may still be reported. */
   const open = new Map<string, Settleable>();
   let sent = 0;
@@ -69,7 +76,9 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
       return replayed.map((one, at) => {
         if (one.kind === 'refused') throw new Error(`a request was refused: ${one.problem}`);
         const { requestId, decision, score, contributions } = one.record;
-        if (events[at]?.outcome !== null) open.set(requestId, one.record);
+        const event = events[at];
+        if (event !== undefined) onRecord?.(event, one.record);
+        if (event?.outcome !== null) open.set(requestId, one.record);
         while (open.size > OPEN_MAX) open.delete(String(open.keys().next().value));
         return { requestId, decision, score, contributions };
       });

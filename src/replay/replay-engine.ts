@@ -14,6 +14,7 @@ import {
 } from '../frames/batch-buffer.ts';
 import type { RecordKeys } from '../frames/score-messages.ts';
 import { Engine } from '../score/engine.ts';
+import type { ActiveModel } from '../score/model.ts';
 import type { Sources } from '../score/gather.ts';
 import type { GeoIp } from '../score/geoip.ts';
 import { LocalVelocity } from '../velocity/local-velocity.ts';
@@ -50,6 +51,10 @@ export interface ReplayOptions {
   readonly velocityBytes: number;
   /** Keys of the installation whose decisions are made again; null for fixed ones. */
   readonly keys: (RecordKeys & { readonly velocity: Uint8Array }) | null;
+  /** Default: none, so that the rules decide alone. */
+  readonly model?: ActiveModel | null;
+  /** Runs beside the model and decides nothing. Default: none. */
+  readonly challengerModel?: ActiveModel | null;
 }
 
 const FIXED_KEY = Buffer.alloc(32, 7);
@@ -57,7 +62,7 @@ const ID_CHARACTERS = 26;
 
 /**
  * The scoring path of a score worker over a scratch velocity table, in this process: same validation, hashing, GeoIP, rules and own rules,
- * each event at its own time. It has no model. Stores and sends nothing. The same events give the same decisions.
+ * each event at its own time. Stores and sends nothing. The same events give the same decisions.
  */
 export class ReplayEngine {
   readonly #engine: Engine;
@@ -70,7 +75,8 @@ export class ReplayEngine {
   readonly #answered = new AnswerReader(this.#frame);
   readonly #ids = new ReplayIds();
 
-  constructor({ policies, geo, sources, velocityBytes, keys }: ReplayOptions) {
+  constructor(options: ReplayOptions) {
+    const { policies, geo, sources, velocityBytes, keys, model = null, challengerModel = null } = options;
     this.#memory = createVelocityMemory(velocityBytes, keys?.velocity ?? FIXED_KEY.subarray(0, 16));
     this.#velocity = new LocalVelocity(this.#memory);
     this.#engine = new Engine({
@@ -85,7 +91,8 @@ export class ReplayEngine {
         geoEpoch: () => geo.epoch(),
         crawlersKnown: () => geo.crawlers(),
       },
-      model: { current: () => null },
+      model: { current: () => model },
+      challengerModel: { current: () => challengerModel },
       policies: { current: () => policies },
       velocity: this.#velocity,
       keys: keys ?? { links: FIXED_KEY, requests: FIXED_KEY, grants: FIXED_KEY, lists: FIXED_KEY },

@@ -102,6 +102,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'bench/check/',
     'bench/cluster/',
     'bench/detect/options.ts',
+    'bench/learning/options.ts',
     'bench/open-loop/',
     'bench/read-or-exit.ts',
   ],
