@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { Random } from '../scripts/traffic/random.ts';
+import { isStop } from '../src/risk/decision.ts';
 import { computeReport, fractionOf } from './detect/report.ts';
 import type { Tally } from './detect/tally.ts';
 import { FAMILIES, familyOf } from './learning/families.ts';
-import { activeModel, judgeWeek, type TrainedModel, trainOn } from './learning/judge.ts';
+import { activeModel, judgeWeek, scoresOf, type TrainedModel, trainOn } from './learning/judge.ts';
 import { readLearningOptions } from './learning/options.ts';
-import { type PlayedEvent, playWeek } from './learning/play-week.ts';
+import { type PlayedEvent, type PlayedWeek, playWeek } from './learning/play-week.ts';
 import { loadPackages } from './micro/geo.ts';
 import { readOrExit } from './read-or-exit.ts';
 
@@ -35,62 +36,92 @@ async function main(): Promise<void> {
   const { train, shadow, test, scale, prior, budget } = options;
   const geo = await loadPackages();
   if (geo.city.kind !== 'ready') throw new Error('the location database package is not installed');
-  const week = { geo, scale, weight: WEIGHTS[0] };
+  const week = { geo, scale, weight: WEIGHTS[0], allowRate: 1 };
   const parts = { prior, budget, allowRate: ALLOW_RATE };
   note(`plays the week to train on, seed ${train}`);
-  const trained = await playWeek({ ...week, seed: train, allowRate: ALLOW_RATE });
-  const model = trainOn(trained.events, parts);
+  const { events } = await playWeek({ ...week, seed: train });
+  const own = keptRows(events, train);
+  const model = trainOn(own, parts);
   note(`trained on ${model.rows} rows, ${model.fraudSessions} fraud sessions; threshold ${model.threshold.toFixed(4)}`);
   note(`plays the week to test on, seed ${test}`);
-  const tested = await playWeek({ ...week, seed: test, allowRate: 1 });
-  const rules = judgedArm('rules alone; the model is silent or in the shadow', tested.tally, tested.events);
+  const tested = await playWeek({ ...week, seed: test });
+  arms.push(judgedArm('rules alone; the model is silent or in the shadow', tested.tally, tested.events));
   for (const weight of WEIGHTS) {
     note(`plays it with the model at weight ${weight}`);
     const live = await playWeek({ ...week, seed: test, allowRate: 0, weight, model: activeModel(model) });
     arms.push(judgedArm(`model active, weight ${weight}`, live.tally, live.events));
     console.log(`honest sessions blocked by the model alone, weight ${weight}: ${live.blockedByModelAlone}`);
-    const replayed = judgeWeek(tested.events, model, tested.policies, weight);
-    arms.push(judgedArm(`the same from stored rows, weight ${weight}`, replayed.tally, tested.events));
+    arms.push(offlineArm('the same from stored rows', model, tested, weight));
+    const exact = { ...model, threshold: thresholdFor(tested, model, budget) };
+    arms.push(offlineArm(`threshold ${exact.threshold.toFixed(3)}, chosen on the tested week`, exact, tested, weight));
   }
-  arms.unshift(rules);
-  arms.push(...(await reviewArms(trained.events, model, tested)));
-  const everything = trainOn(tested.events.length === 0 ? [] : await labelledTruly({ ...week, seed: train }), {
-    ...parts,
-    allowRate: 1,
-  });
-  arms.push(offlineArm('true labels for every session, all rows', everything, tested));
-  if (options.families) leaveFamiliesOut(trained.events, tested);
+  arms.push(...(await reviewArms(own, model, tested)));
+  note('trains on the truth');
+  const truth = events.map((one) => withLabel(one, one.event.session.isAttack));
+  const best = trainOn(truth, { ...parts, allowRate: 1 });
+  arms.push(offlineArm('true labels for every session, all rows', best, tested));
+  if (options.families) leaveFamiliesOut(own, tested);
   print(shadow);
+}
+
+/** Returns the decisions whose row the product keeps for learning. */
+function keptRows(events: readonly PlayedEvent[], seed: number): readonly PlayedEvent[] {
+  const random = new Random(`kept ${seed}`);
+  return events.filter(({ decision }) => decision !== 'ALLOW' || random.chance(ALLOW_RATE));
+}
+
+function withLabel(one: PlayedEvent, isFraud: boolean): PlayedEvent {
+  return { ...one, row: { ...one.row, label: isFraud ? 'fraud' : 'legitimate' } };
+}
+
+/** Returns the lowest threshold that the budget allows on the tested week, which no customer knows: what the choice of it costs. */
+function thresholdFor({ events }: PlayedWeek, model: TrainedModel, budget: number): number {
+  const tops = new Map<number, { top: number; isPassed: boolean }>();
+  const scores = scoresOf(events, model);
+  for (const [at, { event, decision }] of events.entries()) {
+    if (event.session.isAttack) continue;
+    const session = tops.get(event.session.id) ?? { top: 0, isPassed: true };
+    session.top = Math.max(session.top, scores[at] ?? 0);
+    session.isPassed &&= !isStop(decision);
+    tops.set(event.session.id, session);
+  }
+  const passed = [...tops.values()].filter(({ isPassed }) => isPassed).map(({ top }) => top);
+  return passed.sort((a, b) => b - a)[Math.floor(budget * tops.size)] ?? 1;
 }
 
 /** Retrains with sessions of the shadow week that somebody reviewed, and with none of them. */
 async function reviewArms(
   events: readonly PlayedEvent[],
   model: TrainedModel,
-  tested: Awaited<ReturnType<typeof playWeek>>,
-): Promise<ArmFigures[]> {
+  tested: PlayedWeek,
+): Promise<readonly ArmFigures[]> {
   const { shadow, scale, prior, budget } = options;
   note(`plays the week in which sessions are reviewed, seed ${shadow}`);
   const geo = await loadPackages();
   const week = await playWeek({ geo, scale, seed: shadow, weight: WEIGHTS[0], allowRate: 1 });
-  const kept = new Random(`kept ${shadow}`);
-  /** Decisions whose row the product keeps. */
-  const own = week.events.filter(({ decision }) => decision !== 'ALLOW' || kept.chance(ALLOW_RATE));
-  const { added } = judgeWeek(week.events, model, week.policies, WEIGHTS[1]);
-  const found: ArmFigures[] = [];
-  const retrain = (name: string, chosen: readonly PlayedEvent[]): void => {
+  const own = keptRows(week.events, shadow);
+  // The shadow sees a budget twice as large, so that there is something to review.
+  const wide = { ...model, threshold: thresholdFor(week, model, 2 * budget) };
+  const { added } = judgeWeek(week.events, wide, week.policies, WEIGHTS[1]);
+  const passed = week.events.filter(({ decision }) => !isStop(decision));
+  const retrain = (name: string, chosen: readonly PlayedEvent[]): ArmFigures => {
     const verdicts = new Map(chosen.map((one) => [one.row.session, one.event.session.isAttack]));
-    const reviewed = withVerdicts([...new Set([...own, ...chosen])], verdicts);
-    const again = trainOn([...events, ...reviewed], { prior, budget, allowRate: ALLOW_RATE });
-    found.push(offlineArm(name, again, tested));
+    const rows = [...new Set([...own, ...chosen])].map((one) => {
+      const isFraud = verdicts.get(one.row.session);
+      return isFraud === undefined ? one : withLabel(one, isFraud);
+    });
+    const again = trainOn([...events, ...rows], { prior, budget, allowRate: ALLOW_RATE });
+    const exact = { ...again, threshold: thresholdFor(tested, again, budget) };
+    return offlineArm(`${name}, threshold chosen on the tested week`, exact, tested);
   };
-  retrain('two weeks, nothing more reviewed', []);
-  for (const count of REVIEWS) {
-    retrain(`two weeks, ${count} sessions reviewed where the model disagrees`, pickSessions(added, count));
-  }
-  const random = week.events.filter(({ decision }) => decision === 'ALLOW' || decision === 'ALLOW_WATCH');
-  retrain(`two weeks, ${REVIEWS.at(-1)} sessions reviewed at random`, pickSessions(random, REVIEWS.at(-1) ?? 0));
-  return found;
+  const most = REVIEWS[REVIEWS.length - 1] ?? 0;
+  return [
+    retrain('two weeks', []),
+    ...REVIEWS.map((count) =>
+      retrain(`two weeks, ${count} reviews where the model disagrees`, pickSessions(added, count)),
+    ),
+    retrain(`two weeks, ${most} reviews at random`, pickSessions(passed, most)),
+  ];
 }
 
 /** Picks one event of each of `count` sessions. */
@@ -103,33 +134,15 @@ function pickSessions(events: readonly PlayedEvent[], count: number): readonly P
   return picked;
 }
 
-function withVerdicts(
-  events: readonly PlayedEvent[],
-  verdicts: ReadonlyMap<string | null, boolean>,
-): readonly PlayedEvent[] {
-  return events.map((one) => {
-    const isFraud = verdicts.get(one.row.session);
-    return isFraud === undefined ? one : { ...one, row: { ...one.row, label: isFraud ? 'fraud' : 'legitimate' } };
-  });
-}
-
-async function labelledTruly(week: Omit<Parameters<typeof playWeek>[0], 'allowRate'>): Promise<readonly PlayedEvent[]> {
-  note('trains on the truth');
-  const { events } = await playWeek({ ...week, allowRate: 1 });
-  return events.map((one) => ({
-    ...one,
-    row: { ...one.row, label: one.event.session.isAttack ? 'fraud' : 'legitimate' },
-  }));
-}
-
 /** Trains without a family of attacks, whose sessions never came or were never noticed, and tests on it. */
-function leaveFamiliesOut(events: readonly PlayedEvent[], tested: Awaited<ReturnType<typeof playWeek>>): void {
+function leaveFamiliesOut(events: readonly PlayedEvent[], tested: PlayedWeek): void {
   const { prior, budget } = options;
   for (const family of FAMILIES) {
     note(`trains without ${family}`);
     const others = events.filter(({ event }) => familyOf(event.session.kind) !== family);
     const model = trainOn(others, { prior, budget, allowRate: ALLOW_RATE });
-    const judged = judgeWeek(tested.events, model, tested.policies, WEIGHTS[1]);
+    const exact = { ...model, threshold: thresholdFor(tested, model, budget) };
+    const judged = judgeWeek(tested.events, exact, tested.policies, WEIGHTS[1]);
     families.push({ family, rules: catchOf(tested.tally, family), rulesAndModel: catchOf(judged.tally, family) });
   }
 }
@@ -140,8 +153,7 @@ function catchOf(tally: Tally, family: string): number {
   return kinds.reduce((sum, { challenged }) => sum + fractionOf(challenged), 0) / kinds.length;
 }
 
-function offlineArm(name: string, model: TrainedModel, tested: Awaited<ReturnType<typeof playWeek>>): ArmFigures {
-  const weight = WEIGHTS[1];
+function offlineArm(name: string, model: TrainedModel, tested: PlayedWeek, weight: number = WEIGHTS[1]): ArmFigures {
   const { tally } = judgeWeek(tested.events, model, tested.policies, weight);
   return judgedArm(`${name}, weight ${weight}`, tally, tested.events);
 }

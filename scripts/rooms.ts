@@ -249,6 +249,7 @@ export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly 
     'history',
     'http',
     'kernel',
+    'learn',
     'local',
     'observe',
     'ports',

@@ -73,6 +73,17 @@ export function activeModel({ forest, threshold, positions }: TrainedModel): Act
   };
 }
 
+/** Returns the probability of each event, 0 without a stored row. */
+export function scoresOf(events: readonly PlayedEvent[], { forest }: Pick<TrainedModel, 'forest'>): Float32Array {
+  const values = new Float32Array(COLUMNS.length);
+  return Float32Array.from(events, ({ features }) => {
+    if (features === null) return 0;
+    values.fill(0);
+    fillRow(features, values, 0);
+    return forest.probability(values, 0);
+  });
+}
+
 /** What the model would decide beside the rules. */
 export interface Judged {
   readonly tally: Tally;
