@@ -16,10 +16,10 @@ const ATTACKERS_PASS = 0.1;
 const PEOPLE_FAIL = 0.03;
 const DAY_MS = 86_400_000;
 
-type Known = Pick<LearningRow, 'label' | 'hasPassed'>;
+export type KnownTruths = Pick<LearningRow, 'label' | 'isReviewed' | 'hasPassed'>;
 
-const UNKNOWN: Known = { label: null, hasPassed: null };
-const REPORTED: Known = { label: 'fraud', hasPassed: null };
+const UNKNOWN: KnownTruths = { label: null, isReviewed: false, hasPassed: null };
+const REPORTED: KnownTruths = { label: 'fraud', isReviewed: false, hasPassed: null };
 
 /**
  * What a customer learns of its decisions: chargebacks of payments, taken accounts that their owners report, verdicts on decisions that
@@ -33,7 +33,7 @@ export class CustomerLabels {
     this.#random = new Random(`labels ${seed}`);
   }
 
-  of({ session, outcome, body, atMs }: TrafficEvent, { decision, shadow }: DecisionRecord): Known {
+  of({ session, outcome, body, atMs }: TrafficEvent, { decision, shadow }: DecisionRecord): KnownTruths {
     const { isAttack, kind, customer } = session;
     const isThrough = decision !== 'BLOCK' && outcome === 'succeeded' && isAttack;
     const family = familyOf(kind);
@@ -46,10 +46,10 @@ export class CustomerLabels {
       if (reviewed < REVIEWS_A_DAY) {
         this.#reviewed.set(day, reviewed + 1);
         const isFraud = this.#random.chance(REVIEW_ERRORS) ? !isAttack : isAttack;
-        return { label: isFraud ? 'fraud' : 'legitimate', hasPassed: null };
+        return { label: isFraud ? 'fraud' : 'legitimate', isReviewed: true, hasPassed: null };
       }
     }
     if (decision !== 'SOFT_CHALLENGE') return UNKNOWN;
-    return { label: null, hasPassed: this.#random.chance(isAttack ? ATTACKERS_PASS : 1 - PEOPLE_FAIL) };
+    return { ...UNKNOWN, hasPassed: this.#random.chance(isAttack ? ATTACKERS_PASS : 1 - PEOPLE_FAIL) };
   }
 }

@@ -44,7 +44,7 @@ export function trainOn(events: readonly PlayedEvent[], { prior, budget, allowRa
     nowMs: lastMs + WAIT_MS + 1,
     prior,
     budget,
-    allowRate,
+    unknownRate: allowRate,
     columns: COLUMNS,
     fill(row, target, at) {
       fillRow(withRow[row]?.features ?? null, target, at);

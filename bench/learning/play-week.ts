@@ -9,7 +9,7 @@ import { planWeek } from '../../scripts/traffic/week.ts';
 import { type EngineParts, openDetectEngine } from '../detect/engine.ts';
 import { runSessions } from '../detect/run.ts';
 import type { Tally } from '../detect/tally.ts';
-import { CustomerLabels } from './customer-labels.ts';
+import { CustomerLabels, type KnownTruths } from './customer-labels.ts';
 
 /** An event of a played week, as the bench keeps it. */
 export interface PlayedEvent {
@@ -83,7 +83,7 @@ function playedEvent(
   seed: number,
   event: PlayedEvent['event'],
   record: DecisionRecord,
-  known: Pick<LearningRow, 'label' | 'hasPassed'>,
+  known: KnownTruths,
 ): PlayedEvent {
   const { requestId, eventType, decision, score } = record;
   const customer = event.session.customer.number;
@@ -97,7 +97,7 @@ function playedEvent(
     ...known,
     isBlocked: decision === 'BLOCK',
     isAllowed: decision === 'ALLOW' || decision === 'ALLOW_WATCH',
-    isSampled: decision === 'ALLOW',
+    rate: decision === 'ALLOW' ? null : 1,
   };
   return { event, eventType, decision, score, requestId, features, row };
 }

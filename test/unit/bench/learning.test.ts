@@ -38,7 +38,7 @@ describe('The labels of a customer', () => {
     const labels = new CustomerLabels(1);
     for (let n = 0; n < 200; n++) {
       const seen = labels.of(event(ATTACK, 'page_view', null), record('ALLOW'));
-      expect(seen).toEqual({ label: null, hasPassed: null });
+      expect(seen).toMatchObject({ label: null, hasPassed: null });
     }
   });
 
