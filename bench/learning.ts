@@ -173,7 +173,6 @@ function judgedArm(name: string, tally: Tally, events: readonly PlayedEvent[]): 
 }
 
 function print(shadow: number): void {
-  const percent = (share: number, digits: number): string => `${(share * 100).toFixed(digits)} %`;
   console.log(
     `\n| seeds ${options.train}, ${shadow}, ${options.test} | catch | all honest / ordinary | first three hours |`,
   );
@@ -192,6 +191,10 @@ function print(shadow: number): void {
     const written = { at: new Date().toISOString(), node: process.version, options, arms, families };
     writeFileSync(options.json, `${JSON.stringify(written, null, 1)}\n`);
   }
+}
+
+function percent(share: number, digits: number): string {
+  return `${(share * 100).toFixed(digits)} %`;
 }
 
 function note(text: string): void {
