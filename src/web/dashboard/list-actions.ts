@@ -38,7 +38,7 @@ export function shortSubject({ kind, value }: ListedSubject): string {
 
 /** `network 203.0.113.0/24`, `user_id #1a2b3c4d`. */
 export function subjectWords(subject: ListedSubject): string {
-  return `${kindTitle(subject.kind)} ${shortSubject(subject)}`;
+  return `${kindTitle(subject.kind)} ${shortSubject(subject)}`.trim();
 }
 
 /** A kind in words, within a sentence. */

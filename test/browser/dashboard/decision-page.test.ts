@@ -80,6 +80,40 @@ describe('The page of one decision', () => {
     expectClean(page);
   });
 
+  test('lists its address, network, user and e-mail domain, each with how many it hits before the click', async () => {
+    const made = await makeFlagged(harness.api, { entity_keys: { email: 'anna@example.com', user_id: 'u-17' } });
+    const path = `/decisions/${made.request_id}`;
+    const kept = await read<{ ip: string; network: string }>(`/v1${path}`);
+    const page = await harness.open(`/dashboard${path}`);
+    const dialog = page.getByRole('dialog');
+    const watch = dialog.getByRole('button', { name: 'Watch for 30 days' });
+    // `written`: what a person writes, where decisions keep only a hash.
+    const cases = [
+      ['ip', kept.ip, null],
+      ['network', kept.network, null],
+      ['entity.user_id', null, 'u-17'],
+      ['email', null, 'anna@example.com'],
+      ['email_domain', null, 'example.com'],
+    ] as const;
+    for (const [kind, value, written] of cases) {
+      await page.getByRole('button', { name: 'Watch', exact: true }).click();
+      const what = dialog.getByRole('combobox', { name: 'What' });
+      await what.selectOption(`${kind}:${value ?? ''}`);
+      if (written !== null) {
+        expect(await watch.isDisabled()).toBe(true);
+        await dialog.getByRole('textbox', { name: 'Its value' }).fill(written);
+      }
+      const counted = kind === 'email_domain' ? /how many it hits is not known/ : /it occurred in [1-9]/;
+      await dialog.getByText(counted).waitFor();
+      await watch.click();
+      await dialog.waitFor({ state: 'detached' });
+      const entry = `/v1/lists/${kind}/${encodeURIComponent(value ?? written)}`;
+      expect(await read(entry)).toMatchObject({ kind, action: 'watch' });
+      await bearer(harness.api.url, harness.api.secretKey, 'DELETE', entry);
+    }
+    expectClean(page);
+  });
+
   test('stays open with the problem when a write fails', async () => {
     const override: Override = (path, _query, method) =>
       path === '/v1/lists' && method === 'POST' ? problemBody(507, 'insufficient_storage', 'The disk is full') : null;

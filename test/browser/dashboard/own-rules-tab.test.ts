@@ -285,3 +285,25 @@ describe('A backtest of an own rule', () => {
     expect(await button(off, 'Try it on the past').count()).toBe(0);
   });
 });
+
+describe('Names in requests that nothing reads', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await sharedHarness();
+  });
+
+  test('are named with what was probably meant', async () => {
+    const body = { ...newcomer(), attributes: { amunt: 5 }, sesion_tokn: 'x' };
+    const { url, secretKey } = harness.api;
+    await decide(url, secretKey, body);
+    // Score workers report names in intervals.
+    await expect
+      .poll(async () => (await bearer(url, secretKey, 'GET', '/v1/rules')).json)
+      .toMatchObject({ undeclared_attributes: [{}], ignored_members: [{}] });
+    const page = await harness.open('/dashboard/rules?view=own');
+    await page.getByText('You send attributes.amunt, and nothing reads it. Did you mean attributes.amount?').waitFor();
+    await page.getByText('You send sesion_tokn, and nothing reads it. Did you mean session_token?').waitFor();
+    await expectAccessible(page);
+    expectClean(page);
+  });
+});

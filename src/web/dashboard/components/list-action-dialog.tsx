@@ -26,6 +26,9 @@ const EXPIRIES = [
 /** Choice: blocks end after 30 days by default, because two iPhones share a fingerprint and a device gets a new owner. */
 const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
 
+/** Choice: shorter than the pause after a word. */
+const TYPING_MS = 300;
+
 /** Number of decisions that an entry of another kind than a fingerprint would hit, by a dry run. */
 function SubjectUse({ subject }: { readonly subject: ListedSubject }): JSX.Element {
   const [found, setFound] = useState<Awaited<ReturnType<typeof readSubjectUse>> | null>(null);
@@ -34,10 +37,18 @@ function SubjectUse({ subject }: { readonly subject: ListedSubject }): JSX.Eleme
   useEffect(() => {
     setFound(null);
     setFault('');
-    readSubjectUse({ kind, value }).then(
-      (result) => setFound(result),
-      (error: unknown) => setFault(toFault(error).title),
-    );
+    let isCurrent = true;
+    const read = (): void => {
+      readSubjectUse({ kind, value }).then(
+        (result) => isCurrent && setFound(result),
+        (error: unknown) => isCurrent && setFault(toFault(error).title),
+      );
+    };
+    const timer = setTimeout(read, TYPING_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
   }, [kind, value]);
   if (fault !== '') return <p class="blast">How many it hits could not be counted: {visibleText(fault)}</p>;
   if (found === null) return <p class="blast muted">Counting how many it hits…</p>;
@@ -117,7 +128,7 @@ export function ListActionDialog({
   onDone,
   onUndone,
 }: {
-  /** Among these the person chooses; the first one is chosen. */
+  /** Among these the person chooses; the first one is chosen. The person writes a value that is '', because decisions do not keep it. */
   readonly subjects: readonly [ListedSubject, ...ListedSubject[]];
   readonly action: ListAction;
   readonly onClose: () => void;
@@ -128,7 +139,10 @@ export function ListActionDialog({
   const [days, setDays] = useState(EXPIRY_DEFAULT[action]);
   const [note, setNote] = useState('');
   const [chosenId, setChosenId] = useState(subjectId(subjects[0]));
-  const subject = subjects.find((one) => subjectId(one) === chosenId) ?? subjects[0];
+  const [typed, setTyped] = useState('');
+  const listed = subjects.find((one) => subjectId(one) === chosenId) ?? subjects[0];
+  const isKept = listed.value !== '';
+  const subject = isKept ? listed : { kind: listed.kind, value: typed.trim() };
   const { kind, value } = subject;
   const run = async (): Promise<void> => {
     const expiresAt = days === '' ? null : Math.floor(Date.now() / 1_000) + Number(days) * 86_400;
@@ -150,6 +164,7 @@ export function ListActionDialog({
       title={`${VERBS[action]} the ${subjectWords(subject)}`}
       confirm={days === '' ? `${VERBS[action]} permanently` : `${VERBS[action]} for ${chosen}`}
       danger={action === 'block'}
+      disabled={value === ''}
       onConfirm={run}
       onClose={onClose}
     >
@@ -157,11 +172,27 @@ export function ListActionDialog({
         <Select
           label="What"
           value={chosenId}
-          onValue={setChosenId}
+          onValue={(id) => {
+            setChosenId(id);
+            setTyped('');
+          }}
           choices={subjects.map((one) => ({ value: subjectId(one), title: subjectWords(one) }))}
         />
       )}
-      {kind === 'fingerprint' ? <BlastRadius hash={value} isWrite /> : <SubjectUse subject={subject} />}
+      {!isKept && (
+        <Field
+          label="Its value"
+          value={typed}
+          onValue={setTyped}
+          maxLength={256}
+          spellcheck={false}
+          autoComplete="off"
+          required
+          hint="Decisions keep only a hash of it, so write it as you send it."
+        />
+      )}
+      {kind === 'fingerprint' && <BlastRadius hash={value} isWrite />}
+      {kind !== 'fingerprint' && value !== '' && <SubjectUse subject={subject} />}
       <Select label="Ends after" value={days} onValue={setDays} choices={EXPIRIES} />
       <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional." />
     </Confirm>

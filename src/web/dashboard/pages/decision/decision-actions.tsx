@@ -6,7 +6,7 @@ import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
 import { send, toFault, v1 } from '../../api.ts';
 import { copyText } from '../../components/copy.tsx';
 import { Button } from '../../components/fields.tsx';
-import type { ListedSubject } from '../../list-actions.ts';
+import { type ListedSubject, subjectId } from '../../list-actions.ts';
 import { ListActionDialog } from '../../components/list-action-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { shortId } from '../../format.ts';
@@ -14,22 +14,35 @@ import { useKeys } from '../../keyboard.ts';
 import { isReadOnly } from '../../session.ts';
 import { urlWith } from '../../url-state.ts';
 
-/** Subjects of a decision that can be listed: the fingerprint first. Identities only if they are kept as they are. */
-function listedSubjects(decision: ExplainedDecisionBody): readonly ListedSubject[] {
-  const { fingerprint_hash: hash, ip, country, links } = decision;
-  const ofLinks = links.filter(
-    ({ kind, id }) =>
-      (kind === 'network' || kind.startsWith('entity.')) && !id.startsWith('hash:') && !id.includes('***'),
-  );
-  const domains = links.flatMap(({ kind, id }) =>
-    kind.startsWith('entity.') ? (/@([^@\s]+)$/.exec(id)?.[1] ?? []) : [],
-  );
-  return [
+/** What of a decision can be listed: the fingerprint first. An identity that is not kept as it is has the value ''. */
+function listedSubjects({
+  fingerprint_hash: hash,
+  ip,
+  country,
+  links,
+}: ExplainedDecisionBody): readonly ListedSubject[] {
+  const networks = links.filter(({ kind }) => kind === 'network').map(({ kind, id }) => ({ kind, value: id }));
+  const subjects = [
     ...(hash === null ? [] : [{ kind: 'fingerprint', value: hash }]),
     ...(ip === null ? [] : [{ kind: 'ip', value: ip }]),
-    ...ofLinks.map(({ kind, id }) => ({ kind, value: id })),
-    ...domains.map((value) => ({ kind: 'email_domain', value })),
+    ...networks,
+    ...links.flatMap(({ kind, id }) => (kind.startsWith('entity.') ? identitySubjects(kind, id) : [])),
     ...(country === null ? [] : [{ kind: 'country', value: country }]),
+  ];
+  return [...new Map(subjects.map((subject) => [subjectId(subject), subject])).values()];
+}
+
+/** Several names may have the same address: duplicates are possible. */
+function identitySubjects(kind: string, id: string): readonly ListedSubject[] {
+  const isKept = !id.startsWith('hash:') && !id.includes('***');
+  const value = isKept ? id : '';
+  const domain = /@([^@\s]+)$/.exec(id)?.[1];
+  const isEmail = domain !== undefined || (!isKept && /mail/i.test(kind));
+  if (!isEmail) return [{ kind, value }];
+  return [
+    { kind, value },
+    { kind: 'email', value },
+    { kind: 'email_domain', value: domain ?? '' },
   ];
 }
 
