@@ -1,6 +1,6 @@
 import { FailedAuthentications } from '../../src/decide/failed-authentications.ts';
 import { rateFields } from '../../src/decide/rate-fields.ts';
-import { RateWindow } from '../../src/local/rate-window.ts';
+import { createRateMemory, RateWindow } from '../../src/local/rate-window.ts';
 import { NOW_SECONDS } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -9,7 +9,7 @@ const ALLOWANCE = 2 ** 31;
 export const rates: Stage = {
   name: 'rate windows',
   add(tasks) {
-    const window = new RateWindow();
+    const window = new RateWindow(createRateMemory());
     tasks.add('take', {
       perSample: 1_024,
       run(n) {
@@ -23,7 +23,8 @@ export const rates: Stage = {
       perSample: 1_024,
       run(n) {
         window.roll(NOW_SECONDS);
-        return window.takeVisitor(64, ALLOWANCE, visitors.at(n));
+        window.leftOfVisitor(64, ALLOWANCE, visitors.at(n));
+        return window.takeVisitor(64, ALLOWANCE);
       },
       isSane: (remaining) => remaining > 0,
     });

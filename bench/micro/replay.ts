@@ -63,7 +63,7 @@ function memoryNotes(divisor: number): string {
   const random = randomOf(SEED);
   const word = (): number => Math.floor(random() * 2 ** 32);
   collectGarbage();
-  const before = process.memoryUsage().arrayBuffers;
+  const before = process.memoryUsage().rss;
   const guard = new ReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
   const found: string[] = [];
   let count = 0;
@@ -77,10 +77,7 @@ function memoryNotes(divisor: number): string {
         keyNumber: 1,
       });
     }
-    // Runs twice: memory found unused by the first collection is released in the background, by the second one at the latest.
-    collectGarbage();
-    collectGarbage();
-    const bytes = process.memoryUsage().arrayBuffers - before;
+    const bytes = process.memoryUsage().rss - before;
     found.push(`${(bytes / guard.size).toFixed(1)} at ${guard.size.toLocaleString('en')}`);
   }
   return `replay guard, bytes per id: ${found.join(', ')}`;

@@ -1,5 +1,14 @@
 import { RATE_WINDOW_SECONDS } from './limits.ts';
 
+/**
+ * Returns the start of the rate window of `nowSeconds`, after one that began at `startSeconds`; -1 if there was none. If the clock steps
+ * back by up to one window, that window continues; if it steps back further, a new window starts.
+ */
+export function windowStart(startSeconds: number, nowSeconds: number): number {
+  const start = nowSeconds - (nowSeconds % RATE_WINDOW_SECONDS);
+  return start <= startSeconds && start >= startSeconds - RATE_WINDOW_SECONDS ? startSeconds : start;
+}
+
 /** The current rate window. Windows start at multiples of 60 s. Source: contract, 3.9. */
 export class FixedWindow {
   #startSeconds = -1;
@@ -14,14 +23,10 @@ export class FixedWindow {
     return this.#startSeconds + RATE_WINDOW_SECONDS;
   }
 
-  /**
-   * Moves to the window of `nowSeconds`. Returns whether a new one begins. If the clock steps back by up to one window, the current window
-   * continues; if it steps back further, a new window starts.
-   */
+  /** Moves to the window of `nowSeconds`. Returns whether a new one begins. */
   roll(nowSeconds: number): boolean {
-    const start = nowSeconds - (nowSeconds % RATE_WINDOW_SECONDS);
-    if (start <= this.#startSeconds && start >= this.#startSeconds - RATE_WINDOW_SECONDS) return false;
-    this.#startSeconds = start;
-    return true;
+    const before = this.#startSeconds;
+    this.#startSeconds = windowStart(before, nowSeconds);
+    return this.#startSeconds !== before;
   }
 }
