@@ -1,6 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { HistoryRow, ReadRow } from './history-row.ts';
-import { describeParquet, ParquetFault, type ParquetColumn, type ParquetGroup } from './parquet-file.ts';
+import { ParquetFault } from './parquet-fault.ts';
+import { describeParquet, type ParquetColumn, type ParquetGroup } from './parquet-file.ts';
 import { ParquetValues } from './parquet-pages.ts';
 
 /**
@@ -24,6 +25,9 @@ export async function* readParquet(
   }
 }
 
+/** Choice: 200 columns of DuckDB's row groups of 122,880 rows, by the estimate of `heldBytes`. */
+const GROUP_BYTES_MAX = 2 ** 30;
+
 interface GroupReading {
   readonly read: readonly ParquetColumn[];
   /** Number of the row group, from 0. */
@@ -46,7 +50,11 @@ async function* rowsOf(
   for (let row = 0; row < group.rows;) {
     let together = group.rows - row;
     for (const { name, values } of readers) {
-      if (values.left === 0) onBytes(await load(values, `column "${name}" of row group ${at + 1}`));
+      if (values.left === 0) {
+        onBytes(await load(values, `column "${name}" of row group ${at + 1}`));
+        const heldBytes = readers.reduce((sum, one) => sum + one.values.heldBytes, 0);
+        if (heldBytes > GROUP_BYTES_MAX) throw tooMuch(at, heldBytes);
+      }
       together = Math.min(together, values.left);
     }
     for (let n = 0; n < together; n++) {
@@ -61,12 +69,19 @@ async function* rowsOf(
   }
 }
 
+function tooMuch(at: number, bytes: number): ParquetFault {
+  const advice = 'map fewer columns, or write smaller row groups or pages';
+  return new ParquetFault(
+    `row group ${at + 1} needs ${bytes} bytes for one page of each column; at most ${GROUP_BYTES_MAX} are held: ${advice}`,
+  );
+}
+
 async function load(values: ParquetValues, name: string): Promise<number> {
   try {
     return await values.load();
   } catch (error) {
     throw new ParquetFault(
-      `${name} ${error instanceof ParquetFault ? error.message : `is damaged (${String(error)})`}`,
+      `${name} (page ${values.page}) ${error instanceof ParquetFault ? error.message : `is damaged (${String(error)})`}`,
     );
   }
 }

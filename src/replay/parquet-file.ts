@@ -1,12 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { ColumnMetaData, FileMetaData, ParquetParsers, SchemaElement, SchemaTree } from 'hyparquet';
 import { parquetMetadata, parquetSchema } from 'hyparquet';
+import { checkThrift, cursorOver } from './parquet-bounds.ts';
 import { unreadableCodec } from './parquet-codecs.ts';
+import { ParquetFault } from './parquet-fault.ts';
 
 /** The description at the end of a Parquet file, checked before a page is read. Nothing that a file declares is believed unbounded. */
-
-/** A Parquet file that cannot be read, with the reason for the operator. */
-export class ParquetFault extends Error {}
 
 /** A column of single values. */
 export interface ParquetColumn {
@@ -44,8 +43,10 @@ const MAGIC_ENCRYPTED = 'PARE';
 const MAGIC_BYTES = 4;
 /** Length of the footer and the last `PAR1`. */
 const TAIL_BYTES = 8;
-/** Choice: 4,096 columns in 10,000 row groups have some 20 MiB with statistics. */
+/** Choice: 250,000 parts of columns, of some 200 bytes with statistics. */
 const FOOTER_BYTES_MAX = 64 * 2 ** 20;
+/** Choice: a part of a column has some 30. Measured: an element takes up to 60 bytes of memory. */
+const FOOTER_ELEMENTS_MAX = 8_000_000;
 const COLUMNS_MAX = 4_096;
 /** Choice: rows without a value cost no bytes, so that a small file may declare any number. */
 const ROWS_MAX = 1e9;
@@ -57,7 +58,7 @@ export async function describeParquet(file: FileHandle, bytes: number): Promise<
   const { columns, leftOut } = columnsOf(metadata);
   const groups = metadata.row_groups.map((group, at): ParquetGroup => {
     const rows = Number(group.num_rows);
-    if (rows < 0) throw new ParquetFault(`declares ${rows} rows in row group ${at + 1}`);
+    if (!(rows >= 0)) throw new ParquetFault(`declares ${rows} rows in row group ${at + 1}`);
     const chunks = group.columns.map(({ meta_data: chunk, file_path: path, crypto_metadata: crypto }) => {
       if (crypto !== undefined || chunk === undefined) throw new ParquetFault('has encrypted columns');
       if (path !== undefined) throw new ParquetFault('has its columns in other files');
@@ -74,6 +75,8 @@ export async function describeParquet(file: FileHandle, bytes: number): Promise<
   });
   const rows = groups.reduce((sum, group) => sum + group.rows, 0);
   if (rows > ROWS_MAX) throw new ParquetFault(`declares ${rows} rows; at most ${ROWS_MAX} are read`);
+  const claimed = groups.flatMap(({ chunks }) => chunks).reduce((sum, { from, to }) => sum + to - from, 0);
+  if (claimed > bytes) throw new ParquetFault(`declares columns of ${claimed} bytes in a file of ${bytes}`);
   return { columns, leftOut, groups };
 }
 
@@ -90,8 +93,10 @@ async function readFooter(file: FileHandle, bytes: number): Promise<FileMetaData
     throw new ParquetFault(`declares a description of ${footerBytes} bytes`);
   const footer = await readExactly(file, bytes - TAIL_BYTES - footerBytes, footerBytes + TAIL_BYTES);
   try {
+    checkThrift(cursorOver(footer.subarray(0, footerBytes)), FOOTER_ELEMENTS_MAX);
     return parquetMetadata(footer, { parsers: PARQUET_PARSERS, geoparquet: false });
   } catch (error) {
+    if (error instanceof ParquetFault) throw error;
     throw new ParquetFault(`has a damaged description (${error instanceof Error ? error.message : String(error)})`);
   }
 }

@@ -6,7 +6,7 @@ import type { HistoryFaults } from '../../replay/history-events.ts';
 import type { HistoryRow } from '../../replay/history-row.ts';
 import { readHistory, type HistoryFormat } from '../../replay/history-rows.ts';
 import type { UnknownWord } from '../../replay/history-words.ts';
-import { ParquetFault } from '../../replay/parquet-file.ts';
+import { ParquetFault } from '../../replay/parquet-fault.ts';
 import { ReplayEngine } from '../../replay/replay-engine.ts';
 import { failure, ok, usage, type CommandOutcome } from '../command-outcome.ts';
 import type { Io } from '../io.ts';

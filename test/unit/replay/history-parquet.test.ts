@@ -5,8 +5,9 @@ import * as zlib from 'node:zlib';
 import { ByteWriter, ParquetWriter, parquetWriteBuffer, type ColumnSource, type SchemaElement } from 'hyparquet-writer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readHistory } from '../../../src/replay/history-rows.ts';
-import { ParquetFault } from '../../../src/replay/parquet-file.ts';
+import { ParquetFault } from '../../../src/replay/parquet-fault.ts';
 import { command, type Ran } from '../../support/command-line.ts';
+import { pageBytes, parquetBytes } from '../../support/parquet-bytes.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -168,6 +169,40 @@ describe('Parquet', () => {
       expect(await refusal(write('zstd.parquet', file('ZSTD')))).toMatch(/zstd, which needs Node.js 22.15/);
   });
 
+  test('All encodings are read, with nulls and without', async () => {
+    const texts = Array.from({ length: 400 }, (_none, n) => `value ${n % 90} of ${n}`);
+    const withNulls = texts.map((value, n) => (n % 3 === 0 ? null : value));
+    const numbers = texts.map((_text, n) => (n * n) % 1_000);
+    const columnData: ColumnSource[] = [
+      { name: 'lengths', data: texts, type: 'STRING', encoding: 'DELTA_LENGTH_BYTE_ARRAY' },
+      { name: 'prefixes', data: withNulls, type: 'STRING', encoding: 'DELTA_BYTE_ARRAY' },
+      { name: 'words', data: withNulls, type: 'STRING', encoding: 'RLE_DICTIONARY' },
+      { name: 'deltas', data: numbers, type: 'INT32', encoding: 'DELTA_BINARY_PACKED' },
+      { name: 'long', data: numbers.map(BigInt), type: 'INT64', encoding: 'DELTA_BINARY_PACKED' },
+      { name: 'split', data: numbers, type: 'DOUBLE', encoding: 'BYTE_STREAM_SPLIT' },
+      { name: 'flags', data: numbers.map((n) => n % 2 === 0), type: 'BOOLEAN', encoding: 'RLE' },
+    ];
+    const { rows } = await read(write('encodings.parquet', parquetWriteBuffer({ columnData })));
+    const row = (n: number): Row => {
+      const number = numbers[n] ?? 0;
+      const text = withNulls[n] ?? null;
+      const maybe = text === null ? {} : { prefixes: text, words: text };
+      return { lengths: texts[n], ...maybe, deltas: number, long: number, split: number, flags: number % 2 === 0 };
+    };
+    expect(rows).toEqual(texts.map((_text, n) => row(n)));
+  });
+
+  test('Pages of version 1 are read, with nulls and a dictionary', async () => {
+    const text = (value: string): number[] => [value.length, 0, 0, 0, ...Buffer.from(value)];
+    const levels = [2, 0, 0, 0, 3, 0b1011];
+    const plain = pageBytes({ values: 4, body: [...levels, ...['a', 'b', 'c'].flatMap(text)] });
+    const dictionary = pageBytes({ kind: 'dictionary', values: 2, body: [...text('x'), ...text('y')] });
+    const indexes = pageBytes({ values: 4, encoding: 8, body: [1, 3, 0b0110] });
+    const bytes = parquetBytes([{ isOptional: true, pages: [plain] }, { pages: [dictionary, indexes] }], 4);
+    const { rows } = await read(write('v1.parquet', bytes));
+    expect(rows).toEqual([{ c0: 'a', c1: 'x' }, { c0: 'b', c1: 'y' }, { c1: 'y' }, { c0: 'c', c1: 'x' }]);
+  });
+
   test('A file that is cut off, encrypted or no Parquet is refused', async () => {
     const bytes = new Uint8Array(parquetWriteBuffer({ columnData: [NAMES, TIMES] }));
     const encrypted = Uint8Array.from(bytes);
@@ -182,7 +217,7 @@ describe('Parquet', () => {
 
   test.each([
     [10n ** 15n, /declares 1000000000000000 rows; at most 1000000000 are read/],
-    [1_000_000n, /column "email" of row group 1 has fewer values than the row group has rows/],
+    [1_000_000n, /column "email" of row group 1 \(page 1\) has fewer values than the row group has rows/],
     [-1n, /declares -1 rows/],
   ])('A row group that declares %s rows is refused, after the rows that it has', async (declared, reason) => {
     const writer = new ByteWriter();
@@ -260,7 +295,9 @@ describe('gatehouse evaluate with Parquet', () => {
     bytes.fill(0xff, at, at + 4);
     const ran = await evaluate(write('damaged.parquet', bytes), ['--json']);
     expect(ran.code).toBe(1);
-    expect(`${ran.out}${ran.err}`).toContain('damaged.parquet column \\"email\\" of row group 1 is damaged');
+    expect(`${ran.out}${ran.err}`).toContain(
+      'damaged.parquet column \\"email\\" of row group 1 (page 1) has a value of 4294967295 bytes',
+    );
   });
 
   test('A column whose values begin after the first hundred rows is mapped, in CSV and in Parquet', async () => {
