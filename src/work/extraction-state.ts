@@ -137,8 +137,8 @@ export function recordsMaxOf(
  *
  * A job with a single step ends with it. In a crawl, which is a job that ever had two open steps, a failed page is one of many and counts
  * as an error; the job fails with the first of these failures only if it ends without records. Some failures always end the job: an
- * expired session, a violation of a mandatory schema, and with mode `all` the loss of the rest of a list. A job with a limit may find
- * enough records elsewhere: `verdictOfEnd` decides when no step is left.
+ * expired session, a violation of a mandatory schema, a page that took all its steps, and with mode `all` the loss of the rest of a list. A
+ * job with a limit may find enough records elsewhere: `verdictOfEnd` decides when no step is left.
  */
 export function verdictOfFailure(
   state: ExtractionState,
@@ -146,7 +146,10 @@ export function verdictOfFailure(
   { mode }: Pick<Collect, 'mode'>,
 ): Failure | null {
   const { reason, losesRest = false } = failure;
-  const isJobs = reason === 'session_expired' || reason === 'schema_mismatch' || (losesRest && mode === 'all');
+  // Where the rest of a list is lost, the limit is that of the step's result.
+  const isSpent = reason === 'limit_reached' && !losesRest;
+  const isJobs =
+    reason === 'session_expired' || reason === 'schema_mismatch' || isSpent || (losesRest && mode === 'all');
   return isJobs || !(state.isWide || losesRest) ? plain(failure) : null;
 }
 

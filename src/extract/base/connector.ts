@@ -43,19 +43,29 @@ export interface Operation {
    * of CSV.
    */
   readonly record: JsonSchema;
+  /**
+   * Returns what depends on the input, for an operation whose records do: `record` is then the schema of these records, and `run` reads
+   * them. Called once for each job. Pure. `input` has started.
+   */
+  forInput?(input: JsonObject): Pick<Operation, 'record' | 'run'>;
   readonly example: { readonly input: JsonObject; readonly record: JsonObject };
   readonly tier: Tier;
   /** For people: how the source pages. */
   readonly paging: string;
   /** Returns the first steps. Pure. `input` matches the schema. Violations that the schema cannot express are returned as a fault. */
   start(input: JsonObject): StartResult;
-  /** Reads one step. Throws only `SourceFailure`. */
+  /** Reads one step. Throws only `SourceFailure`; the reason `limit_reached` ends the job. */
   run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult>;
   /**
    * Returns whether the step reads a list, or a page of one after the first. If such a step fails, an unknown remainder of the source's
    * data is lost, and the job cannot have everything. Absent if the operation reads a single page. Pure.
    */
   carriesRest?(step: JsonObject): boolean;
+}
+
+/** Returns the operation as it is for an input that has started. */
+export function operationFor(operation: Operation, input: JsonObject): Operation {
+  return operation.forInput === undefined ? operation : { ...operation, ...operation.forInput(input) };
 }
 
 /** Returns whether an unknown remainder of a list is lost when the step fails. */

@@ -23,6 +23,8 @@ export interface ExtractJobMessage {
   readonly job: number;
   readonly connector: string;
   readonly operation: string;
+  /** JSON of the job's input. */
+  readonly inputJson: string;
   readonly output: OutputOptions;
   /** JSON of the session; null without one. */
   readonly sessionJson: string | null;

@@ -2,6 +2,7 @@ import type { Connector } from '../base/connector.ts';
 import { pageArticle, pageLinks, pageStructured, pageTables } from './generic/page-operations.ts';
 import { pageState } from './generic/page-state-operation.ts';
 import { placeReviews } from './generic/place-reviews.ts';
+import { pageSelect, siteSelect } from './generic/select-operations.ts';
 import { sitePagesOperation, siteProducts, siteUrls } from './generic/site-operations.ts';
 
 /** Source: contract, 11.1: the connector that accepts any URL. */
@@ -9,7 +10,7 @@ export const generic: Connector = {
   id: 'generic',
   title: 'Any site',
   description:
-    'Any page or site: its text, its tables, its links and its structured data. If a site runs software with a public interface, that interface is used for the operations that it supports.',
+    'Any page or site: its text, its tables, its links, its structured data, and fields of your own. If a site runs software with a public interface, that interface is used for the operations that it supports.',
   docsUrl: 'https://schema.org/docs/documents.html',
   terms: {
     termsUrl: null,
@@ -23,8 +24,10 @@ export const generic: Connector = {
     pageLinks,
     pageTables,
     pageState,
+    pageSelect,
     siteUrls,
     sitePagesOperation,
+    siteSelect,
     siteProducts,
     placeReviews,
   ],

@@ -356,7 +356,8 @@ export class Scheduler {
     const { number, connector, operation, output } = job;
     const sessionJson = content === null ? null : content.toString('utf8');
     const sessionOrigins = content === null ? [] : namedOrigins(job.input);
-    const message = { job: number, connector, operation, output, sessionJson, sessionOrigins };
+    const inputJson = JSON.stringify(job.input);
+    const message = { job: number, connector, operation, inputJson, output, sessionJson, sessionOrigins };
     this.#parts.send({ kind: 'job', job: message });
     run.atWorker = 'current';
     return true;

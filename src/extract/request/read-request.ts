@@ -7,7 +7,7 @@ import {
 } from '../../contract/requests/extraction-requests.ts';
 import type { Collect, ExtractionDelivery, OutputOptions } from '../../work/extraction-job.ts';
 import { invalid, validate, type Validated } from '../../contract/validate.ts';
-import type { Connector, JsonObject, Operation, Step } from '../base/connector.ts';
+import { operationFor, type Connector, type JsonObject, type Operation, type Step } from '../base/connector.ts';
 import { type Destination, readDelivery } from './delivery-request.ts';
 import { blockedInputs, readInput } from './job-input.ts';
 import type { CheckTarget } from './request-target.ts';
@@ -23,6 +23,7 @@ export interface RequestParts {
 /** A request that can be run, as far as that is known before the first fetch. */
 export interface CheckedRequest {
   readonly connector: Connector;
+  /** As it is for the input. */
   readonly operation: Operation;
   /** Matches the operation's schema. */
   readonly input: JsonObject;
@@ -68,7 +69,10 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
   const { connector, operation } = found.value;
 
   const input = readInput(value.input, operation);
-  const shaper = createShaper(output.output, operation.record);
+  const forInput = input.kind === 'ok' ? operationFor(operation, input.input) : operation;
+  // Without an accepted input, the records of some operations are unknown, and so are their fields.
+  const isUnknown = input.kind === 'faults' && operation.forInput !== undefined;
+  const shaper = createShaper(isUnknown ? { ...output.output, fields: null, rename: {} } : output.output, forInput.record);
   const destination = readDelivery(value.delivery ?? { type: 'store' }, parts.checkTarget);
   const collect = collectOf(value.collect ?? {});
   const errors: readonly FieldError[] = [
@@ -91,7 +95,7 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
     kind: 'ok',
     value: {
       connector,
-      operation,
+      operation: forInput,
       input: input.input,
       collect,
       output: output.output,

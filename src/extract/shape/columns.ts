@@ -1,5 +1,5 @@
 import type { Extraction } from '../../work/extraction-job.ts';
-import type { Connector } from '../base/connector.ts';
+import { operationFor, type Connector, type JsonObject } from '../base/connector.ts';
 import { columnsOfOutput } from './shaper.ts';
 import type { WriterOptions } from './writers.ts';
 
@@ -8,7 +8,7 @@ import type { WriterOptions } from './writers.ts';
  * unknown, and only those common to all records remain.
  */
 export function columnsOf(
-  { connector: id, operation: name, output }: Pick<Extraction, 'connector' | 'operation' | 'output'>,
+  { connector: id, operation: name, input, output }: Pick<Extraction, 'connector' | 'operation' | 'input' | 'output'>,
   format: WriterOptions['format'],
   connectors: readonly Connector[],
 ): WriterOptions['columns'] {
@@ -16,5 +16,7 @@ export function columnsOf(
   const operation = connectors
     .find((connector) => connector.id === id)
     ?.operations.find((operation) => operation.name === name);
-  return columnsOfOutput(output, operation?.record ?? {});
+  if (operation === undefined) return columnsOfOutput(output, {});
+  // The input was JSON, and has started.
+  return columnsOfOutput(output, operationFor(operation, input as JsonObject).record);
 }

@@ -24,6 +24,8 @@ export type CompiledPattern =
 export interface SafePattern {
   readonly programSize: number;
   test(text: string): boolean;
+  /** Returns the first group of the first match, or the match if there is no group; null without a match. */
+  find(text: string): string | null;
 }
 
 /** Thrown when the patterns of one record took too many steps, so its validity is unknown. */
@@ -56,7 +58,11 @@ export function compilePattern(source: string): CompiledPattern {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(translate(source)));
     const programSize = compiled.programSize();
     if (programSize > PROGRAM_SIZE_MAX) return { kind: 'fault', message: 'This pattern repeats too much.' };
-    return { kind: 'ok', pattern: { programSize, test: (text) => compiled.test(text) } };
+    const find = (text: string): string | null => {
+      const matcher = compiled.matcher(text);
+      return matcher.find() ? matcher.group(matcher.groupCount() > 0 ? 1 : 0) : null;
+    };
+    return { kind: 'ok', pattern: { programSize, test: (text) => compiled.test(text), find } };
   } catch {
     const message =
       'This pattern is rejected: look-around, back references, flags and large repeats are not supported.';

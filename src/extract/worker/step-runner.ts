@@ -7,8 +7,8 @@ import type {
   ExtractOrder,
   ExtractStepMessage,
 } from '../base/extract-messages.ts';
-import type { Connector, Operation } from '../base/connector.ts';
-import { carriesRest, SourceFailure } from '../base/connector.ts';
+import type { Connector, JsonObject, Operation } from '../base/connector.ts';
+import { carriesRest, operationFor, SourceFailure } from '../base/connector.ts';
 import type { FetchParts, DomainTokens } from '../fetch/fetch-parts.ts';
 import type { JobSession } from '../fetch/fetch-session.ts';
 import type { SourceSession } from '../base/source-session.ts';
@@ -221,13 +221,14 @@ function asError({ reason, retryable, detail }: ExtractFailure): SourceFailure {
 
 /** Returns what all steps of a job share, or a failure if the job cannot be run. */
 function prepare(
-  { connector: id, operation: name, output, sessionJson, sessionOrigins }: ExtractJobMessage,
+  { connector: id, operation: name, inputJson, output, sessionJson, sessionOrigins }: ExtractJobMessage,
   { connectors, bases }: StepRunnerParts,
   known: KnownSteps,
 ): KnownJob | ExtractFailure {
   const connector = connectors.find((known) => known.id === id);
-  const operation = connector?.operations.find((known) => known.name === name);
-  if (connector === undefined || operation === undefined) return internal(`${id} ${name} no longer exists`);
+  const named = connector?.operations.find((known) => known.name === name);
+  if (connector === undefined || named === undefined) return internal(`${id} ${name} no longer exists`);
+  const operation = operationFor(named, JSON.parse(inputJson) as JsonObject);
   const shaper = createShaper(output, operation.record);
   if (shaper.kind === 'faults') return internal(`the output cannot be shaped: ${JSON.stringify(shaper.errors)}`);
   const base = bases[id] ?? null;

@@ -37,7 +37,7 @@ export const CONTENT_FIELDS = {
   ),
 };
 
-const SITE_FIELDS: Readonly<Record<string, JsonSchema>> = {
+export const SITE_FIELDS: Readonly<Record<string, JsonSchema>> = {
   url: { ...PAGE_URL, description: 'Address at which to begin; a bare host name means https.' },
   max_depth: {
     type: 'integer',

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, Operation } from '../../base/connector.ts';
+import type { JsonObject, JsonSchema, Operation, StartResult, Step } from '../../base/connector.ts';
 import { parseAddress } from './page-address.ts';
 import { SITE_CONTENT_INPUT, SITE_INPUT } from './fields.ts';
 import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordpressPages } from './interfaces.ts';
@@ -7,7 +7,7 @@ import { PAGE_RECORD, pageRecord, PRODUCT_RECORD, productRecords, URL_RECORD, ur
 import { runWalk } from './crawl-steps.ts';
 import { carriesCrawlRest, toStep, type Walk, type WalkState } from './crawl.ts';
 
-interface Told {
+interface SiteWalkParts {
   readonly name: string;
   readonly description: string;
   /** Default: that of all operations on sites. */
@@ -18,11 +18,14 @@ interface Told {
   /** Whether the crawl is not limited to the folder in which it starts. */
   readonly whole: boolean;
   readonly walk: Walk;
+  /** Checks what the schema and the address do not. Default: nothing. */
+  readonly check?: (input: JsonObject, steps: readonly Step[]) => StartResult;
 }
 
-function siteWalk({ whole, walk, input: inputSchema = SITE_INPUT, ...told }: Told): Operation {
+/** Creates an operation that crawls a site. */
+export function siteWalk({ whole, walk, check, input: inputSchema = SITE_INPUT, ...given }: SiteWalkParts): Operation {
   return {
-    ...told,
+    ...given,
     input: inputSchema,
     tier: 'standard',
     start(input) {
@@ -30,7 +33,8 @@ function siteWalk({ whole, walk, input: inputSchema = SITE_INPUT, ...told }: Tol
       if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
       const depthMax = typeof input['max_depth'] === 'number' ? input['max_depth'] : null;
       const scope = scopeOf(address.url, input, whole);
-      return { kind: 'steps', steps: [toStep({ does: 'begin', url: address.url, scope, depthMax })] };
+      const steps = [toStep({ does: 'begin', url: address.url, scope, depthMax })];
+      return check?.(input, steps) ?? { kind: 'steps', steps };
     },
     run: (step, source, want) => runWalk(walk, step as WalkState, source, want),
     carriesRest: (step) => carriesCrawlRest(step as WalkState),
