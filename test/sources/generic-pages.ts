@@ -49,6 +49,20 @@ function state(records: number): string {
   return body(many(records, (place) => `<script type="application/json">{"boat":${place}}</script>`).join(''));
 }
 
+/** Items of one page of a list that has several. */
+const LIST_SIZE = 100;
+
+/** A list of boats in pages, each of which links to the next one. */
+function boats(records: number): World {
+  return ({ url }) => {
+    const page = Number(new URL(url).searchParams.get('page') ?? 1);
+    const all = many(records, (place) => `<li class="boat"><b>Boat ${place}</b> <i>€ ${place},50</i>`);
+    const shown = all.slice((page - 1) * LIST_SIZE, page * LIST_SIZE);
+    const next = page * LIST_SIZE < records ? `<a rel="next" href="?page=${page + 1}">Next</a>` : '';
+    return body(`<ul>${shown.join('')}</ul>${next}`);
+  };
+}
+
 const COMMON = {
   connector: 'generic',
   input: { url: 'https://courier.example/news/bridge' },
@@ -71,5 +85,18 @@ export const genericPageCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'page.links', input: { url: 'courier.example' }, world: onePage(links) },
   { ...COMMON, operation: 'page.tables', world: onePage(table) },
   { ...COMMON, operation: 'page.state', world: onePage(state) },
+  {
+    ...COMMON,
+    operation: 'page.select',
+    input: {
+      url: 'https://courier.example/boats',
+      each: 'li.boat',
+      next: 'a[rel~=next]',
+      fields: { name: 'b', price: { select: 'i', type: 'money' }, gone: { select: 's', type: 'number' } },
+    },
+    world: boats,
+    paging: 'cursor',
+    announcesTotal: false,
+  },
   { ...COMMON, operation: 'place.reviews', world: onePage(reviews) },
 ];

@@ -133,6 +133,15 @@ export const genericCases: readonly SourceCase[] = [
     input: { url: 'https://site.example/forum/' },
     world: (records) => runBy('discourse', '/forum/', discourseWorld(records, '/forum')),
   },
+  {
+    ...PAGES,
+    operation: 'site.select',
+    input: {
+      url: 'https://site.example/',
+      fields: { title: 'article h1', text: { select: 'article', type: 'lines' } },
+    },
+    world: linkedWorld,
+  },
   { ...PAGES, operation: 'site.products', world: (records) => sitemapWorld(records, productPage) },
   {
     ...LISTED,

@@ -72,7 +72,10 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
   const forInput = input.kind === 'ok' ? operationFor(operation, input.input) : operation;
   // Without an accepted input, the records of some operations are unknown, and so are their fields.
   const isUnknown = input.kind === 'faults' && operation.forInput !== undefined;
-  const shaper = createShaper(isUnknown ? { ...output.output, fields: null, rename: {} } : output.output, forInput.record);
+  const shaper = createShaper(
+    isUnknown ? { ...output.output, fields: null, rename: {} } : output.output,
+    forInput.record,
+  );
   const destination = readDelivery(value.delivery ?? { type: 'store' }, parts.checkTarget);
   const collect = collectOf(value.collect ?? {});
   const errors: readonly FieldError[] = [

@@ -5,7 +5,7 @@ import { compilePattern, type SafePattern } from '../shape/patterns.ts';
 import { SelectBudget } from './select-budget.ts';
 import { compileSelector, type PageSelector } from './selector.ts';
 
-/** Source: contract, 11.2. */
+/** Forms of a field's value. How each is read: docs/connectors.md. */
 export const FIELD_TYPES = [
   'text',
   'lines',
@@ -127,7 +127,8 @@ class PlanReader {
       throw new PlanFault(`${pointer}/each`, 'A field must not have both select and each.');
     if (each !== undefined && fields === undefined)
       throw new PlanFault(`${pointer}/each`, 'A field with each must have fields.');
-    if (list !== undefined && typeof list !== 'boolean') throw new PlanFault(`${pointer}/list`, 'This must be true or false.');
+    if (list !== undefined && typeof list !== 'boolean')
+      throw new PlanFault(`${pointer}/list`, 'This must be true or false.');
     const isSelf = select === ':scope';
     const selector =
       each === undefined
@@ -142,8 +143,7 @@ class PlanReader {
       return { ...shared, type: 'text', attr: null, pattern: null, byDefault: null, fields: inner };
     }
     const value = valueOf(given, pointer);
-    if (selector === null && shared.isList)
-      throw new PlanFault(`${pointer}/list`, 'A list must have a selector.');
+    if (selector === null && shared.isList) throw new PlanFault(`${pointer}/list`, 'A list must have a selector.');
     return { ...shared, ...value, fields: null };
   }
 }

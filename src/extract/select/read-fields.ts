@@ -47,7 +47,8 @@ export function readSelected(plan: SelectPlan, page: HtmlPage): SelectedRows {
 /** Returns whether a record has no value at all: nothing of it was on the page. */
 export function isEmptyRow(fields: JsonObject): boolean {
   return Object.values(fields).every(
-    (value) => value === null || value === false || (Array.isArray(value) && value.length === 0) || isEmptyObject(value),
+    (value) =>
+      value === null || value === false || (Array.isArray(value) && value.length === 0) || isEmptyObject(value),
   );
 }
 
@@ -107,7 +108,7 @@ class RowReader {
 
   #marked(node: ParentNode, write: typeof markdownOf): string | null {
     // Writing markup takes several times as long as reading text.
-    spendOn(node, this.#plan.budget, 4);
+    spendOn(node, this.#plan.budget, 2);
     const { text, isCut } = write(node, this.#page, () => false, TEXT_CHARACTERS_MAX);
     if (isCut) this.isTruncated = true;
     return orNull(text);

@@ -38,7 +38,10 @@ export function compileSelector(css: string, budget: SelectBudget, isRelative: b
     };
     return {
       kind: 'ok',
-      selector: { one: (below) => selectOne(query, from(below), own), all: (below) => selectAll(query, from(below), own) },
+      selector: {
+        one: (below) => selectOne(query, from(below), own),
+        all: (below) => selectAll(query, from(below), own),
+      },
     };
   } catch (error) {
     const detail = error instanceof Error ? error.message.slice(0, 200) : 'unknown error';
@@ -48,7 +51,8 @@ export function compileSelector(css: string, budget: SelectBudget, isRelative: b
 
 function refusal(css: string): string | null {
   if (css.trim() === '') return 'This must be a CSS selector.';
-  if (css.length > SELECTOR_CHARACTERS_MAX) return `A selector must have at most ${SELECTOR_CHARACTERS_MAX} characters.`;
+  if (css.length > SELECTOR_CHARACTERS_MAX)
+    return `A selector must have at most ${SELECTOR_CHARACTERS_MAX} characters.`;
   // An escape could hide a name from the checks below.
   if (/:[\w-]*\\/.test(css)) return 'Names of pseudo-classes must not contain escapes.';
   if (/:i?contains\b/i.test(css)) return ':contains is not supported. Use `pattern` to test the text of a field.';
@@ -66,6 +70,9 @@ function placeholder(): Element {
 /** Choice: characters that cost as much as looking at a node. */
 const CHARACTERS_PER_STEP = 16;
 
+/** Measured: the library copies and filters the siblings that it gets, in the time of some steps each. */
+const SIBLING_STEPS = 4;
+
 /** Options with an adapter that spends a step for each node it looks at. */
 function countedOptions(budget: SelectBudget): Options<AnyNode, Element> {
   const isElement = (node: AnyNode): node is Element => {
@@ -79,7 +86,7 @@ function countedOptions(budget: SelectBudget): Options<AnyNode, Element> {
   };
   const siblings = (node: AnyNode): AnyNode[] => {
     const all = node.parent?.children ?? [node];
-    budget.spend(1 + all.length);
+    budget.spend(SIBLING_STEPS * all.length);
     return all;
   };
   return {
@@ -121,11 +128,15 @@ function countedText(node: AnyNode, budget: SelectBudget): string {
   return text;
 }
 
-/** Spends the steps of reading everything below a node; `each` for each node and for some characters of text. */
-export function spendOn(node: ParentNode, budget: SelectBudget, each: number): void {
+/** Measured: steps of a text node and of another one that are read, beside those of the characters. */
+const TEXT_STEPS = 5;
+const NODE_STEPS = 3;
+
+/** Spends the steps of reading everything below a node as text, `times` over. */
+export function spendOn(node: ParentNode, budget: SelectBudget, times: number): void {
   budget.spend(1);
   walk(node, (child) => {
-    budget.spend(isText(child) ? each * (1 + child.data.length / CHARACTERS_PER_STEP) : each);
+    budget.spend(times * (isText(child) ? TEXT_STEPS + child.data.length / CHARACTERS_PER_STEP : NODE_STEPS));
     return 'enter';
   });
 }

@@ -13,7 +13,10 @@ const NUMBER =
 export function writtenNumber(text: string): number | null {
   const found = NUMBER.exec(text.slice(0, CHARACTERS_MAX))?.[0];
   if (found === undefined) return null;
-  const digits = found.replaceAll(/[\s'’]/gu, '').replace('−', '-').replace(/[.,]+$/, '');
+  const digits = found
+    .replaceAll(/[\s'’]/gu, '')
+    .replace('−', '-')
+    .replace(/[.,]+$/, '');
   const number = Number(withoutGroups(digits));
   return Number.isFinite(number) ? number : null;
 }

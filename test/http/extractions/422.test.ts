@@ -3,6 +3,12 @@ import { books, extractionClient, NOBODYS_SESSION } from '../../support/extracti
 import { newCustomer } from '../../support/requests.ts';
 import { sharedServer, type SharedServer, sharedSource, type SharedSource } from '../../support/shared-server.ts';
 
+/** Fields of a page, and what is refused of them. */
+const BOATS = { connector: 'generic', operation: 'page.select' };
+const SELECTED = { url: 'https://source.example/', fields: { a: 'b' } };
+const fields = (given: object): object => ({ ...BOATS, input: { ...SELECTED, fields: given } });
+const WITHIN = { each: 'b', fields: { a: { each: 'b', fields: { a: { each: 'b', fields: { a: 'b' } } } } } };
+
 const PAGE = { connector: 'generic', operation: 'page.article' };
 
 describe('extractions answer 422 before anything is fetched', () => {
@@ -41,6 +47,26 @@ describe('extractions answer 422 before anything is fetched', () => {
     [{ session: NOBODYS_SESSION }, 'validation_failed', '/session'],
     [{ session: 'x' }, 'validation_failed', '/session'],
     [{ delivery: { type: 'sync' }, collect: { limit: 1_001 } }, 'sync_limit_exceeded', '/collect/limit'],
+    [{ ...BOATS, input: { url: SELECTED.url } }, 'validation_failed', '/input/fields'],
+    [{ ...BOATS, input: { ...SELECTED, each: 'li[' } }, 'validation_failed', '/input/each'],
+    [{ ...BOATS, input: { ...SELECTED, next: 'a:foo' } }, 'validation_failed', '/input/next'],
+    [{ ...BOATS, input: { ...SELECTED, max_pages: 0 } }, 'validation_failed', '/input/max_pages'],
+    [fields({ a: 'b:contains(x)' }), 'validation_failed', '/input/fields/a/select'],
+    [fields({ a: 'b:has(i):has(u)' }), 'validation_failed', '/input/fields/a/select'],
+    [fields({ a: { select: 'b'.repeat(301) } }), 'validation_failed', '/input/fields/a/select'],
+    [fields({ 'a.b': 'b' }), 'validation_failed', '/input/fields/a.b'],
+    [fields({ a: { select: 'b', type: 'price' } }), 'validation_failed', '/input/fields/a/type'],
+    [fields({ a: { select: 'b', pattern: '(?=x)' } }), 'validation_failed', '/input/fields/a/pattern'],
+    [fields({ a: { select: 'b', type: 'number', default: 'x' } }), 'validation_failed', '/input/fields/a/default'],
+    [fields({ a: { each: 'b' } }), 'validation_failed', '/input/fields/a/each'],
+    [fields({ a: { each: 'b', fields: { b: 5 } } }), 'validation_failed', '/input/fields/a/fields/b'],
+    [fields({ a: WITHIN }), 'validation_failed', '/input/fields/a/fields/a/fields/a/fields'],
+    [
+      fields(Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`f${i}`, { select: 'b', fields: { a: 'b' } }]))),
+      'validation_failed',
+      '/input/fields/f30/fields',
+    ],
+    [{ ...fields({ a: 'b' }), output: { fields: ['b'] } }, 'validation_failed', '/output/fields/0'],
   ])('an extraction with %j is 422', async (changes, code, pointer) => {
     expect(await refused(changes)).toEqual([422, code, pointer]);
   });

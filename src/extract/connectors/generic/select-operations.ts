@@ -81,7 +81,9 @@ export const pageSelect: Operation = {
     {
       url: PAGE_URL,
       ...OWN_FIELDS,
-      next: selectorInput('CSS selector of the link to the next page. Only pages of the same site are read, each once.'),
+      next: selectorInput(
+        'CSS selector of the link to the next page. Only pages of the same site are read, each once.',
+      ),
       max_pages: {
         type: 'integer',
         minimum: 1,
@@ -144,7 +146,10 @@ export const siteSelect: Operation = {
   }),
   forInput(input) {
     const plan = planOf(input);
-    const walk = { ...WALK, read: (html: HtmlPage, page: Page) => recordsOf(selected(plan, html), page.url).filter(hasValue) };
+    const walk = {
+      ...WALK,
+      read: (html: HtmlPage, page: Page) => recordsOf(selected(plan, html), page.url).filter(hasValue),
+    };
     return {
       record: schemaOfFields(plan.fields),
       run: (step, source, want) => runWalk(walk, step as WalkState, source, want),
@@ -183,7 +188,8 @@ function selected(plan: SelectPlan, html: HtmlPage): SelectedRows {
   try {
     return readSelected(plan, html);
   } catch (error) {
-    if (error instanceof SelectStepsSpent) throw new SourceFailure('limit_reached', `${html.url}: ${error.message}`, false);
+    if (error instanceof SelectStepsSpent)
+      throw new SourceFailure('limit_reached', `${html.url}: ${error.message}`, false);
     throw error;
   }
 }

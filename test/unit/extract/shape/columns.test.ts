@@ -3,10 +3,10 @@ import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.t
 import { columnsOf } from '../../../../src/extract/shape/columns.ts';
 import { parseOutput } from '../../../../src/extract/shape/output-options.ts';
 
-function jobOf(connector: string, operation: string): Parameters<typeof columnsOf>[0] {
+function jobOf(connector: string, operation: string, input: object = {}): Parameters<typeof columnsOf>[0] {
   const output = parseOutput({});
   if (output.kind === 'faults') throw new Error('no output');
-  return { connector, operation, output: output.output };
+  return { connector, operation, input: { ...input }, output: output.output };
 }
 
 describe('columnsOf', () => {
@@ -16,6 +16,12 @@ describe('columnsOf', () => {
     expect(JSON.stringify(items)).toContain('"id"');
     expect(JSON.stringify(article)).toContain('"text"');
     expect(JSON.stringify(article)).not.toEqual(JSON.stringify(items));
+  });
+
+  test('CSV has the columns of the fields that the input names', () => {
+    const input = { url: 'x.example', fields: { name: 'b', price: { select: 'i', type: 'money' } } };
+    const columns = columnsOf(jobOf('generic', 'page.select', input), 'csv', CONNECTORS);
+    expect(columns.map(({ name }) => name)).toEqual(['name', 'price.amount', 'price.currency']);
   });
 
   test('without the connector or the operation, only the columns of all records remain', () => {

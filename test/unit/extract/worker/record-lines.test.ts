@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
-import type { FoundRecord, JsonObject, JsonValue } from '../../../../src/extract/base/connector.ts';
+import {
+  operationFor,
+  type FoundRecord,
+  type JsonObject,
+  type JsonValue,
+} from '../../../../src/extract/base/connector.ts';
 import { toRecordLines, type RecordLines } from '../../../../src/extract/worker/record-lines.ts';
 import { createShaper } from '../../../../src/extract/shape/shaper.ts';
 import { faultsOf } from '../../../conformance/records.ts';
@@ -84,7 +89,7 @@ describe('a record of more than 1 MiB', () => {
   });
 
   const operations = CONNECTORS.flatMap(({ id, operations }) =>
-    operations.map((one) => [`${id} ${one.name}`, one] as const),
+    operations.map((one) => [`${id} ${one.name}`, operationFor(one, one.example.input)] as const),
   );
 
   test.each(operations)(

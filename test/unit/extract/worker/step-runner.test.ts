@@ -92,6 +92,7 @@ function begin(
           job: 1,
           connector: 'made',
           operation: 'item.list',
+          inputJson: '{}',
           output: PLAIN_OUTPUT,
           sessionJson: null,
           sessionOrigins: [],
