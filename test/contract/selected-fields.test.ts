@@ -39,7 +39,7 @@ async function startSite(): Promise<BoatSite> {
     }
     const body = pathname === '/slow' && page === 3 ? '<li>'.repeat(20_000) : boatsOf(page);
     const next =
-      page < PAGES ? `<a rel="next" href="?page=${page + 1}">Next</a>` : '<a rel="next" href="?page=1">First</a>';
+      page < PAGES ? `<a rel="next" href="?page=${page + 1}">Next</a>` : `<a rel="next" href="${pathname}">First</a>`;
     response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>Boats</title>${body}${next}`);
   });
   server.listen(0, '127.0.0.1');

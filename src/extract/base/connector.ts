@@ -81,8 +81,8 @@ export type JsonSchema = JsonObject;
 
 export type StartResult =
   | { readonly kind: 'steps'; readonly steps: readonly Step[] }
-  /** `pointer` into `input`. */
-  | { readonly kind: 'fault'; readonly pointer: string; readonly message: string };
+  /** `pointer` into `input`. `code`: default `invalid_value`. */
+  | { readonly kind: 'fault'; readonly pointer: string; readonly code?: 'required'; readonly message: string };
 
 export interface Step {
   /** Steps of a job with the same key are duplicates. A crawl therefore uses the URL as the key, and a page chain its page. */
@@ -113,6 +113,8 @@ export interface StepResult {
   readonly total: number | null;
   /** Seconds for which the source asks for a pause before `next`; absent if it asks for none. At most 3,600. */
   readonly pauseSeconds?: number;
+  /** Why the step failed, if a record names the reason and the job goes on: it counts as an error. */
+  readonly failed?: StepNote;
   /** Problems of a step that still succeeded, for the operator. */
   readonly notes?: readonly StepNote[];
   /**

@@ -2,8 +2,9 @@ import type { Connector } from '../base/connector.ts';
 import { pageArticle, pageLinks, pageStructured, pageTables } from './generic/page-operations.ts';
 import { pageState } from './generic/page-state-operation.ts';
 import { placeReviews } from './generic/place-reviews.ts';
-import { pageSelect, siteSelect } from './generic/select-operations.ts';
+import { pageSelect, selectFault, siteSelect } from './generic/select-operations.ts';
 import { sitePagesOperation, siteProducts, siteUrls } from './generic/site-operations.ts';
+import { overUrls } from './generic/url-list.ts';
 
 /** Source: contract, 11.1: the connector that accepts any URL. */
 export const generic: Connector = {
@@ -19,12 +20,12 @@ export const generic: Connector = {
       'robots.txt and its Crawl-delay are obeyed, and so are the directives noindex and nofollow of pages. Requests are spaced per registrable domain.',
   },
   operations: [
-    pageArticle,
-    pageStructured,
+    overUrls(pageArticle),
+    overUrls(pageStructured),
     pageLinks,
-    pageTables,
+    overUrls(pageTables),
     pageState,
-    pageSelect,
+    overUrls(pageSelect, selectFault),
     siteUrls,
     sitePagesOperation,
     siteSelect,

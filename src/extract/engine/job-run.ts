@@ -5,6 +5,7 @@ import type { ExtractionState } from '../../work/extraction-state.ts';
 import type { ExtractionSteps, OpenStep } from '../../state/tables/extractions/step-table.ts';
 import type { Job } from '../../state/tables/extractions/job-row.ts';
 import { Postponed } from '../base/postponed.ts';
+import { isAddressList } from '../request/job-input.ts';
 
 /** A step that is assigned to the worker. */
 export interface Lease {
@@ -47,6 +48,8 @@ export class JobRun {
   /** Leases whose results are stored, until the worker is notified. */
   #written: number[] = [];
   readonly #recordsMax: number;
+  /** Whether its steps run one after the other, so that the records have the order of the input's addresses. */
+  readonly #isInOrder: boolean;
   readonly #again: OpenStep[] = [];
   /** Steps whose source asked for a pause until that time. */
   #later: { readonly atMs: number; readonly step: OpenStep }[] = [];
@@ -63,6 +66,7 @@ export class JobRun {
     this.job = job;
     this.state = state;
     this.#recordsMax = recordsMax;
+    this.#isInOrder = isAddressList(job.input);
   }
 
   /** Infinity if the job collects everything. */
@@ -87,8 +91,9 @@ export class JobRun {
   /** Returns whether another step may start. No more steps run at once than records are wanted, because each may well yield one. */
   mayLease(nowMs: number, stepsMax: number): boolean {
     if (this.isOver || this.state.pausedUntilMs > nowMs) return false;
-    if (this.leases.size >= Math.min(stepsMax, this.recordsLeft)) return false;
+    if (this.leases.size >= Math.min(this.#isInOrder ? 1 : stepsMax, this.recordsLeft)) return false;
     this.#comeBack(nowMs);
+    if (this.#isInOrder && this.#later.length > 0) return false;
     return this.#hasSteps() && this.#waiting() < WAITING_MAX;
   }
 
@@ -100,7 +105,8 @@ export class JobRun {
     if (this.isOver) return null;
     const later = this.#later.map(({ atMs }) => Math.max(atMs, this.state.pausedUntilMs));
     const leases = [...this.leases.values()].map(({ domain }) => (domain === null ? 0 : pausedUntilMs(domain)));
-    const further = leases.length === 0 && this.#hasSteps() ? [this.state.pausedUntilMs] : [];
+    const mayGoOn = leases.length === 0 && !(this.#isInOrder && later.length > 0);
+    const further = mayGoOn && this.#hasSteps() ? [this.state.pausedUntilMs] : [];
     const all = [...later, ...leases, ...further];
     return all.length === 0 || all.some((atMs) => atMs <= nowMs) ? null : Math.min(...all);
   }

@@ -10,6 +10,8 @@ export type ReadInput =
 
 /** Choice: the schemas of operations allow a few KiB. Larger inputs are rejected without validation. */
 const INPUT_BYTES_MAX = 65_536;
+/** Choice: 1,000 addresses of 250 characters, since each queued job keeps its input in memory. */
+const LIST_INPUT_BYTES_MAX = 262_144;
 
 /**
  * Validates the input of an operation: first against its schema, then with the operation's own check. A null counts as an absent member, as
@@ -19,16 +21,17 @@ export function readInput(given: Readonly<Record<string, unknown>>, operation: O
   // The body was JSON, so it contains only JSON values.
   const all = Object.entries(given as JsonObject);
   const input: JsonObject = Object.fromEntries(all.filter(([, value]) => value !== null));
-  if (Buffer.byteLength(JSON.stringify(input)) > INPUT_BYTES_MAX) {
-    const message = `This must have at most ${INPUT_BYTES_MAX} bytes.`;
+  const bytesMax = isAddressList(input) ? LIST_INPUT_BYTES_MAX : INPUT_BYTES_MAX;
+  if (Buffer.byteLength(JSON.stringify(input)) > bytesMax) {
+    const message = `This must have at most ${bytesMax} bytes.`;
     return { kind: 'faults', errors: [{ pointer: '/input', code: 'too_large', message }] };
   }
   const { valid, errors } = validatorOf(operation).validate(input);
   if (!valid) return { kind: 'faults', errors: fieldErrors(errors, input, operation.input) };
   const started = operation.start(input);
   if (started.kind === 'steps') return { kind: 'ok', input, steps: started.steps };
-  const { pointer, message } = started;
-  return { kind: 'faults', errors: [{ pointer: `/input${pointer}`, code: 'invalid_value', message }] };
+  const { pointer, code = 'invalid_value', message } = started;
+  return { kind: 'faults', errors: [{ pointer: `/input${pointer}`, code, message }] };
 }
 
 const validators = new WeakMap<Operation, Validator>();
@@ -138,11 +141,23 @@ function hasMember(value: JsonValue | undefined, name: string): boolean {
  * inputs, such as search words, may look like a URL but are never fetched.
  */
 const ADDRESSES = ['url', 'site', 'company'] as const;
+/** An input that is a list of addresses. */
+const LIST = 'urls';
 
-/** Returns the name of each address in the input and the URL that would be fetched. `input` matches its schema. */
+/** Returns whether an input names a list of addresses, which are read one after the other. */
+export function isAddressList(input: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(input[LIST]);
+}
+
+/** Returns the place of each address in the input and the URL that would be fetched. `input` matches its schema. */
 export function addressesOf(input: JsonObject): readonly { readonly name: string; readonly url: string }[] {
-  return ADDRESSES.flatMap((name) => {
-    const given = input[name];
+  const list = input[LIST];
+  const listed = Array.isArray(list) ? (list as readonly JsonValue[]) : [];
+  const all = [
+    ...ADDRESSES.map((name) => [name, input[name]] as const),
+    ...listed.map((given, at) => [`${LIST}/${at}`, given] as const),
+  ];
+  return all.flatMap(([name, given]) => {
     const url = typeof given === 'string' ? urlOf(given.trim()) : null;
     return url === null ? [] : [{ name, url }];
   });

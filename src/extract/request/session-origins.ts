@@ -7,5 +7,5 @@ import { addressesOf } from './job-input.ts';
  */
 export function namedOrigins(input: Readonly<Record<string, unknown>>): readonly string[] {
   // The body was JSON, so it contains only JSON values.
-  return addressesOf(input as JsonObject).map(({ url }) => new URL(url).origin);
+  return [...new Set(addressesOf(input as JsonObject).map(({ url }) => new URL(url).origin))];
 }

@@ -1,3 +1,4 @@
+import { unreachable } from '../../kernel/brand.ts';
 import { childPointer } from '../../kernel/json-pointer.ts';
 import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
@@ -203,8 +204,15 @@ function isOfType(value: JsonValue, type: FieldType): value is string | number |
     case 'exists':
     case 'money':
       return false;
-    default:
+    case 'text':
+    case 'lines':
+    case 'markdown':
+    case 'html':
+    case 'attr':
+    case 'url':
       return typeof value === 'string';
+    default:
+      return unreachable(type);
   }
 }
 

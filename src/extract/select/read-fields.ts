@@ -1,3 +1,4 @@
+import { unreachable } from '../../kernel/brand.ts';
 import { isTag, type Element, type ParentNode } from 'domhandler';
 import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
@@ -93,17 +94,11 @@ class RowReader {
   }
 
   #value(node: ParentNode, field: FieldPlan): JsonValue {
-    switch (field.type) {
-      case 'html':
-        return this.#marked(node, plainHtmlOf);
-      case 'markdown':
-        return this.#marked(node, markdownOf);
-      default: {
-        const text = this.#text(node, field);
-        const own = text === null ? null : matched(text, field.pattern, (steps) => this.#plan.budget.spend(steps));
-        return own === null ? null : this.#converted(own, field);
-      }
-    }
+    if (field.type === 'html') return this.#marked(node, plainHtmlOf);
+    if (field.type === 'markdown') return this.#marked(node, markdownOf);
+    const text = this.#text(node, field);
+    const own = text === null ? null : matched(text, field.pattern, (steps) => this.#plan.budget.spend(steps));
+    return own === null ? null : this.#converted(own, field);
   }
 
   #marked(node: ParentNode, write: typeof markdownOf): string | null {
@@ -143,8 +138,15 @@ class RowReader {
         return isoDate(text);
       case 'boolean':
         return booleanOf(text);
-      default:
+      case 'text':
+      case 'lines':
+      case 'attr':
+      case 'markdown':
+      case 'html':
+      case 'exists':
         return orNull(text);
+      default:
+        return unreachable(type);
     }
   }
 }

@@ -19,8 +19,8 @@ export type CompiledSelector =
 export const SELECTOR_CHARACTERS_MAX = 300;
 
 /**
- * Compiles a selector for the tree that `readHtml` builds. Every access to the tree spends steps of the budget. `isRelative`: searches below
- * an element, which is `:scope`; else below a whole page.
+ * Compiles a selector for the tree that `readHtml` builds. Every access to the tree spends steps of the budget. `isRelative`: searches
+ * below an element, which is `:scope`; else below a whole page.
  */
 export function compileSelector(css: string, budget: SelectBudget, isRelative: boolean): CompiledSelector {
   const refused = refusal(css);

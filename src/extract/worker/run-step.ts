@@ -99,7 +99,7 @@ function encode(
   const next = encodeNext(steps);
   if (next.kind === 'failed') return { result: failed(source, next.failure), keys: [] };
   const usage = source.usage();
-  const { unreadable = [], brokenOff } = found;
+  const { unreadable = [], brokenOff, failed: own } = found;
   const result: Result = {
     ...lines.encoded,
     ...usage,
@@ -107,9 +107,13 @@ function encode(
     total: found.total,
     pauseMs: Math.min(PAUSE_MS_MAX, (found.pauseSeconds ?? 0) * 1_000),
     // Choice: a record that its schema rejects and a list that cannot be parsed count as errors of the job.
-    errors: usage.errors + lines.dropped + unreadable.filter(({ isFetched }) => isFetched).length + (brokenOff ? 1 : 0),
+    errors:
+      Math.max(own === undefined ? 0 : 1, usage.errors) +
+      lines.dropped +
+      unreadable.filter(({ isFetched }) => isFetched).length +
+      (brokenOff ? 1 : 0),
     failure: lossOf(found),
-    notes: [...unreadable, ...lines.notes, ...(found.notes ?? [])]
+    notes: [...(own === undefined ? [] : [own]), ...unreadable, ...lines.notes, ...(found.notes ?? [])]
       .slice(0, NOTES_MAX)
       .map(({ reason, detail }) => ({ reason, detail })),
     jobNotes: [...lines.jobNotes, ...(unreadable.length > 0 ? (['list_incomplete'] as const) : [])],

@@ -114,10 +114,10 @@ interface KnownJob extends RunnableJob {
   readonly known: KnownSteps;
 }
 
-/** Adds to a failure whether it loses the remainder of a list. */
+/** Adds to a failure whether it loses the remainder of a list. `limit_reached` has that mark already, or ends the job. */
 function withLoss(operation: Operation, stateJson: string, result: StepDone['result']): StepDone['result'] {
   const { failure } = result;
-  if (failure === null || !carriesRest(operation, stateJson)) return result;
+  if (failure === null || failure.reason === 'limit_reached' || !carriesRest(operation, stateJson)) return result;
   return { ...result, failure: { ...failure, losesRest: true } };
 }
 

@@ -9,6 +9,9 @@ const SELECTED = { url: 'https://source.example/', fields: { a: 'b' } };
 const fields = (given: object): object => ({ ...BOATS, input: { ...SELECTED, fields: given } });
 const WITHIN = { each: 'b', fields: { a: { each: 'b', fields: { a: { each: 'b', fields: { a: 'b' } } } } } };
 
+const many = (count: number, make: (at: number) => string): string[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
 const PAGE = { connector: 'generic', operation: 'page.article' };
 
 describe('extractions answer 422 before anything is fetched', () => {
@@ -47,6 +50,17 @@ describe('extractions answer 422 before anything is fetched', () => {
     [{ session: NOBODYS_SESSION }, 'validation_failed', '/session'],
     [{ session: 'x' }, 'validation_failed', '/session'],
     [{ delivery: { type: 'sync' }, collect: { limit: 1_001 } }, 'sync_limit_exceeded', '/collect/limit'],
+    [{ ...PAGE, input: {} }, 'validation_failed', '/input/url'],
+    [{ ...PAGE, input: { url: 'a.example', urls: ['b.example'] } }, 'validation_failed', '/input/urls'],
+    [{ ...PAGE, input: { urls: [] } }, 'validation_failed', '/input/urls'],
+    [{ ...PAGE, input: { urls: many(1_001, (n) => `a.example/${n}`) } }, 'validation_failed', '/input/urls'],
+    [{ ...PAGE, input: { urls: ['a.example', 'javascript:1'] } }, 'validation_failed', '/input/urls/1'],
+    [{ ...PAGE, input: { urls: ['a.example', 'http://10.0.0.1/'] } }, 'blocked_url', '/input/urls/1'],
+    [
+      { ...PAGE, input: { urls: many(500, (n) => `a.example/${n}/${'x'.repeat(600)}`) } },
+      'validation_failed',
+      '/input',
+    ],
     [{ ...BOATS, input: { url: SELECTED.url } }, 'validation_failed', '/input/fields'],
     [{ ...BOATS, input: { ...SELECTED, each: 'li[' } }, 'validation_failed', '/input/each'],
     [{ ...BOATS, input: { ...SELECTED, next: 'a:foo' } }, 'validation_failed', '/input/next'],
@@ -64,7 +78,7 @@ describe('extractions answer 422 before anything is fetched', () => {
     [
       fields(Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`f${i}`, { select: 'b', fields: { a: 'b' } }]))),
       'validation_failed',
-      '/input/fields/f30/fields',
+      '/input/fields',
     ],
     [{ ...fields({ a: 'b' }), output: { fields: ['b'] } }, 'validation_failed', '/output/fields/0'],
   ])('an extraction with %j is 422', async (changes, code, pointer) => {

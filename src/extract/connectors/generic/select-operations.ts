@@ -44,7 +44,7 @@ const OWN_FIELDS: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** A record has the fields of the input, so there is none that all records have. */
+/** A record has the fields of the input, so records of different jobs share no field. */
 const RECORD = { ...schema.recordSchema({}), description: 'The fields of the input.' };
 
 const EXAMPLE_FIELDS = {
@@ -73,6 +73,7 @@ interface SelectStep extends JsonObject {
   readonly scope: Scope;
 }
 
+/** Starts without a check of its fields: `selectFault` checks them. */
 export const pageSelect: Operation = {
   name: 'page.select',
   description:
@@ -111,7 +112,7 @@ export const pageSelect: Operation = {
       isFirst: true,
       scope: scopeOf(address.url, {}, true),
     };
-    return checked(input, [{ key: normalisedUrl(address.url), state }]);
+    return { kind: 'steps', steps: [{ key: normalisedUrl(address.url), state }] };
   },
   forInput(input) {
     const plan = planOf(input);
@@ -142,7 +143,7 @@ export const siteSelect: Operation = {
     paging: 'One page at a time.',
     whole: false,
     walk: { ...WALK, read: () => [] },
-    check: (input, steps) => checked(input, steps),
+    check: selectFault,
   }),
   forInput(input) {
     const plan = planOf(input);
@@ -167,9 +168,10 @@ function runsForInput(): Promise<never> {
   return Promise.reject(new SourceFailure('internal_error', 'the operation was run without its input', false));
 }
 
-function checked(input: JsonObject, steps: readonly Step[]): StartResult {
+/** Returns the first error in `each`, `fields` and `next` of an input; null without one. */
+export function selectFault(input: JsonObject): Extract<StartResult, { kind: 'fault' }> | null {
   const read = readSelectPlan(input);
-  return read.kind === 'fault' ? read : { kind: 'steps', steps };
+  return read.kind === 'fault' ? read : null;
 }
 
 /** The input has started, so it has a plan. */

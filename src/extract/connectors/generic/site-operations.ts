@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema, Operation, StartResult, Step } from '../../base/connector.ts';
+import type { JsonObject, JsonSchema, Operation, StartResult } from '../../base/connector.ts';
 import { parseAddress } from './page-address.ts';
 import { SITE_CONTENT_INPUT, SITE_INPUT } from './fields.ts';
 import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordpressPages } from './interfaces.ts';
@@ -19,7 +19,7 @@ interface SiteWalkParts {
   readonly whole: boolean;
   readonly walk: Walk;
   /** Checks what the schema and the address do not. Default: nothing. */
-  readonly check?: (input: JsonObject, steps: readonly Step[]) => StartResult;
+  readonly check?: (input: JsonObject) => Extract<StartResult, { kind: 'fault' }> | null;
 }
 
 /** Creates an operation that crawls a site. */
@@ -34,7 +34,7 @@ export function siteWalk({ whole, walk, check, input: inputSchema = SITE_INPUT, 
       const depthMax = typeof input['max_depth'] === 'number' ? input['max_depth'] : null;
       const scope = scopeOf(address.url, input, whole);
       const steps = [toStep({ does: 'begin', url: address.url, scope, depthMax })];
-      return check?.(input, steps) ?? { kind: 'steps', steps };
+      return check?.(input) ?? { kind: 'steps', steps };
     },
     run: (step, source, want) => runWalk(walk, step as WalkState, source, want),
     carriesRest: (step) => carriesCrawlRest(step as WalkState),
