@@ -71,8 +71,8 @@ export class TopTables {
 }
 
 /**
- * Counts decisions by a subject: a kind of link, `identity`, `country`, `crawler`, `event_type` or `reason`. 20,000 decisions with 8 identities each
- * have 160,000 subjects and 1,280,000 pairs, which is why everything that grows with them is in parts outside of the heap (`TopTables`).
+ * Counts decisions by a subject: a kind of link, `identity`, `country`, `crawler`, `event_type` or `reason`. 20,000 decisions with 8
+ * identities each have 160,000 subjects and 1,280,000 pairs, which is why everything that grows with them is outside of the heap.
  */
 export class TopCounter {
   readonly #by: string;

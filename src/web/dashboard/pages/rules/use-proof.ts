@@ -52,5 +52,7 @@ export function useProof(form: OwnRuleForm): Proof {
 
 /** '' without one. */
 function newestOf(code: string): string {
-  return [...started].filter(([, one]) => one.code === code).at(-1)?.[0] ?? '';
+  let newest = '';
+  for (const [id, one] of started) if (one.code === code) newest = id;
+  return newest;
 }
