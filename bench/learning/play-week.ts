@@ -91,6 +91,9 @@ function playedEvent(
   // Copied: the record is part of a batch buffer.
   const features = record.features === null ? null : Buffer.from(record.features);
   const row: LearningRow = {
+    requestId,
+    eventType,
+    policyVersion: null,
     atMs: event.atMs,
     session: session === null ? null : `${seed} ${customer} ${session}`,
     accounts: accounts.map((account) => `${seed} ${customer} account ${account}`),

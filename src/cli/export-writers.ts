@@ -33,6 +33,12 @@ export const EXPORT_COLUMNS = {
   label: 'STRING',
   labelled_at: 'INT64',
   features: 'JSON',
+  label_source: 'STRING',
+  features_kept: 'STRING',
+  features_rate: 'DOUBLE',
+  policy_version: 'STRING',
+  model_version: 'STRING',
+  model_probability: 'DOUBLE',
 } as const satisfies Readonly<Record<string, BasicType>>;
 
 export type ExportColumn = keyof typeof EXPORT_COLUMNS;

@@ -10,10 +10,6 @@ import type { Store } from '../state/feed/open-store.ts';
 
 /** A row to learn from, with the bytes for `readFeatureRow`. */
 export interface StoredLearningRow extends LearningRow {
-  readonly requestId: string;
-  readonly eventType: string;
-  /** Null in rows of older builds. */
-  readonly policyVersion: string | null;
   readonly features: Buffer;
 }
 

@@ -1,5 +1,9 @@
 /** A stored decision with its feature row. */
 export interface LearningRow {
+  readonly requestId: string;
+  readonly eventType: string;
+  /** Version of the policy that decided; null in rows of older builds. */
+  readonly policyVersion: string | null;
   readonly atMs: number;
   /** The session, or the device where the session is not kept; null without a session token. */
   readonly session: string | null;

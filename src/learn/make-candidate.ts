@@ -1,6 +1,9 @@
 import { Forest } from '../risk/forest.ts';
 import type { ForestFile } from '../risk/forest.ts';
+import { type CandidateReport, candidateReport } from './candidate-report.ts';
 import { type JudgedRow, judgeRows, type LearningRow, splitRows } from './learning-rows.ts';
+import { type LeftOutRow, leftOutRows } from './left-out-sources.ts';
+import { scoreSessions, THRESHOLD_DEFAULT, thresholdFor } from './session-scores.ts';
 import { atPrior, trainForest, TRAINING_DEFAULTS, type TrainingRows } from './train-forest.ts';
 
 export interface CandidateOptions {
@@ -29,69 +32,66 @@ export interface Candidate {
   readonly gain: readonly (readonly [string, number])[];
   /** Test rows of the manifest. */
   readonly golden: readonly { readonly features: readonly number[]; readonly probability: number }[];
+  readonly report: CandidateReport;
+  readonly leftOut: readonly LeftOutRow[];
 }
 
 /** Choice: enough to recognise a wrong file. */
 const GOLDEN_ROWS = 32;
-const THRESHOLD = 0.5;
+/** Choice: without a budget, sources of labels are compared at the one that the documentation recommends. */
+const BUDGET_COMPARED = 0.002;
 
 /** Trains a forest on the rows, and chooses its threshold on the latest of them. Throws a RangeError if a part lacks a kind of rows. */
 export function makeCandidate(rows: readonly LearningRow[], options: CandidateOptions): Candidate {
   const { nowMs, prior, budget, unknownRate, columns, onTree } = options;
   const parts = splitRows(rows, judgeRows(rows, nowMs, unknownRate));
-  const training = matrixOf(parts.training, options);
-  const trained = trainForest(training, matrixOf(parts.stopping, options), TRAINING_DEFAULTS, onTree);
-  const forest = atPrior(trained.forest, trained.prior, prior);
-  const latest = matrixOf(parts.latest, options);
-  const evaluator = new Forest(forest);
-  const width = columns.length;
-  const scores = parts.latest.map((_, at) => evaluator.probability(latest.values, at * width));
-  const tops = honestTops(rows, parts.latest, scores);
-  const threshold = budget === null ? THRESHOLD : thresholdOf(tops.added, Math.floor(budget * tops.sessions));
+  const trained = trainForest(
+    matrixOf(parts.training, options),
+    matrixOf(parts.stopping, options),
+    TRAINING_DEFAULTS,
+    onTree,
+  );
+  const file = atPrior(trained.forest, trained.prior, prior);
+  const forest = new Forest(file);
+  const valuesOf = rowReader(options);
+  const scoresOf = (by: Forest): Float64Array =>
+    Float64Array.from(parts.latest, ({ row }) => by.probability(valuesOf(row), 0));
+  const scores = scoresOf(forest);
+  const sessions = scoreSessions(rows, parts.latest, scores, unknownRate);
+  const threshold = budget === null ? THRESHOLD_DEFAULT : thresholdFor(sessions, budget);
+  const honest = sessions.filter(({ isFraud }) => !isFraud);
+  const shared = { rows, parts, prior, unknownRate };
   return {
-    forest,
+    forest: file,
     threshold,
     rows: { training: parts.training.length, stopping: parts.stopping.length, latest: parts.latest.length },
-    honestSessions: tops.sessions,
-    addedSessions: tops.added.filter((top) => top >= threshold).length,
+    honestSessions: honest.length,
+    addedSessions: honest.filter(({ top, isStopped }) => !isStopped && top >= threshold).length,
     gain: columns
       .map((name, column) => [name, trained.gain[column] ?? 0] as const)
       .filter(([, gain]) => gain > 0)
       .sort((a, b) => b[1] - a[1]),
-    golden: scores.slice(0, GOLDEN_ROWS).map((probability, at) => {
-      return { features: [...latest.values.subarray(at * width, (at + 1) * width)], probability };
+    golden: parts.latest.slice(0, GOLDEN_ROWS).map(({ row }, at) => {
+      return { features: [...valuesOf(row)], probability: scores[at] ?? 0 };
+    }),
+    report: candidateReport({ ...shared, forest, threshold, columns, scores, valuesOf }),
+    leftOut: leftOutRows({
+      ...shared,
+      budget: budget ?? BUDGET_COMPARED,
+      matrixOf: (judged) => matrixOf(judged, options),
+      scoresOf,
     }),
   };
 }
 
-/** Returns the number of honest sessions, and the highest probability of each that the rules let pass, largest first. */
-function honestTops(
-  rows: readonly LearningRow[],
-  judged: readonly JudgedRow[],
-  scores: readonly number[],
-): { readonly sessions: number; readonly added: readonly number[] } {
-  const sessions = new Map<string, { top: number; isHonest: boolean; isAllowed: boolean }>();
-  for (const [at, { row, isFraud }] of judged.entries()) {
-    const key = rows[row]?.session ?? `row ${row}`;
-    const session = sessions.get(key) ?? { top: 0, isHonest: true, isAllowed: true };
-    session.top = Math.max(session.top, scores[at] ?? 0);
-    session.isHonest &&= !isFraud;
-    session.isAllowed &&= rows[row]?.isAllowed === true;
-    sessions.set(key, session);
-  }
-  const honest = [...sessions.values()].filter(({ isHonest }) => isHonest);
-  const added = honest.filter(({ isAllowed }) => isAllowed).map(({ top }) => top);
-  return { sessions: honest.length, added: added.sort((a, b) => b - a) };
-}
-
-/** Returns the lowest threshold that at most `most` of the probabilities, which are sorted, reach. */
-function thresholdOf(sorted: readonly number[], most: number): number {
-  const last = sorted[most];
-  // Too few sessions to choose by.
-  if (last === undefined) return THRESHOLD;
-  // Between the last that may be stopped and the first that may not; equal ones pass together.
-  const above = sorted.slice(0, most).findLast((top) => top > last) ?? 1;
-  return last + (above - last) / 2;
+/** Returns a function that reads the values of a row into an array that it uses again. */
+function rowReader({ columns, fill }: CandidateOptions): (row: number) => Float32Array {
+  const values = new Float32Array(columns.length);
+  return (row) => {
+    values.fill(0);
+    fill(row, values, 0);
+    return values;
+  };
 }
 
 function matrixOf(part: readonly JudgedRow[], { columns, fill }: CandidateOptions): TrainingRows {

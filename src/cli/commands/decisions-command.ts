@@ -8,6 +8,7 @@ interface ExportFlags {
   readonly since: number;
   readonly until: number;
   readonly format: ExportFormat;
+  readonly kept: boolean;
 }
 
 /** Reads Unix seconds or a date of ISO 8601. */
@@ -27,11 +28,13 @@ export function addDecisions(cli: Cli): void {
     .option('--customer <id>', 'only this customer, cus_…')
     .option('--since <time>', 'only decisions of this time and later, Unix seconds or a date', parseTime, 0)
     .option('--until <time>', 'only decisions before this time', parseTime, Number.MAX_SAFE_INTEGER)
+    .option('--kept', 'also the rows to learn from that outlived their decisions', false)
     .addOption(new Option('--format <format>', 'format of the output').choices(EXPORT_FORMATS).default('ndjson'))
-    .action(({ customer, since, until, format }: ExportFlags) =>
+    .action(({ customer, since, until, format, kept }: ExportFlags) =>
       cli.run(async () => {
         const { exportDecisions } = await import('../decision-export.ts');
-        const options = { customerId: customer ?? null, sinceSeconds: since, untilSeconds: until, format };
+        const range = { sinceSeconds: since, untilSeconds: until };
+        const options = { customerId: customer ?? null, ...range, format, withKept: kept };
         return withStore(cli.globals().dataDir, (store) => exportDecisions(store, options, cli.io.stdout));
       }),
     );

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../context.ts';
-import { failure, ok } from '../command-outcome.ts';
+import { failure } from '../command-outcome.ts';
 import type { TrainModelOptions } from '../train-model.ts';
 import { withStore } from '../with-store.ts';
 
@@ -18,18 +18,14 @@ export function addModels(cli: Cli): void {
 
   models
     .command('check <file>')
-    .description('run the test rows of a model, and report whether a server would accept it')
-    .action((file: string) =>
+    .description(
+      'run the test rows of a model, and report whether a server would accept it, with the gates of its report',
+    )
+    .option('--policy <file>', 'the policy that the server has (default: GATEHOUSE_POLICY_FILE)')
+    .action((file: string, { policy }: { readonly policy?: string }) =>
       cli.run(async () => {
-        // A corrupt file can crash the process that loads it, so a child process loads it.
-        const { checkModelApart } = await import('../../assets/model-child.ts');
-        const checked = await checkModelApart(file);
-        if (checked.kind === 'fault') return failure(checked.code, checked.detail);
-        const { name, version, sha256, rows, maxError } = checked;
-        return ok(
-          { name, version, sha256, rows, max_error: maxError },
-          `${name} ${version} is valid: ${rows} golden rows, largest error ${maxError}\nsha256 ${sha256}`,
-        );
+        const { checkModelFiles } = await import('../check-model.ts');
+        return checkModelFiles(file, policy ?? cli.io.env['GATEHOUSE_POLICY_FILE'] ?? null);
       }),
     );
 
@@ -37,6 +33,7 @@ export function addModels(cli: Cli): void {
     .command('train')
     .description('train a model on the stored feature rows and labels, and write it as a candidate')
     .option('--customer <id>', 'only this customer, cus_…')
+    .option('--rows <file>', 'NDJSON of decisions export --kept, instead of the data directory')
     .option('--out <folder>', 'where the folder of the candidate is written', 'models/candidates')
     .option('--prior <share>', 'share of fraud among all decisions', parseShare, 0.01)
     .option(
@@ -53,7 +50,11 @@ export function addModels(cli: Cli): void {
     .action((options: TrainModelOptions) =>
       cli.run(async () => {
         const { trainModel } = await import('../train-model.ts');
-        return withStore(cli.globals().dataDir, (store) => trainModel(store, options, cli.io));
+        const { readExportedRows, readStoredRows } = await import('../training-source.ts');
+        if (options.rows !== undefined) return trainModel(await readExportedRows(options.rows), options, cli.io);
+        return withStore(cli.globals().dataDir, async (store) =>
+          trainModel(await readStoredRows(store, options.customer ?? null), options, cli.io),
+        );
       }),
     );
 

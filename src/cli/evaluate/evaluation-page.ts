@@ -1,3 +1,4 @@
+import { htmlPage, htmlTable, htmlText } from '../html-page.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import type { EvaluatedHistory } from '../../replay/evaluate-history.ts';
 import type { ColdStartStep, EvaluatedPerson, EvaluatedRule, EvaluationResult } from '../../replay/evaluation.ts';
@@ -10,22 +11,14 @@ import { type EvaluationSource, notesOf, percent } from './evaluation-text.ts';
  */
 export function evaluationPage(evaluated: EvaluatedHistory, source: EvaluationSource): string {
   const { result } = evaluated;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Gatehouse: evaluation</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>What Gatehouse would have decided</h1>
+  return htmlPage(
+    'Gatehouse: evaluation',
+    `<h1>What Gatehouse would have decided</h1>
 <p class="quiet">${result.events.toLocaleString('en')} events, ${day(result.from)} to ${day(result.to)}. Policy version
-${text(source.policyVersion)}.</p>
+${htmlText(source.policyVersion)}.</p>
 <ul class="quiet">${notesOf(evaluated, source)
-    .map((note) => `<li>${text(note)}</li>`)
-    .join('')}</ul>
+      .map((note) => `<li>${htmlText(note)}</li>`)
+      .join('')}</ul>
 <section class="figures">
 ${figure('Catch', 'fraud that is challenged, reviewed or blocked', result.catch)}
 ${figure('False alarms', 'legitimate events that are', result.false_alarms)}
@@ -39,38 +32,9 @@ the service learns who is known.</p>${coldStartChart(result.cold_start)}${coldSt
 <section><h2>Rules that gain most</h2>${rulesTable(result.rules.gain)}</section>
 <section><h2>People who are most likely hit wrongly</h2>
 <p class="quiet">Flagged, never labelled fraud, with most events that were not flagged. Values are masked.</p>
-${peopleTable(result.people)}</section>
-</main>
-</body>
-</html>
-`;
+${peopleTable(result.people)}</section>`,
+  );
 }
-
-const STYLE = `
-:root{color-scheme:light dark;--ground:#fff;--ink:#1a2230;--quiet:#566074;--line:#dfe3ea;--bar:#2f6fdb;--panel:#f5f7fa}
-@media (prefers-color-scheme:dark){:root{--ground:#12161d;--ink:#e8ecf3;--quiet:#9aa5b8;--line:#2b3341;--bar:#6ea2ff;--panel:#1a202a}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
-main{max-width:960px;margin:0 auto;padding:24px 16px 64px}
-h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0}
-h2{font-size:1.15rem;margin:2.5rem 0 .5rem}
-.quiet{color:var(--quiet)}
-ul.quiet{padding-left:1.2rem}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr));gap:12px;margin-top:24px}
-.figure{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:16px}
-.figure strong{display:block;font-size:2rem;line-height:1.2}
-.figure span{display:block;color:var(--quiet);font-size:.875rem}
-.scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
-th,td{padding:6px 10px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
-th:first-child,td:first-child,td.wide,th.wide{text-align:left}
-td.wide{white-space:normal;min-width:14rem}
-th{color:var(--quiet);font-weight:600}
-svg{display:block;width:100%;height:auto;margin:8px 0 16px}
-svg text{fill:var(--quiet);font:12px system-ui,sans-serif}
-svg rect{fill:var(--bar)}
-svg line{stroke:var(--line)}
-`;
 
 function figure(name: string, meaning: string, { part, of, share, low, high }: ShareInterval): string {
   const value = share === null ? 'unknown' : `${percent(share)} %`;
@@ -81,23 +45,12 @@ function figure(name: string, meaning: string, { part, of, share, low, high }: S
   return `<div class="figure"><span>${name}</span><strong>${value}</strong><span>${range}</span><span>${meaning}</span></div>`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[], wide = -1): string {
-  if (rows.length === 0) return '<p class="quiet">None.</p>';
-  const cell = (tag: 'td' | 'th', value: string, at: number): string =>
-    `<${tag}${at === wide ? ' class="wide"' : ''}>${text(value)}</${tag}>`;
-  const line = (tag: 'td' | 'th', values: readonly string[]): string =>
-    `<tr>${values.map((value, at) => cell(tag, value, at)).join('')}</tr>`;
-  return `<div class="scroll" tabindex="0"><table><thead>${line('th', head)}</thead><tbody>${rows
-    .map((row) => line('td', row))
-    .join('')}</tbody></table></div>`;
-}
-
 function decisionsTable({ decisions }: EvaluationResult): string {
   const rows = Object.entries(decisions).map(([type, counts]) => [
     type === '' ? '(none)' : type,
     ...DECISIONS.map((decision) => counts[decision].toLocaleString('en')),
   ]);
-  return table(['Event type', ...DECISIONS], rows);
+  return htmlTable(['Event type', ...DECISIONS], rows);
 }
 
 function rulesTable(rules: readonly EvaluatedRule[]): string {
@@ -106,7 +59,7 @@ function rulesTable(rules: readonly EvaluatedRule[]): string {
     ...[decisive.fraud, decisive.legitimate, decisive.unlabelled].map((count) => count.toLocaleString('en')),
     (fired.fraud + fired.legitimate + fired.unlabelled).toLocaleString('en'),
   ]);
-  return table(['Rule', 'Fraud', 'Legitimate', 'Unlabelled', 'Fired'], rows);
+  return htmlTable(['Rule', 'Fraud', 'Legitimate', 'Unlabelled', 'Fired'], rows);
 }
 
 function peopleTable(people: readonly EvaluatedPerson[]): string {
@@ -116,7 +69,7 @@ function peopleTable(people: readonly EvaluatedPerson[]): string {
     String(flagged),
     reasons.slice(0, 3).join(', '),
   ]);
-  return table(['Person', 'Events', 'Flagged', 'Last reasons'], rows, 3);
+  return htmlTable(['Person', 'Events', 'Flagged', 'Last reasons'], rows, 3);
 }
 
 function coldStartTable(steps: readonly ColdStartStep[]): string {
@@ -125,7 +78,7 @@ function coldStartTable(steps: readonly ColdStartStep[]): string {
     step.events.toLocaleString('en'),
     ...[step.flagged, step.catch, step.false_alarms].map(({ share }) => (share === null ? '' : `${percent(share)} %`)),
   ]);
-  return table(['Time', 'Events', 'Flagged', 'Catch', 'False alarms'], rows);
+  return htmlTable(['Time', 'Events', 'Flagged', 'Catch', 'False alarms'], rows);
 }
 
 const CHART = { width: 640, height: 180, left: 44, bottom: 24 } as const;
@@ -141,7 +94,7 @@ function coldStartChart(steps: readonly ColdStartStep[]): string {
     const y = height - bottom - tall;
     return (
       `<rect x="${(x + step * 0.15).toFixed(1)}" y="${y.toFixed(1)}" width="${(step * 0.7).toFixed(1)}" height="${tall.toFixed(1)}"/>` +
-      `<text x="${(x + step / 2).toFixed(1)}" y="${height - 6}" text-anchor="middle">${text(hoursText(one))}</text>`
+      `<text x="${(x + step / 2).toFixed(1)}" y="${height - 6}" text-anchor="middle">${htmlText(hoursText(one))}</text>`
     );
   });
   const axis = `<line x1="${left}" y1="${height - bottom}" x2="${width}" y2="${height - bottom}"/>`;
@@ -166,8 +119,4 @@ function masked(value: string): string {
 
 function day(iso: string | null): string {
   return iso === null ? '-' : iso.slice(0, 16).replace('T', ' ');
-}
-
-function text(value: string): string {
-  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -41,7 +41,7 @@ export function parsePolicy(text: string): ParsedPolicy {
   const document = documentOf(parsed.data, hash('sha256', text).slice(0, 12));
   const faults = [...names, ...bandFaults(document), ...ownRuleFaults(document)];
   if (faults.length > 0) return faultsOf(faults.map((fault) => () => fault));
-  return { kind: 'ok', document, warnings: warningsOf(document) };
+  return { kind: 'ok', document, warnings: [...warningsOf(document), ...loweredWeights(parsed.data, [])] };
 }
 
 /** Builds a note on demand: an invalid file may have many, of which few are shown. */
@@ -179,6 +179,17 @@ function weightsOf(raw: Pick<RawPart, 'weights' | 'model'>): PolicyPart['weights
 }
 
 const MODEL_CODE = 'model_score';
+
+/** Returns a warning for each weight of the model above its bound, wherever the file has it. */
+function loweredWeights(value: unknown, path: readonly string[]): PolicyNote[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const own = [...path, name];
+    const isLowered = name === MODEL_CODE && path.at(-1) === 'weights' && Number(member) > MODEL_WEIGHT_MAX;
+    const message = `the weight of a model is at most ${MODEL_WEIGHT_MAX}, so ${String(member)} counts as that`;
+    return isLowered ? [{ pointer: pointerOf(own), message }] : loweredWeights(member, own);
+  });
+}
 
 function ownRuleOf(raw: NonNullable<RawPart['rules']>[number]): OwnRule {
   return {

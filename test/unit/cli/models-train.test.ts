@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -45,7 +45,7 @@ function recordOf(requestId: string, decision: Decision, withFeatures: boolean):
     eventType: 'login',
     facts: facts({ history: history({ ip: { decisions1m: 2 } }) }),
     contributions: [],
-    withFeatures,
+    learning: withFeatures ? { rate: 1, policyVersion: 'v7', model: { version: 'm1', probability: 0.25 } } : null,
   });
 }
 
@@ -128,7 +128,51 @@ describe('models rows and models train', () => {
     const [id = ''] = readdirSync(out);
     const report = JSON.parse(readFileSync(join(out, id, 'report.json'), 'utf8')) as { gain: Record<string, number> };
     expect(Object.keys(report.gain)).toContain('history:ip_decisions_1m');
-    expect((await models('check', join(out, id))).out).toContain('is valid');
+    const checked = await models('check', join(out, id));
+    expect(checked.code).toBe(0);
+    expect(checked.out).toContain('is valid');
+    expect(checked.out).toContain('fails  training: trained on under 500 known fraud sessions');
+    expect(checked.out).toContain('warning: it was trained under the policy v7, and this one is default');
+  });
+
+  test('Rows of an export train the same model as the store, and carry the rate and source of their label', async () => {
+    const exported = await command(['--data-dir', dataDir, 'decisions', 'export', '--kept']);
+    expect(exported.code).toBe(0);
+    const file = join(folder, 'rows.ndjson');
+    writeFileSync(file, exported.out);
+    const lines = exported.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines).toHaveLength(HONEST + FRAUDS + 3);
+    expect(lines.filter((line) => line['label_source'] === 'label')).toHaveLength(FRAUDS);
+    expect(lines.find((line) => line['decision'] === 'BLOCK')).toMatchObject({
+      features_kept: 'decision',
+      features_rate: 1,
+      policy_version: 'v7',
+      model_version: 'm1',
+      model_probability: 0.25,
+    });
+    const [fromStore, fromFile] = [join(folder, 'from-store'), join(folder, 'from-file')];
+    await models('train', '--out', fromStore);
+    const ran = await models('train', '--rows', file, '--out', fromFile);
+    expect(ran.code).toBe(0);
+    const forestOf = (out: string): string => readFileSync(join(out, readdirSync(out)[0] ?? '', 'forest.json'), 'utf8');
+    expect(forestOf(fromFile) === forestOf(fromStore)).toBe(true);
+    writeFileSync(file, `${exported.out.split('\n')[0]}\n{"request_id":1}\n`);
+    expect((await models('train', '--rows', file)).err).toContain('line 2 of');
+  });
+
+  test('A check warns of another policy than the model was trained under, and of a weight that is lowered', async () => {
+    const [id = ''] = readdirSync(join(folder, 'candidates'));
+    const manifest = join(folder, 'candidates', id, 'model.json');
+    const trained = { ...(JSON.parse(readFileSync(manifest, 'utf8')) as object), policy_hash: 'older' };
+    writeFileSync(manifest, JSON.stringify(trained));
+    const policy = join(folder, 'policy.json');
+    writeFileSync(policy, JSON.stringify({ version: 'newer', weights: { model_score: 0.85 } }));
+    const { out } = await models('check', join(folder, 'candidates', id), '--policy', policy);
+    expect(out).toContain('warning: it was trained under the policy older, and this one is newer');
+    expect(out).toContain('warning: /weights/model_score the weight of a model is at most 0.7, so 0.85 counts as that');
   });
 
   test('The writer keeps the sample of ALLOW longer, and nothing else until it is labelled', async () => {
@@ -141,7 +185,7 @@ describe('models rows and models train', () => {
     await store.close();
     expect(kept).toEqual(['ALLOW sample']);
     const block = decodeRecord(recordOf(newId('req', NOW_MS), 'BLOCK', true));
-    expect(keptRowOf(block, 'label')).toMatchObject({ decision: 'BLOCK', kept: 'label', rate: null });
+    expect(keptRowOf(block, 'label')).toMatchObject({ decision: 'BLOCK', kept: 'label', rate: 1, policyVersion: 'v7' });
     expect(keptRowOf({ ...block, features: null }, 'label')).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeCandidate } from '../../../src/cli/train-model.ts';
+import { writeCandidate } from '../../../src/cli/candidate-files.ts';
 import { StockCounter } from '../../../src/learn/learning-stock.ts';
 import { checkModel } from '../../../src/score/model-check.ts';
 import { judgeRows, type LearningRow, splitRows } from '../../../src/learn/learning-rows.ts';
@@ -10,6 +10,9 @@ import { makeCandidate } from '../../../src/learn/make-candidate.ts';
 
 const DAY = 86_400_000;
 const ROW: LearningRow = {
+  requestId: 'req_1',
+  eventType: 'login',
+  policyVersion: 'v1',
   atMs: 0,
   session: null,
   accounts: [],
@@ -127,12 +130,55 @@ describe('makeCandidate', () => {
     const stock = new StockCounter().stock();
     const candidate = make(0.002);
     const columns = ['rule:device_headless'];
-    writeCandidate(folder, { id: '20260101-000000', nowMs: DAY, prior: 0.01, columns, stock, candidate });
+    const files = { id: '20260101-000000', nowMs: DAY, prior: 0.01, budget: 0.002, columns, stock, rows, candidate };
+    writeCandidate(folder, files);
     const version = '20260101-000000';
     expect(await checkModel(folder)).toMatchObject({ kind: 'ok', format: 'forest', version, rows: 32 });
     const manifest = JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8')) as object;
     expect(manifest).toMatchObject({ id: version, prior: 0.01, threshold: candidate.threshold, columns });
+    expect(manifest).toMatchObject({ policy_hash: 'v1', shadow_only: true });
+    const page = readFileSync(join(folder, 'report.html'), 'utf8');
+    expect(page).toContain('Honest sessions that moved most');
+    expect(page).not.toMatch(/<script|https?:|src=|@import|url\(/);
     rmSync(folder, { recursive: true });
+  });
+
+  it('The report compares the model with the rules, by source and event type, and shows what moved', () => {
+    const { report, leftOut, threshold } = make(0.02);
+    expect(report.all).toMatchObject({ rulesCatch: 0, rulesAlarms: 0 });
+    expect(report.all.bothCatch).toBeGreaterThan(0.5);
+    expect(report.all.addedAlarms).toBeLessThanOrEqual(0.02);
+    expect(report.roc.rules).toEqual([0, 0]);
+    expect(report.roc.area).toBeGreaterThan(0.8);
+    expect(report.byEventType.map(({ group }) => group)).toEqual(['login']);
+    expect(report.bySource.map(({ group }) => group)).toEqual(['label']);
+    expect(report.moved).toHaveLength(20);
+    expect(report.moved[0]).toMatchObject({ source: 'label', reasons: [['a', expect.any(Number)]] });
+    expect(report.labels).toMatchObject([{ source: 'label', weight: 20_000 }]);
+    for (const { predicted, from, to } of report.reliability) {
+      expect(predicted).toBeGreaterThanOrEqual(from);
+      expect(predicted).toBeLessThanOrEqual(to);
+    }
+    expect(threshold).toBeGreaterThan(0);
+    // All frauds are of one source.
+    expect(leftOut).toEqual([]);
+  });
+
+  it('A source that alone shows a kind of fraud finds less of it when it is left out', () => {
+    const reviewed = rows.map((row, n): LearningRow => ({ ...row, isReviewed: n % 2 === 1 }));
+    const other = (row: number): number => values[row] ?? 0;
+    const { leftOut } = makeCandidate(reviewed, {
+      nowMs: DAY,
+      prior: 0.01,
+      budget: 0.02,
+      unknownRate: 1,
+      columns: ['even', 'odd'],
+      fill: (row, target, at) => {
+        target[at + (row % 2)] = other(row);
+      },
+    });
+    expect(leftOut.map(({ source }) => source)).toEqual(['label', 'review']);
+    for (const { withCatch, withoutCatch } of leftOut) expect(withoutCatch ?? 1).toBeLessThan((withCatch ?? 0) - 0.3);
   });
 
   it('Without a budget the threshold is .5, and the columns and test rows are given', () => {
