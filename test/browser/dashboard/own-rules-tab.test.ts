@@ -213,6 +213,12 @@ describe('A backtest of an own rule', () => {
     await page.getByText('Labelled fraud: 3 of 4 decisions change').waitFor();
     await page.getByText('10 decisions would be made differently now').waitFor();
     await page.getByRole('link', { name: /Allow.*Review/ }).waitFor();
+    const bottom = () =>
+      page
+        .getByRole('table')
+        .last()
+        .evaluate((table) => table.getBoundingClientRect().bottom);
+    await expect.poll(bottom).toBeLessThanOrEqual(800);
     expect(await page.getByText('It was neither observed nor tried').count()).toBe(0);
     await expectAccessible(page);
     await expectReadable(page);

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { BacktestBody } from '../../../../contract/wire-types.ts';
 import { type ApiFault, toFault } from '../../api.ts';
 import { Button, Select } from '../../components/fields.tsx';
@@ -37,6 +37,14 @@ export function BacktestPart({
   const [fault, setFault] = useState<ApiFault | null>(null);
   const [isStarting, setStarting] = useState(false);
   const reasonId = useId();
+  const section = useRef<HTMLElement>(null);
+  const wasRunning = useRef(false);
+  useEffect(() => {
+    // The result is longer than what stood there. A person who went on to a field stays there.
+    const isHere = document.activeElement === document.body || section.current?.contains(document.activeElement);
+    if (wasRunning.current && !isRunning && isHere) section.current?.scrollIntoView({ block: 'nearest' });
+    wasRunning.current = isRunning;
+  }, [isRunning]);
   const choices = DAYS.filter((count) => count < (logDays ?? 0)).concat(logDays ?? []);
   const chosen = days ?? String(Math.min(USUAL_DAYS, logDays ?? 0));
   const start = async (): Promise<void> => {
@@ -50,7 +58,7 @@ export function BacktestPart({
     setStarting(false);
   };
   return (
-    <section aria-label="What it would have done" class="stack backtest">
+    <section aria-label="What it would have done" class="stack backtest" ref={section}>
       <h3>What it would have done</h3>
       {logDays === 0 && <NoLog />}
       {logDays !== undefined && logDays > 0 && (
