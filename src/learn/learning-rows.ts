@@ -109,7 +109,7 @@ export function splitRows(rows: readonly LearningRow[], judged: readonly JudgedR
   for (const group of order) {
     const share = seen / judged.length;
     const part = share < TRAINING_UNTIL ? 'training' : share < STOPPING_UNTIL ? 'stopping' : 'latest';
-    parts[part].push(...group);
+    for (const row of group) parts[part].push(row);
     seen += group.length;
   }
   return parts;
