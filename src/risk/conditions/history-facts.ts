@@ -32,6 +32,15 @@ const ADDRESS_HISTORY: readonly DecisionFact[] = [
 
 const NO_DEVICE = 'the token has no fingerprint, or the history is unavailable';
 
+/** The day of the event is counted too. */
+function isNewToday(days: number | undefined): boolean | undefined {
+  return days === undefined ? undefined : days <= 1;
+}
+
+function negated(value: boolean | undefined): boolean | undefined {
+  return value === undefined ? undefined : !value;
+}
+
 const DEVICE: readonly DecisionFact[] = [
   fact('device.fingerprint', 'text', 'fingerprint_hash of the answer', ({ facts }) => facts.fingerprintHash),
   fact('device.entities_24h', 'number', 'entities on the device', ({ facts }) => facts.history?.device?.entities24h, {
@@ -52,6 +61,16 @@ const DEVICE: readonly DecisionFact[] = [
     unit: 'days',
     absentWhen: NO_DEVICE,
   }),
+  fact('device.new', 'boolean', 'first seen today (UTC)', ({ facts }) => isNewToday(facts.history?.device?.days), {
+    absentWhen: NO_DEVICE,
+  }),
+  fact(
+    'device.known',
+    'boolean',
+    'also seen on an earlier day',
+    ({ facts }) => negated(isNewToday(facts.history?.device?.days)),
+    { absentWhen: NO_DEVICE },
+  ),
   fact(
     'device.common',
     'boolean',

@@ -13,7 +13,11 @@ const OWN_WORDS: ReadonlyMap<string, readonly string[]> = new Map([
 export function nearestFact(written: string, known: readonly string[]): string | null {
   // A beginning, such as "account": nothing says which of its facts is meant.
   if (known.some((one) => one.startsWith(`${written}.`))) return null;
-  const name = written.toLowerCase().replaceAll(/(^|[._])is_/g, '$1');
+  // Others call the account a user.
+  const name = written
+    .toLowerCase()
+    .replaceAll(/(^|[._])is_/g, '$1')
+    .replace(/^user\./, 'account.');
   const joined = name.replaceAll('.', '_');
   const words = lastPart(name).split('_');
   const beside = known.filter((one) => one.startsWith(name.slice(0, name.lastIndexOf('.') + 1)) && name.includes('.'));

@@ -23,9 +23,8 @@ test.each([
   ['entity.email.devces_24h', 'entity.email.devices_24h'],
   ['entity["card-id"].devces_24h', 'entity["card-id"].devices_24h'],
   // A wrong member of a name that exists, and a fact at another place.
-  ['device.new', 'account.device_new'],
-  ['device.nwe', 'account.device_new'],
-  ['device.is_new', 'account.device_new'],
+  ['device.nwe', 'device.new'],
+  ['device.is_new', 'device.new'],
   ['account.age', 'account.known_for_hours'],
   ['account.age_days', 'account.known_for_hours'],
   ['account.known_hours', 'account.known_for_hours'],

@@ -8,6 +8,7 @@ import { parsePolicy } from '../../../src/risk/policy/policy-check.ts';
 import { compilePolicies } from '../../../src/risk/policy/policy-set.ts';
 import { DEFAULT_POLICY } from '../../../src/risk/policy/policy.ts';
 import { facts, listedAs } from '../../support/facts.ts';
+import { history } from '../../support/history.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 
 const own = (fields: Partial<OwnRule>): OwnRule => ({
@@ -52,6 +53,23 @@ describe('rules of the customer', () => {
       score: 50,
       reasons: ['own_test'],
     });
+  });
+
+  test.each([
+    [1, ['own_new']],
+    [2, ['own_known']],
+    // Without a fingerprint nothing is known of a device: neither rule fires.
+    [null, []],
+  ])('A device that was seen on %s days is new, known, or neither', (days, codes) => {
+    const past = history({ device: days === null ? null : { days } });
+    const found = find(
+      [
+        own({ code: 'own_new', when: 'device.new', weight: 0.1 }),
+        own({ code: 'own_known', when: 'device.known', weight: 0.1 }),
+      ],
+      { facts: facts({ eventType: 'payment', history: past }) },
+    );
+    expect(found.enforced.map(({ rule }) => rule.code)).toEqual(codes);
   });
 
   test('The severest decision is the mildest one; ALLOW counts alone, and never in a public request', () => {

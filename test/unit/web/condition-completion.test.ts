@@ -65,7 +65,7 @@ test('A line and a column are a place in the text, also beyond its end', () => {
 });
 
 test.each([
-  ['a &&\n device.nwe && b', 2, 2, 'account.device_new', 'a &&\n account.device_new| && b'],
+  ['a &&\n device.nwe && b', 2, 2, 'device.new', 'a &&\n device.new| && b'],
   ['page.pth.startsWith("/")', 1, 1, 'page.path', 'page.path|.startsWith("/")'],
   ['page.path.startswith("/")', 1, 1, 'startsWith', 'page.path.startsWith|("/")'],
   ['startswith(page.path, "/")', 1, 1, 'startsWith', 'startsWith|(page.path, "/")'],
