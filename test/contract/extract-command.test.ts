@@ -322,10 +322,14 @@ describe('--json', () => {
       code: 1,
       value: { status: 'failed', failure: { reason: 'robots_disallowed', retryable: false }, records: [] },
     });
-    expect(await json(command('page.article', { address: 'x' }))).toMatchObject({
-      code: 2,
-      value: { error: { code: 'validation_failed', errors: [{ pointer: '/input/url', code: 'required' }, {}] } },
-    });
+    for (const [input, fault] of [
+      [{}, { pointer: '/input/url', code: 'required' }],
+      [{ address: 'x' }, { pointer: '/input/address', code: 'invalid_value' }],
+    ] as const)
+      expect(await json(command('page.article', input))).toMatchObject({
+        code: 2,
+        value: { error: { code: 'validation_failed', errors: [fault] } },
+      });
     expect(await json(['extract'])).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
   });
 });
