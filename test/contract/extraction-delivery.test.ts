@@ -149,7 +149,8 @@ describe('to a webhook', () => {
       ['extraction.records', null, 'succeeded', 'extraction'],
     ]);
     expect(await deliveries(`?request_id=${job.request_id}&event=extraction.records`)).toEqual([rows[1]]);
-    expect(await ask('GET', `/v1/webhooks/deliveries/${rows[1]?.id}`)).toEqual(rows[1]);
+    // Bodies of records are not kept.
+    expect(await ask('GET', `/v1/webhooks/deliveries/${rows[1]?.id}`)).toEqual({ ...rows[1], body: null });
     const retried = await client.ask('POST', `/v1/webhooks/deliveries/${rows[1]?.id}/retry`);
     expect(retried.json).toMatchObject({ status: 404, code: 'not_found' });
     expect(receiver.arrivals).toHaveLength(2);
