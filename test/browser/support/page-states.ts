@@ -174,21 +174,6 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
         },
       },
     },
-    crawlers: {
-      path: '/dashboard/crawlers',
-      main: '/v1/top',
-      data: 'Names itself',
-      well: () => changed('/v1/top', { rows: CRAWLERS }),
-      stale: turnLive,
-      states: {
-        empty: { words: 'No crawler in this range', response: () => changed('/v1/top', { rows: [] }) },
-        'no more': 'it shows all',
-        'too much': {
-          words: 'of the newest 20,000 decisions',
-          response: () => changed('/v1/top', { rows: CRAWLERS, is_truncated: true, decisions: 20_000 }),
-        },
-      },
-    },
     decisions: {
       path: '/dashboard/decisions',
       main: '/v1/decisions',
@@ -278,6 +263,21 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
           at: '/v1/policy/rules',
           response: () =>
             changed('/v1/policy/rules', { examined: { decisions: 100_000, flagged: 9, since: 1, is_truncated: true } }),
+        },
+      },
+    },
+    crawlers: {
+      path: '/dashboard/crawlers',
+      main: '/v1/top',
+      data: 'Names itself',
+      well: () => changed('/v1/top', { rows: CRAWLERS }),
+      stale: turnLive,
+      states: {
+        empty: { words: 'No crawler in this range', response: () => changed('/v1/top', { rows: [] }) },
+        'no more': 'it shows all',
+        'too much': {
+          words: 'of the newest 20,000 decisions',
+          response: () => changed('/v1/top', { rows: CRAWLERS, is_truncated: true, decisions: 20_000 }),
         },
       },
     },

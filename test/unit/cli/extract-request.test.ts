@@ -96,7 +96,8 @@ describe('the command line of an extraction', () => {
   });
 
   test('An invalid field gives an error with its pointer', async () => {
-    expect((await wrong({ input: '{"ulr":"x"}' })).pointers).toEqual(['/input/url', '/input/ulr']);
+    expect((await wrong({ input: '{"ulr":"x"}' })).pointers).toEqual(['/input/ulr']);
+    expect((await wrong({ input: '{}' })).pointers).toEqual(['/input/url']);
     expect((await wrong({ input: '{"url":"ftp://x.example/"}' })).pointers).toEqual(['/input/url']);
     expect((await wrong({ fields: 'title,nothing' })).pointers).toEqual(['/output/fields/1']);
     expect((await wrong({ fields: 'nothing' })).hints).toContain('title, byline');
