@@ -24,7 +24,7 @@ export interface TrainModelOptions {
 }
 
 /**
- * Trains a model on rows and writes it as a candidate, a folder of its own. The command is a process of its own, beside the server. Refuses
+ * Trains a model on rows and writes it as a candidate into a new folder. The command is a separate process beside the server. Refuses
  * when there is too little to learn from, and names what is missing.
  */
 export function trainModel(

@@ -53,8 +53,6 @@ export interface ReplayOptions {
   readonly keys: (RecordKeys & { readonly velocity: Uint8Array }) | null;
   /** Default: none, so that the rules decide alone. */
   readonly model?: ActiveModel | null;
-  /** Runs beside the model and decides nothing. Default: none. */
-  readonly challengerModel?: ActiveModel | null;
 }
 
 const FIXED_KEY = Buffer.alloc(32, 7);
@@ -76,7 +74,7 @@ export class ReplayEngine {
   readonly #ids = new ReplayIds();
 
   constructor(options: ReplayOptions) {
-    const { policies, geo, sources, velocityBytes, keys, model = null, challengerModel = null } = options;
+    const { policies, geo, sources, velocityBytes, keys, model = null } = options;
     this.#memory = createVelocityMemory(velocityBytes, keys?.velocity ?? FIXED_KEY.subarray(0, 16));
     this.#velocity = new LocalVelocity(this.#memory);
     this.#engine = new Engine({
@@ -92,7 +90,6 @@ export class ReplayEngine {
         crawlersKnown: () => geo.crawlers(),
       },
       model: { current: () => model },
-      challengerModel: { current: () => challengerModel },
       policies: { current: () => policies },
       velocity: this.#velocity,
       keys: keys ?? { links: FIXED_KEY, requests: FIXED_KEY, grants: FIXED_KEY, lists: FIXED_KEY },

@@ -8,7 +8,7 @@ const NUMBER =
 /**
  * Returns the first number in a text, as people write it: `1,299.00`, `1.299,00`, `1 299`, `−3`. The last separator is the decimal one,
  * unless all separators are of one kind and group three digits: `1,299` and `1.299.000` are whole numbers, `1.299` is not.
- * Null if there is none.
+ * Null for a text without a number.
  */
 export function writtenNumber(text: string): number | null {
   const found = NUMBER.exec(text.slice(0, CHARACTERS_MAX))?.[0];
@@ -37,8 +37,8 @@ export interface Money {
   readonly currency: string | null;
 }
 
-/** Signs of currencies, the longer ones first. Choice: `$` is the dollar of the United States, and `¥` the yen. */
-const SIGNS: readonly (readonly [string, string])[] = [
+/** Signs of currencies. Choice: `$` is the dollar of the United States, and `¥` the yen. */
+const SIGNS: readonly (readonly [sign: string, currency: string])[] = [
   ['R$', 'BRL'],
   ['C$', 'CAD'],
   ['CA$', 'CAD'],
@@ -64,6 +64,8 @@ const SIGNS: readonly (readonly [string, string])[] = [
   ['lei', 'RON'],
   ['$', 'USD'],
 ];
+/** `CA$` is found before `A$`, and that before `$`. */
+const LONGEST_FIRST = SIGNS.toSorted(([a], [b]) => b.length - a.length);
 
 const CODES = new Set(
   'AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW KZT MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR'.split(
@@ -87,17 +89,11 @@ export function writtenMoney(text: string): Money | null {
 function currencyBefore(text: string): string | null {
   const code = /(?:^|[^A-Z])([A-Z]{3})$/.exec(text)?.[1];
   if (code !== undefined && CODES.has(code)) return code;
-  const [, byName = null] = longest(SIGNS.filter(([sign]) => text.endsWith(sign))) ?? [];
-  return byName;
+  return LONGEST_FIRST.find(([sign]) => text.endsWith(sign))?.[1] ?? null;
 }
 
 function currencyAfter(text: string): string | null {
   const code = /^([A-Z]{3})(?![A-Za-z])/.exec(text)?.[1];
   if (code !== undefined && CODES.has(code)) return code;
-  const [, byName = null] = longest(SIGNS.filter(([sign]) => text.startsWith(sign))) ?? [];
-  return byName;
-}
-
-function longest(found: readonly (readonly [string, string])[]): readonly [string, string] | undefined {
-  return found.toSorted(([a], [b]) => b.length - a.length)[0];
+  return LONGEST_FIRST.find(([sign]) => text.startsWith(sign))?.[1] ?? null;
 }
