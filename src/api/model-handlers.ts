@@ -1,15 +1,35 @@
 import type { ModelsView, SlotView } from '../assets/model-candidates.ts';
+import { unpackRecord } from '../history/decision-log/match.ts';
+import type { DecisionReader } from '../history/decision-reader.ts';
+import {
+  compareDecision,
+  ModelComparison,
+  promotionGates,
+  showComparison,
+  type TruthStores,
+} from '../history/model-comparison.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
+import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
+import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 
 /** Dependencies of the endpoints about models. Source: contract, 9.12. */
 export interface ModelParts {
   readonly readModels: () => Promise<ModelsView>;
+  readonly decisions: Pick<DecisionReader, 'scan'>;
+  readonly store: TruthStores;
 }
 
-export function modelHandlers(endpoint: EndpointFactory, { readModels }: ModelParts): SecretHandlers<'readModels'> {
-  const read: EndpointHandler = async () => {
+export function modelHandlers(
+  endpoint: EndpointFactory,
+  parts: ModelParts,
+): SecretHandlers<'readModels' | 'compareModels'> {
+  return { readModels: endpoint({}, modelsHandler(parts)), compareModels: endpoint({}, comparisonHandler(parts)) };
+}
+
+function modelsHandler({ readModels }: Pick<ModelParts, 'readModels'>): EndpointHandler {
+  return async () => {
     const { slots, candidates } = await readModels();
     const roleOf = (id: string): string | null =>
       id === slots.model.id ? 'active' : id === slots.challenger.id ? 'challenger' : null;
@@ -29,7 +49,37 @@ export function modelHandlers(endpoint: EndpointFactory, { readModels }: ModelPa
     };
     return { kind: 'json', status: 200, body };
   };
-  return { readModels: endpoint({}, read) };
+}
+
+/** Compares the challenger with the active model on the caller's decisions. */
+function comparisonHandler({ readModels, decisions, store }: ModelParts): EndpointHandler {
+  return async ({ caller: { customer }, nowMs, coverage }) => {
+    const { slots, candidates } = await readModels();
+    const { id, sinceMs } = slots.challenger;
+    const isRunning = id !== null && sinceMs !== null;
+    const comparison = new ModelComparison();
+    let isTruncated = false;
+    if (isRunning) {
+      const wanted = { sinceMs, untilMs: null, nowMs, rowsMax: DECISION_SCAN_ROWS_MAX, coverage };
+      const scanned = await decisions.scan(customer, wanted, (_raw, bytes, at, end) => {
+        const record = unpackRecord(bytes, at, end);
+        if (record !== null) compareDecision(comparison, store, { customer, id }, record);
+        return false;
+      });
+      if (scanned.kind === 'busy') return BUSY;
+      ({ isTruncated } = scanned);
+    }
+    const result = comparison.result();
+    const isShadowOnly = candidates.find((one) => one.id === id)?.isShadowOnly ?? false;
+    const body = {
+      id: isRunning ? id : null,
+      since: isRunning ? toSeconds(sinceMs) : null,
+      ...showComparison(result),
+      gates: isRunning ? promotionGates(result, { shadowMs: nowMs - sinceMs, isShadowOnly }) : [],
+      is_truncated: isTruncated,
+    };
+    return { kind: 'json', status: 200, body };
+  };
 }
 
 function showSlot({ id, version, state, detail, refused = false, sinceMs }: SlotView): Record<string, unknown> {

@@ -68,7 +68,7 @@ export async function promoteModel(
   if (unfit !== null) return unfit;
   const shadow = await readSlot(modelsDir, 'challenger');
   const isChallenger = shadow.kind === 'chosen' && shadow.id === id;
-  const gates = isChallenger ? ((await readComparison(store, modelsDir, nowMs))?.gates ?? []) : [];
+  const gates = isChallenger ? ((await readComparison(store, modelsDir, null, nowMs))?.gates ?? []) : [];
   const failed = gates.filter(({ holds }) => !holds);
   if (!isForced) {
     if (!isChallenger)

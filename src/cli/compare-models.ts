@@ -1,18 +1,16 @@
 import { readModels, type ModelsView } from '../assets/model-candidates.ts';
-import { knownLabel } from '../history/known-label.ts';
-import { linksOf } from '../history/link-summary.ts';
 import {
+  compareDecision,
   type ComparedShares,
   type Comparison,
   type Gate,
-  type KnownTruth,
   ModelComparison,
   promotionGates,
+  showComparison,
 } from '../history/model-comparison.ts';
 import { readDecisions } from '../history/open-decision-log.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { ShareInterval } from '../kernel/wilson.ts';
-import type { DecisionRecord } from '../risk/decision-record.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 
@@ -31,19 +29,22 @@ export function readModelFiles(modelsDir: string): Promise<ModelsView> {
   return readModels(modelsDir, () => NO_STATUS);
 }
 
-/** Compares the challenger with the active model on the decisions since it runs, beside a running server; null without a challenger. */
-export async function readComparison(store: Store, modelsDir: string, nowMs: number): Promise<ReadComparison | null> {
+/**
+ * Compares the challenger with the active model on a customer's decisions, or those of all (null), since it runs. Works beside a running
+ * server; null without a challenger.
+ */
+export async function readComparison(
+  store: Store,
+  modelsDir: string,
+  customer: CustomerNumber | null,
+  nowMs: number,
+): Promise<ReadComparison | null> {
   const { slots, candidates } = await readModelFiles(modelsDir);
   const { id, sinceMs } = slots.challenger;
   if (id === null || sinceMs === null) return null;
   const comparison = new ModelComparison();
-  const reading = readDecisions(store, { customer: null, sinceMs }, (owner, record) => {
-    const { beside, publicKey, wouldBe, decision, fingerprintHash } = record;
-    // Anyone can sign with a public key, so its labels prove nothing.
-    if (beside?.id !== id || publicKey) return;
-    const link = linksOf(record).find(({ kind }) => kind === 'session')?.id ?? fingerprintHash ?? record.requestId;
-    const truth = truthOf(store, owner, record);
-    comparison.add({ session: `${owner} ${link}`, active: wouldBe ?? decision, challenger: beside.decision, truth });
+  const reading = readDecisions(store, { customer, sinceMs }, (owner, record) => {
+    compareDecision(comparison, store, { customer: owner, id }, record);
   });
   let step = reading.next();
   while (step.done !== true) {
@@ -57,34 +58,23 @@ export async function readComparison(store: Store, modelsDir: string, nowMs: num
   return { id, sinceMs, comparison: result, gates, unreadableBlocks: step.value };
 }
 
-function truthOf(store: Store, customer: CustomerNumber, record: DecisionRecord): KnownTruth | null {
-  const { requestId } = record;
-  const known = knownLabel(store, customer, requestId);
-  if (known !== null) return { isFraud: known.label === 'fraud', source: known.source };
-  const outcome = store.outcomes?.find(requestId) ?? record.outcome;
-  if (outcome !== 'challenge_passed' && outcome !== 'challenge_failed') return null;
-  return { isFraud: outcome === 'challenge_failed', source: 'challenge' };
-}
-
-/** Prints the comparison. */
-export async function compareModels(store: Store, modelsDir: string, nowMs: number): Promise<CommandOutcome> {
-  const read = await readComparison(store, modelsDir, nowMs);
+/** Prints the comparison over a customer, or over all (null). */
+export async function compareModels(
+  store: Store,
+  modelsDir: string,
+  customerId: string | null,
+  nowMs: number,
+): Promise<CommandOutcome> {
+  const wanted = customerId === null ? null : store.customers.findById(customerId);
+  if (customerId !== null && wanted === null) return failure('not_found', `there is no customer ${customerId}`);
+  const read = await readComparison(store, modelsDir, wanted?.number ?? null, nowMs);
   if (read === null) return failure('no_challenger', 'no candidate runs beside the active model: see models shadow');
   const { id, sinceMs, comparison, gates, unreadableBlocks } = read;
   const { decisions, sessions, alarms, catch: caught, catchBySource, unlabelled } = comparison;
   const json = {
     id,
     since: Math.floor(sinceMs / 1000),
-    decisions,
-    sessions,
-    alarms,
-    catch: caught,
-    catch_by_source: Object.fromEntries(catchBySource.map(({ source, ...shares }) => [source, shares])),
-    unlabelled: {
-      sessions: unlabelled.sessions,
-      only_active: unlabelled.onlyActive,
-      only_challenger: unlabelled.onlyChallenger,
-    },
+    ...showComparison(comparison),
     gates,
     unreadable_blocks: unreadableBlocks,
   };

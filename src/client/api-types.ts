@@ -1748,6 +1748,55 @@ export declare namespace Api {
     readonly shadow_only: boolean;
     readonly role: "active" | "challenger" | null;
   };
+
+  type ModelComparison = {
+    /** The challenger; null without one */
+    readonly id: string | null;
+    /** When it was chosen */
+    readonly since: number | null;
+    readonly decisions: number;
+    readonly sessions: number;
+    /** Of the honest sessions */
+    readonly alarms: ComparedShares;
+    /** Of the fraud sessions */
+    readonly catch: ComparedShares;
+    /** Fraud sessions by what says that they are; only sources with some */
+    readonly catch_by_source: {
+      readonly label?: ComparedShares;
+      readonly review?: ComparedShares;
+      readonly challenge?: ComparedShares;
+    };
+    readonly unlabelled: {
+      readonly sessions: number;
+      /** Stopped by the active model and its rules, but not with the challenger */
+      readonly only_active: number;
+      readonly only_challenger: number;
+    };
+    /** What has to hold before a promotion; empty without a challenger */
+    readonly gates: readonly {
+      readonly name: "shadow_days" | "fraud_labels" | "honest_labels" | "alarms" | "catch_by_source" | "training";
+      readonly holds: boolean;
+      readonly detail: string;
+    }[];
+    /** There are more decisions than were counted */
+    readonly is_truncated: boolean;
+  };
+
+  /** A share with its 95 % interval (Wilson) */
+  type ShareInterval = {
+    /** Sessions that it stops, from SOFT_CHALLENGE on */
+    readonly part: number;
+    readonly of: number;
+    /** Null of nothing, as its interval */
+    readonly share: number | null;
+    readonly low: number | null;
+    readonly high: number | null;
+  };
+
+  type ComparedShares = {
+    readonly active: ShareInterval;
+    readonly challenger: ShareInterval;
+  };
 }
 
 /** Each call by its operationId: its query, its body and the JSON of its successful responses. */
@@ -2771,5 +2820,12 @@ export interface ApiCalls {
     readonly query: undefined;
     readonly body: undefined;
     readonly answer: Api.Models;
+  };
+
+  /** The challenger against the active model, on the caller's own decisions: `GET /v1/models/compare` */
+  compareModels: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.ModelComparison;
   };
 }

@@ -1,5 +1,10 @@
 import { type ShareInterval, shareWithInterval } from '../kernel/wilson.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
 import { type Decision, isStop } from '../risk/decision.ts';
+import type { Store } from '../state/feed/open-store.ts';
+import { learningLinks } from './kept-row.ts';
+import { knownLabel } from './known-label.ts';
 
 /** How it is known whether a decision was about a fraud, the surest first. */
 export const LABEL_SOURCES = ['label', 'review', 'challenge'] as const;
@@ -95,6 +100,56 @@ export class ModelComparison {
       },
     };
   }
+}
+
+/** What says what decisions were about. */
+export type TruthStores = Pick<Store, 'labels' | 'shadowReviews' | 'outcomes'>;
+
+/** Adds a decision that the challenger `id` ran beside; ignores others. */
+export function compareDecision(
+  comparison: ModelComparison,
+  stores: TruthStores,
+  { customer, id }: { readonly customer: CustomerNumber; readonly id: string },
+  record: DecisionRecord,
+): void {
+  const { beside } = record;
+  // Anyone can sign with a public key, so its labels prove nothing.
+  if (beside?.id !== id || record.publicKey) return;
+  const { requestId } = record;
+  comparison.add({
+    session: `${customer} ${learningLinks(record).session ?? requestId}`,
+    active: record.wouldBe ?? record.decision,
+    challenger: beside.decision,
+    truth: truthOf(stores, customer, record),
+  });
+}
+
+function truthOf(
+  stores: TruthStores,
+  customer: CustomerNumber,
+  { requestId, outcome: own }: Pick<DecisionRecord, 'requestId' | 'outcome'>,
+): KnownTruth | null {
+  const known = knownLabel(stores, customer, requestId);
+  if (known !== null) return { isFraud: known.label === 'fraud', source: known.source };
+  const outcome = stores.outcomes?.find(requestId) ?? own;
+  if (outcome !== 'challenge_passed' && outcome !== 'challenge_failed') return null;
+  return { isFraud: outcome === 'challenge_failed', source: 'challenge' };
+}
+
+/** Returns the comparison as the API and `models compare --json` show it. */
+export function showComparison({ decisions, sessions, alarms, catch: caught, catchBySource, unlabelled }: Comparison) {
+  return {
+    decisions,
+    sessions,
+    alarms,
+    catch: caught,
+    catch_by_source: Object.fromEntries(catchBySource.map(({ source, ...shares }) => [source, shares])),
+    unlabelled: {
+      sessions: unlabelled.sessions,
+      only_active: unlabelled.onlyActive,
+      only_challenger: unlabelled.onlyChallenger,
+    },
+  };
 }
 
 /** Returns what has to hold before a challenger may become the active model. */

@@ -94,11 +94,14 @@ function addSlots(cli: Cli, models: Command): void {
 
   withFolder(models.command('compare'))
     .description('compare the candidate that runs beside the active model with it, on labelled decisions')
-    .action((options: { readonly models?: string }) =>
+    .option('--customer <id>', 'only this customer, cus_…')
+    .action((options: { readonly models?: string; readonly customer?: string }) =>
       cli.run(async () => {
         const { compareModels } = await import('../compare-models.ts');
         const folder = folderOf(options.models);
-        return withStore(cli.globals().dataDir, (store) => compareModels(store, folder, Date.now()));
+        return withStore(cli.globals().dataDir, (store) =>
+          compareModels(store, folder, options.customer ?? null, Date.now()),
+        );
       }),
     );
 

@@ -1,5 +1,5 @@
 import { type EndpointTexts, json, reads } from '../endpoint.ts';
-import { MODELS } from '../responses/model-responses.ts';
+import { MODEL_COMPARISON, MODELS } from '../responses/model-responses.ts';
 
 export const MODEL_ENDPOINTS = {
   readModels: {
@@ -10,6 +10,19 @@ export const MODEL_ENDPOINTS = {
       'of this node.',
     guide: '200 with `{"active","challenger","candidates"}`: versions, ages and states',
     responses: { 200: json(MODELS, 'The models') },
+    problems: reads(),
+  },
+  compareModels: {
+    tag: 'models',
+    summary: "The challenger against the active model, on the caller's own decisions",
+    description:
+      'Covers the newest 100,000 decisions since the challenger runs, by sessions. What is known of a session comes from labels, verdicts ' +
+      'of the review queue and ends of challenges. The log keeps an ALLOW for 24 hours only, unless the challenger would have stopped it: ' +
+      'the shares of stopped honest sessions are too high, and their difference is not too low. The gates are those of a promotion, which ' +
+      'counts the decisions of all customers. While too many searches are running, the response is 429 with the code overloaded.',
+    guide:
+      '200 with sessions, false alarms and frauds caught by both, each with its 95 % interval, and the gates; without a challenger `id` is null',
+    responses: { 200: json(MODEL_COMPARISON, 'The comparison', ['X-SVC-Partial']) },
     problems: reads(),
   },
 } satisfies EndpointTexts;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { unixSeconds } from './response-parts.ts';
+import { count, unixSeconds } from './response-parts.ts';
 
 const candidateId = z.string().nullable().meta({
   description: 'Null for the files in the folder of models itself, and without a model',
@@ -36,3 +36,47 @@ export const MODELS = z
     candidates: z.array(CANDIDATE).meta({ description: 'Newest first, at most 50' }),
   })
   .meta({ id: 'Models' });
+
+const share = z.number().min(0).max(1).nullable();
+const SHARE = z
+  .object({
+    part: count.meta({ description: 'Sessions that it stops, from SOFT_CHALLENGE on' }),
+    of: count,
+    share: share.meta({ description: 'Null of nothing, as its interval' }),
+    low: share,
+    high: share,
+  })
+  .meta({ id: 'ShareInterval', description: 'A share with its 95 % interval (Wilson)' });
+
+const COMPARED = z.object({ active: SHARE, challenger: SHARE }).meta({ id: 'ComparedShares' });
+
+export const MODEL_COMPARISON = z
+  .object({
+    id: z.string().nullable().meta({ description: 'The challenger; null without one' }),
+    since: unixSeconds.nullable().meta({ description: 'When it was chosen' }),
+    decisions: count,
+    sessions: count,
+    alarms: COMPARED.meta({ description: 'Of the honest sessions' }),
+    catch: COMPARED.meta({ description: 'Of the fraud sessions' }),
+    catch_by_source: z
+      .object({ label: COMPARED.optional(), review: COMPARED.optional(), challenge: COMPARED.optional() })
+      .meta({ description: 'Fraud sessions by what says that they are; only sources with some' }),
+    unlabelled: z.object({
+      sessions: count,
+      only_active: count.meta({
+        description: 'Stopped by the active model and its rules, but not with the challenger',
+      }),
+      only_challenger: count,
+    }),
+    gates: z
+      .array(
+        z.object({
+          name: z.enum(['shadow_days', 'fraud_labels', 'honest_labels', 'alarms', 'catch_by_source', 'training']),
+          holds: z.boolean(),
+          detail: z.string(),
+        }),
+      )
+      .meta({ description: 'What has to hold before a promotion; empty without a challenger' }),
+    is_truncated: z.boolean().meta({ description: 'There are more decisions than were counted' }),
+  })
+  .meta({ id: 'ModelComparison' });
