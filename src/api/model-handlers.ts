@@ -10,6 +10,8 @@ import {
 } from '../history/model-comparison.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { RuleTrip } from '../state/tables/own-rule-table.ts';
 import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
@@ -17,6 +19,8 @@ import type { EndpointHandler } from './kit/endpoint-types.ts';
 /** Dependencies of the endpoints about models. Source: contract, 9.12. */
 export interface ModelParts {
   readonly readModels: () => Promise<ModelsView>;
+  /** Returns since when the model adds nothing for a customer; null while it counts. */
+  readonly silenceOf: (customer: CustomerNumber) => RuleTrip | null;
   readonly decisions: Pick<DecisionReader, 'scan'>;
   readonly store: TruthStores;
 }
@@ -28,21 +32,22 @@ export function modelHandlers(
   return { readModels: endpoint({}, modelsHandler(parts)), compareModels: endpoint({}, comparisonHandler(parts)) };
 }
 
-function modelsHandler({ readModels }: Pick<ModelParts, 'readModels'>): EndpointHandler {
-  return async () => {
+function modelsHandler({ readModels, silenceOf }: ModelParts): EndpointHandler {
+  return async ({ caller }) => {
     const { slots, candidates } = await readModels();
     const roleOf = (id: string): string | null =>
       id === slots.model.id ? 'active' : id === slots.challenger.id ? 'challenger' : null;
     const body = {
-      active: showSlot(slots.model),
+      active: { ...showSlot(slots.model), silent: showSilence(silenceOf(caller.customer)) },
       challenger: showSlot(slots.challenger),
-      candidates: candidates.map(({ id, version, format, trainedAtMs, prior, threshold, isShadowOnly }) => ({
+      candidates: candidates.map(({ id, version, format, trainedAtMs, prior, threshold, budget, isShadowOnly }) => ({
         id,
         version,
         format,
         trained_at: toSeconds(trainedAtMs),
         prior,
         threshold,
+        budget,
         shadow_only: isShadowOnly,
         role: roleOf(id),
       })),
@@ -84,6 +89,10 @@ function comparisonHandler({ readModels, decisions, store }: ModelParts): Endpoi
 
 function showSlot({ id, version, state, detail, refused = false, sinceMs }: SlotView): Record<string, unknown> {
   return { id, version, state, detail, refused, since: toSeconds(sinceMs) };
+}
+
+function showSilence(trip: RuleTrip | null): Record<string, unknown> | null {
+  return trip === null ? null : { since: toSeconds(trip.atMs), alarms: trip.touched, decisions: trip.decisions };
 }
 
 function toSeconds(ms: number | null): number | null {

@@ -62,6 +62,7 @@ export interface ManagementParts {
   readonly backtests: BacktestQueue;
   readonly keyUse: KeyUseReader;
   readonly readModels: ModelParts['readModels'];
+  readonly silenceOf: ModelParts['silenceOf'];
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */

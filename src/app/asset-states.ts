@@ -2,6 +2,7 @@ import type { DecisionRecorder } from '../observe/decision-recorder.ts';
 import type { Reading } from '../observe/reading.ts';
 import { type AssetStatus, MODEL_SLOTS, type ModelSlot } from '../assets/asset-messages.ts';
 import type { Assets } from '../assets/assets.ts';
+import { joined } from '../assets/settling.ts';
 import type { StoreNotice } from '../state/repair/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import { readVelocityState } from '../cluster/velocity/velocity-state.ts';
@@ -70,6 +71,12 @@ export function stateNames(states: AssetStates): Readonly<Record<string, AssetSt
 export function modelStatus(deciding: { readonly layers: Assets } | null, slot: ModelSlot): AssetStatus {
   if (deciding === null) return { state: 'absent', version: null, detail: 'this node does not decide' };
   return slot === 'model' ? deciding.layers.status().model : deciding.layers.challenger();
+}
+
+/** The states of the assets. A model that its circuit breaker silences works: it is a risk, and makes nothing degraded. */
+export function layersWithBreaker(layers: Assets, breaker: string): AssetStates {
+  const { model, ...others } = layers.status();
+  return { ...others, model: { ...model, detail: joined([model.detail, breaker]) } };
 }
 
 /** Metrics of the active model and the challenger. */

@@ -134,7 +134,7 @@ function readChange(change: Fields): ControlChange | null {
     }
     case 'model.chosen': {
       const { how, id, previous, overruled } = change;
-      if ((how !== 'promoted' && how !== 'rolled_back') || !isTexts(overruled)) return null;
+      if ((how !== 'promoted' && how !== 'rolled_back' && how !== 'resumed') || !isTexts(overruled)) return null;
       if ((id !== null && !isText(id)) || (previous !== null && !isText(previous))) return null;
       return { kind: 'model.chosen', how, id, previous, overruled: overruled as readonly string[] };
     }

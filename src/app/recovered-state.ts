@@ -1,4 +1,5 @@
 import { type OpenRequests, openRequestLog } from './wire-requests.ts';
+import { ModelBreaker } from './model-breaker.ts';
 import { RuleTrips } from './rule-trips.ts';
 import { followRules, readStoredRules } from './follow-rules.ts';
 import { join } from 'node:path';
@@ -131,5 +132,8 @@ async function openPolicies(settings: Settings, store: Store, clock: Clock, log:
   const { policyFile } = policies;
   followRules(store, policyFile, log);
   const trips = new RuleTrips({ store, archive: policyArchive, policyFile, log });
-  return { policyFile, policyArchive, trips };
+  const { dataDir, modelsDir } = settings;
+  const modelBreaker = new ModelBreaker({ dataDir, modelsDir, store, archive: policyArchive, policyFile, log });
+  await modelBreaker.start();
+  return { policyFile, policyArchive, trips, modelBreaker };
 }

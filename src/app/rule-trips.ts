@@ -8,7 +8,7 @@ import type { OwnRule, TouchedShare } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument } from '../risk/policy/policy-document.ts';
 import { DEFAULT_DOCUMENT } from '../risk/policy/policy-set.ts';
 import { PolicyView } from '../risk/policy/policy-view.ts';
-import { RuleBreaker } from '../risk/policy/rule-breaker.ts';
+import { RuleBreaker, tripShare } from '../risk/policy/rule-breaker.ts';
 import { readIp } from '../risk/signals/ip.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { type RuleTrip, ruleTag, withoutHistory } from '../state/tables/own-rule-table.ts';
@@ -85,7 +85,7 @@ export class RuleTrips {
     for (const rule of watched) {
       if (rule.isTripped || rule.eventTypes?.includes(eventType) === false) continue;
       if (!fired.has(rule.code)) rule.breaker.pass(nowMs);
-      else if (rule.breaker.touch(networkOf(record.ip), nowMs)) this.#trip(customer, rule, nowMs);
+      else if (rule.breaker.touch(siteOf(record.ip), nowMs)) this.#trip(customer, rule, nowMs);
     }
   }
 
@@ -114,7 +114,16 @@ export class RuleTrips {
     const watched = rules.flatMap(([{ code, mode, eventTypes, predicted }, tag]) =>
       mode !== 'enforce' || predicted === undefined
         ? []
-        : [{ code, eventTypes, predicted, tag, breaker: new RuleBreaker(predicted, factor), isTripped: false }],
+        : [
+            {
+              code,
+              eventTypes,
+              predicted,
+              tag,
+              breaker: new RuleBreaker(tripShare(predicted, factor)),
+              isTripped: false,
+            },
+          ],
     );
     return watched.length === 0 ? NONE : watched;
   }
@@ -160,7 +169,7 @@ export class RuleTrips {
 }
 
 /** Returns the /24 or /48 of an address; one value for all decisions without an address. */
-function networkOf(ip: string | null): string {
+export function siteOf(ip: string | null): string {
   const facts = ip === null ? null : readIp(ip);
   return facts?.kind === 'valid' ? facts.networks.site : '';
 }

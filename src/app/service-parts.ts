@@ -25,6 +25,7 @@ import type { DataFeeds } from './data-feeds.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
+import type { ModelBreaker } from './model-breaker.ts';
 import type { RuleTrips } from './rule-trips.ts';
 import type { Settings } from './settings.ts';
 import type { Cluster } from './wire-cluster.ts';
@@ -45,6 +46,7 @@ export interface OpenPolicies {
   readonly policyFile: PolicyFile;
   readonly policyArchive: PolicyArchive;
   readonly trips: RuleTrips;
+  readonly modelBreaker: ModelBreaker;
 }
 
 /** The velocity store of a node that decides or shows what was decided. */

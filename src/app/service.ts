@@ -124,9 +124,7 @@ function handlersByRole(
   if (decideRole !== null) store.turns.giveWayTo(() => decideRole.decide.load(performance.now()));
   return {
     ...(decideRole && { decide: decideRole.decide.route.methods.POST, ...outcomesOf(parts, velocity, endpoint) }),
-    ...forRoles(settings.roles, ['api'], () =>
-      wireApi(parts, endpoint, { fingerprints, policyFile: opened.policyFile, policies, trips: opened.trips }),
-    ),
+    ...forRoles(settings.roles, ['api'], () => wireApi(parts, endpoint, { ...opened, fingerprints, policies })),
     ...(decideRole && simulateHandlers(endpoint, { simulator: decideRole.simulator, policies })),
   };
 }

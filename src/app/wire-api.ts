@@ -11,6 +11,7 @@ import type { SecretEndpointId } from '../contract/routes.ts';
 import { newestRequests } from '../history/request-log/newest-requests.ts';
 import type { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { LINKS_PURPOSE, REQUESTS_PURPOSE } from './installation.ts';
+import type { ModelBreaker } from './model-breaker.ts';
 import type { RuleTrips } from './rule-trips.ts';
 import type { OpenPolicies, ServiceParts } from './service-parts.ts';
 import { modelStatus } from './asset-states.ts';
@@ -23,13 +24,14 @@ export interface ApiReadings {
   readonly policyFile: OpenPolicies['policyFile'];
   readonly policies: OwnPolicies;
   readonly trips: Pick<RuleTrips, 'ofFile'>;
+  readonly modelBreaker: Pick<ModelBreaker, 'silenceOf'>;
 }
 
 /** The role `api`: all endpoints for customers except those that need the role `decide`. They give way to decisions. */
 export function wireApi(
   parts: ServiceParts,
   endpoint: EndpointFactory,
-  { fingerprints, policyFile, policies, trips }: ApiReadings,
+  { fingerprints, policyFile, policies, trips, modelBreaker }: ApiReadings,
 ): SecretHandlers<Exclude<SecretEndpointId, 'reportOutcomes' | 'simulateDecision'>> {
   const { settings, installation, history, dispatcher, extractions } = parts;
   const { store, keyFor } = installation;
@@ -57,6 +59,7 @@ export function wireApi(
       policies,
       backtests: parts.requests.backtests,
       readModels: () => readModels(settings.modelsDir, (slot) => modelStatus(parts.deciding, slot)),
+      silenceOf: (customer) => modelBreaker.silenceOf(customer),
       keyUse: parts.cluster?.nodes.keyUse(parts.keyUsage) ?? parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,

@@ -30,7 +30,6 @@ export function wireDecide(
   const { settings, clock, keyCache, admission, journal, decisionSink, dispatcher, installation, listener, log } =
     parts;
   const recorder = new DecisionRecorder(counts, log);
-  const trips = parts.policies?.trips ?? null;
   const simulator = new Simulator(pool);
   const writes = new Map<number, number>();
   installation.store.changes.onCommitted(({ change }) => {
@@ -55,7 +54,7 @@ export function wireDecide(
     decisionSink,
     due: dispatcher,
     requestSink: parts.requests.requestLog,
-    observer: recordingStats(recorder, parts.stats, parts.keyUsage, parts.addresses, trips, () => clock.nowMs()),
+    observer: recordingStats(recorder, parts, () => clock.nowMs()),
   });
   return {
     decide,

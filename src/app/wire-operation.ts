@@ -13,6 +13,7 @@ import {
   type AssetStates,
   isDegraded,
   layerReadings,
+  layersWithBreaker,
   modelReadings,
   storeStatus,
   velocityStatus,
@@ -52,7 +53,7 @@ export function wireOperation(
   const recorder = role?.recorder ?? { storeFailedAtMs: Number.NEGATIVE_INFINITY };
   const assetStates = (): AssetStates => ({
     store: storeStatus(journal, recorder, parts.decisions, parts.installation.repairs),
-    ...deciding?.layers.status(),
+    ...(deciding && layersWithBreaker(deciding.layers, parts.policies?.modelBreaker.detail ?? '')),
     ...(hasExchange(parts.velocity) && { velocity: velocityStatus(parts.velocity.memory) }),
     ...forRoles(roles, ['deliver'], () => ({ webhooks: parts.dispatcher.status })),
     ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
@@ -146,6 +147,7 @@ function metricsOf(
     ...(deciding === null ? [] : attributeReadings(deciding.policyFile.attributes)),
     ...(deciding === null ? [] : modelReadings(deciding.layers)),
     ...(policies?.trips.readings ?? []),
+    ...(policies?.modelBreaker.readings ?? []),
     ...(velocity === null ? [] : velocityReadings(velocity.memory)),
     ...(hasExchange(velocity) ? exchangeReadings(velocity.memory) : []),
     ...decisionReadings(decisions, store),

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import { fileSignatureOf } from './asset-files.ts';
 import type { AssetStatus, ModelSlot } from './asset-messages.ts';
-import { CANDIDATES, isCandidateId, readSlot } from './model-slots.ts';
+import { CANDIDATES, folderOfChoice, isCandidateId, readSlot } from './model-slots.ts';
 
 /** Choice: a year of weekly training; names begin with their time, so the newest are kept. */
 export const CANDIDATES_MAX = 50;
@@ -21,6 +22,8 @@ export interface CandidateSummary {
   /** Share of fraud that the probabilities are at. */
   readonly prior: number | null;
   readonly threshold: number | null;
+  /** Share of honest sessions that it may stop by itself; null if it was trained without. */
+  readonly budget: number | null;
   /** Trained on so few known frauds that it should only be compared. */
   readonly isShadowOnly: boolean;
 }
@@ -71,6 +74,27 @@ async function readCandidates(modelsDir: string): Promise<readonly CandidateSumm
   return found;
 }
 
+/** The active model as its files say. */
+export interface ActiveChoice {
+  /** Changes when a model is chosen, the same one again included. */
+  readonly choice: string;
+  readonly id: string | null;
+  /** As of `CandidateSummary`. */
+  readonly budget: number | null;
+}
+
+/** Returns the active model; null without one, and while its files cannot be read. Never rejects. */
+export async function readActiveChoice(modelsDir: string): Promise<ActiveChoice | null> {
+  const slot = await readSlot(modelsDir, 'model');
+  if (slot.kind === 'fault') return null;
+  const { id, sinceMs } = slot.kind === 'chosen' ? slot : { id: null, sinceMs: null };
+  const manifest = await readBounded(join(folderOfChoice(modelsDir, id), 'model.json'));
+  if (manifest === null) return null;
+  // Nobody chooses the files in the folder itself: another content is another model.
+  const content = id === null ? createHash('sha256').update(JSON.stringify(manifest)).digest('hex') : '';
+  return { choice: `${id ?? content} ${sinceMs ?? 0}`, id, budget: summaryOf(id ?? '', manifest).budget };
+}
+
 async function readBounded(path: string): Promise<unknown> {
   try {
     const { size } = await stat(path);
@@ -99,6 +123,7 @@ function summaryOf(id: string, manifest: unknown): CandidateSummary {
     trainedAtMs: Number.isFinite(trainedAtMs) ? trainedAtMs : null,
     prior: share('prior'),
     threshold: share('threshold'),
+    budget: share('budget'),
     isShadowOnly: fields['shadow_only'] === true,
   };
 }

@@ -4,6 +4,7 @@ import { parsePolicy } from '../risk/policy/policy-check.ts';
 import type { OwnRule } from '../risk/policy/own-rule.ts';
 import type { PolicyDocument, PolicyNote } from '../risk/policy/policy-document.ts';
 import { DEFAULT_DOCUMENT, type RulesByCustomer, type TrippedByCustomer } from '../risk/policy/policy-set.ts';
+import { MODEL_CODE } from '../risk/rules/model_score.ts';
 import { AttributeCounts } from './attribute-counts.ts';
 import type { AssetStatus } from './asset-messages.ts';
 import type { PolicyContent, PolicyMessage, PolicySeed } from './policy-messages.ts';
@@ -41,6 +42,8 @@ export interface PolicyFile {
   setRules(customer: CustomerNumber, rules: readonly OwnRule[]): void;
   /** Sets rules of the present policy back to `observe` for a customer, until another policy becomes active. */
   setTripped(customer: CustomerNumber, codes: readonly string[]): void;
+  /** Keeps the model from adding to the decisions of these customers, whatever the policy is; others have it. */
+  setModelSilent(customers: ReadonlySet<CustomerNumber>): void;
   close(): Promise<void>;
 }
 
@@ -89,6 +92,9 @@ class WatchedPolicy implements PolicyFile {
   #refusal = '';
   /** Customers of the file without a number yet. The first ones are looked up next. */
   #unknown: string[] = [];
+  /** Own rules of the active policy. */
+  #trippedRules: TrippedByCustomer = new Map();
+  #silent: ReadonlySet<CustomerNumber> = new Set();
   #timer: NodeJS.Timeout | null = null;
   #polling: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -156,8 +162,20 @@ class WatchedPolicy implements PolicyFile {
   }
 
   setTripped(customer: CustomerNumber, codes: readonly string[]): void {
-    const { content } = this.#seed;
-    this.#changeRules({ ...content, tripped: new Map([...content.tripped, [customer, codes]]) }, customer);
+    this.#trippedRules = new Map([...this.#trippedRules, [customer, codes]]);
+    this.#changeRules({ ...this.#seed.content, tripped: this.#tripped() }, customer);
+  }
+
+  setModelSilent(customers: ReadonlySet<CustomerNumber>): void {
+    const changed = [...this.#silent, ...customers].filter((one) => !(this.#silent.has(one) && customers.has(one)));
+    this.#silent = new Set(customers);
+    for (const customer of changed) this.#changeRules({ ...this.#seed.content, tripped: this.#tripped() }, customer);
+  }
+
+  #tripped(): TrippedByCustomer {
+    const all = new Map(this.#trippedRules);
+    for (const customer of this.#silent) all.set(customer, [...(all.get(customer) ?? []), MODEL_CODE]);
+    return all;
   }
 
   #changeRules(content: PolicyContent, customer: CustomerNumber): void {
@@ -265,7 +283,8 @@ class WatchedPolicy implements PolicyFile {
 
   #publish(document: PolicyDocument, customerNumbers: ReadonlyMap<string, CustomerNumber>): void {
     const { generation, rules, ...present } = this.#seed.content;
-    const tripped: TrippedByCustomer = document === present.document ? present.tripped : new Map();
+    if (document !== present.document) this.#trippedRules = new Map();
+    const tripped = this.#tripped();
     this.#seed.content = { generation: generation + 1, document, customerNumbers, rules, tripped };
     this.#send();
   }

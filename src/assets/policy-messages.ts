@@ -17,7 +17,6 @@ export interface PolicyContent {
   readonly customerNumbers: ReadonlyMap<string, CustomerNumber>;
   /** Rules that customers wrote over the API. */
   readonly rules: RulesByCustomer;
-  /** Empty for a new document. */
   readonly tripped: TrippedByCustomer;
 }
 

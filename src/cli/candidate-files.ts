@@ -22,7 +22,8 @@ export function writeCandidate(folder: string, files: CandidateFiles): void {
   const labels = { ...stock.labels, fraud_sessions: stock.fraudSessions, honest_sessions: stock.honestSessions };
   const trainedAt = new Date(nowMs).toISOString();
   const head = { name: 'forest', version: id, id, format: 'forest', sha256, prior, threshold, trained_at: trainedAt };
-  const learnt = { shadow_only: stock.isShadowOnly, policy_hash: report.policyHash, labels };
+  const budget = files.budget === null ? {} : { budget: files.budget };
+  const learnt = { ...budget, shadow_only: stock.isShadowOnly, policy_hash: report.policyHash, labels };
   put('forest.json', text);
   put('model.onnx', toOnnx(forest, columns.length));
   put('report.json', `${JSON.stringify(snakeCase(report), null, 2)}\n`);

@@ -105,6 +105,26 @@ export async function rollbackModel(
   return ok({ id: previous, previous: id }, `${previous ?? 'the model in the folder itself'} is active again`);
 }
 
+/** Makes the active model count again where its circuit breaker has silenced it: it is chosen once more. */
+export async function resumeModel(
+  door: Pick<ChangeDoor, 'commit'>,
+  modelsDir: string,
+  nowMs: number,
+): Promise<CommandOutcome> {
+  const active = await readSlot(modelsDir, 'model');
+  if (active.kind === 'fault') return failure('slot_invalid', active.detail);
+  const { id, ...before } = active.kind === 'chosen' ? active : { id: null };
+  const unfit = id === null ? null : await whyUnfit(modelsDir, id);
+  if (unfit !== null) return unfit;
+  writeSlot(modelsDir, 'model', { ...before, id, sinceMs: nowMs });
+  const noted = await note(door, { how: 'resumed', id, previous: id, overruled: [] }, nowMs);
+  if (noted !== null) return noted;
+  return ok(
+    { id, since: Math.floor(nowMs / 1000) },
+    `${id ?? 'the model in the folder itself'} counts for every customer`,
+  );
+}
+
 /** Writes the entry of the audit log, after the choice: returns a failure if there is none, while the choice stands. */
 async function note(
   door: Pick<ChangeDoor, 'commit'>,

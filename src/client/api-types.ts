@@ -1702,7 +1702,7 @@ export declare namespace Api {
      * the operator; `circuit_breaker`: that of rules of your own; `service`: the service itself
      */
     readonly actor: string;
-    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back";
+    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed";
     /**
      * What was changed: the id of the customer, webhook or decision, the fingerprint hash, or the first 12 characters of
      * the key; null for a batch
@@ -1715,10 +1715,32 @@ export declare namespace Api {
   };
 
   type Models = {
-    readonly active: ModelSlot;
+    readonly active: ActiveModel;
     readonly challenger: ModelSlot;
     /** Newest first, at most 50 */
     readonly candidates: readonly ModelCandidate[];
+  };
+
+  type ActiveModel = {
+    /** Null for the files in the folder of models itself, and without a model */
+    readonly id: string | null;
+    readonly version: string | null;
+    readonly state: "ok" | "absent" | "broken";
+    /** Why it does not run, or why newer files were refused */
+    readonly detail: string;
+    /** Whether newer files were refused, whatever runs now */
+    readonly refused: boolean;
+    /** When it was chosen; null if that is not known */
+    readonly since: number | null;
+    /** Set while the model adds nothing to the caller's decisions, because it stopped five times its budget */
+    readonly silent: ModelSilence | null;
+  };
+
+  type ModelSilence = {
+    readonly since: number;
+    /** Decisions that the model alone stopped, in at most an hour */
+    readonly alarms: number;
+    readonly decisions: number;
   };
 
   type ModelSlot = {
@@ -1744,6 +1766,8 @@ export declare namespace Api {
     readonly prior: number | null;
     /** The probability from which it counts */
     readonly threshold: number | null;
+    /** Share of honest sessions that it may stop by itself */
+    readonly budget: number | null;
     /** It knows too few frauds to decide */
     readonly shadow_only: boolean;
     readonly role: "active" | "challenger" | null;
@@ -2805,7 +2829,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** Only entries of this kind */
-      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back";
+      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed";
       /** Only entries from then on, Unix seconds */
       readonly since?: number;
       /** Only entries before then, Unix seconds */

@@ -85,6 +85,7 @@ export const AUDIT_KINDS = [
   'key.replaced',
   'model.promoted',
   'model.rolled_back',
+  'model.resumed',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

@@ -12,6 +12,8 @@ export interface TunedRule {
   readonly thresholds: Thresholds;
   /** The rule's `evaluateComplete`, or its `evaluate` without one; pass all thresholds. */
   readonly evaluate: Rule['evaluate'];
+  /** It fires without adding anything; absent: it adds. */
+  readonly isSilent?: boolean;
 }
 
 /** Returns the rules that are on, with the policy's weights and thresholds applied. */
@@ -60,6 +62,7 @@ export function evaluateRules(rules: readonly TunedRule[], facts: Facts, policy:
 }
 
 export function addHit(into: Evaluated, tuned: TunedRule, level: string, scale: number, evidence: string): void {
+  if (tuned.isSilent === true) return;
   into.contributions.push({ rule: tuned.rule, weight: (tuned.weights[level] ?? 0) * scale, evidence });
   if (tuned.index < 32) into.rulesLow = (into.rulesLow | (1 << tuned.index)) >>> 0;
   else if (tuned.index < 64) into.rulesHigh = (into.rulesHigh | (1 << (tuned.index - 32))) >>> 0;

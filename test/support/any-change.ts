@@ -145,7 +145,7 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
     'registry.removed': () => ({ kind: 'registry.removed', fingerprintHash: fingerprint() }),
     'model.chosen': () => ({
       kind: 'model.chosen',
-      how: pick(['promoted', 'rolled_back'] as const),
+      how: pick(['promoted', 'rolled_back', 'resumed'] as const),
       id: random(4) === 0 ? null : `candidate ${random(9)}`,
       previous: random(2) === 0 ? null : 'candidate 1',
       overruled: random(2) === 0 ? [] : ['alarms'],

@@ -118,6 +118,16 @@ function addSlots(cli: Cli, models: Command): void {
       }),
     );
 
+  withFolder(models.command('resume'))
+    .description('make the active model count again where its circuit breaker has silenced it')
+    .action((options: { readonly models?: string }) =>
+      cli.run(async () => {
+        const { resumeModel } = await import('../choose-model.ts');
+        const folder = folderOf(options.models);
+        return withStore(cli.globals().dataDir, (_store, door) => resumeModel(door, folder, Date.now()));
+      }),
+    );
+
   withFolder(models.command('rollback'))
     .description('make the model before the last promotion active again')
     .action((options: { readonly models?: string }) =>

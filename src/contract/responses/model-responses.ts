@@ -24,14 +24,29 @@ const CANDIDATE = z
     trained_at: unixSeconds.nullable(),
     prior: z.number().nullable().meta({ description: 'Share of fraud that its probabilities are at' }),
     threshold: z.number().nullable().meta({ description: 'The probability from which it counts' }),
+    budget: z.number().nullable().meta({ description: 'Share of honest sessions that it may stop by itself' }),
     shadow_only: z.boolean().meta({ description: 'It knows too few frauds to decide' }),
     role: z.enum(['active', 'challenger']).nullable(),
   })
   .meta({ id: 'ModelCandidate' });
 
+const SILENCE = z
+  .object({
+    since: unixSeconds,
+    alarms: count.meta({ description: 'Decisions that the model alone stopped, in at most an hour' }),
+    decisions: count,
+  })
+  .meta({ id: 'ModelSilence' });
+
+const ACTIVE_MODEL = MODEL_SLOT.extend({
+  silent: SILENCE.nullable().meta({
+    description: "Set while the model adds nothing to the caller's decisions, because it stopped five times its budget",
+  }),
+}).meta({ id: 'ActiveModel' });
+
 export const MODELS = z
   .object({
-    active: MODEL_SLOT,
+    active: ACTIVE_MODEL,
     challenger: MODEL_SLOT,
     candidates: z.array(CANDIDATE).meta({ description: 'Newest first, at most 50' }),
   })

@@ -5,7 +5,7 @@ import { findBadNames } from './json-names.ts';
 import { childPointer, pointerOf } from '../../kernel/json-pointer.ts';
 import type { CounterDeclaration } from './counter-declarations.ts';
 import type { OwnRule } from './own-rule.ts';
-import { MODEL_WEIGHT_MAX } from '../rules/model_score.ts';
+import { MODEL_CODE, MODEL_WEIGHT_MAX } from '../rules/model_score.ts';
 import { ownRuleFaults } from './own-rule-faults.ts';
 import { bandFaults } from './policy-bands.ts';
 import type { PolicyDocument, PolicyNote, PolicyPart, PolicyScope } from './policy-document.ts';
@@ -177,8 +177,6 @@ function weightsOf(raw: Pick<RawPart, 'weights' | 'model'>): PolicyPart['weights
   if (given === undefined) return raw.weights as PolicyPart['weights'];
   return { ...(raw.weights as PolicyPart['weights']), [MODEL_CODE]: Math.min(given, MODEL_WEIGHT_MAX) };
 }
-
-const MODEL_CODE = 'model_score';
 
 /** Returns a warning for each weight of the model above its bound, wherever the file has it. */
 function loweredWeights(value: unknown, path: readonly string[]): PolicyNote[] {

@@ -7,6 +7,7 @@ import type { OwnRule } from './own-rule.ts';
 import { type CompiledOwnRule, OwnRuleCompiler } from './own-rules.ts';
 import { assetsOf, codesIn, eventTypesOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
 import { DEFAULT_POLICY, type Bands, type NamedSources, type Policy } from './policy.ts';
+import { MODEL_CODE } from '../rules/model_score.ts';
 import { RULES } from '../rules/rule-table.ts';
 import { isAskedOfTrusted, TrustedSources } from './trusted-sources.ts';
 
@@ -52,15 +53,14 @@ export interface PolicySet {
   /** `eventType` in lower case. Two look-ups, three for a customer with its own settings; allocates only for new policies. */
   of(customer: CustomerNumber, eventType: string): ActivePolicy;
   /**
-   * Replaces the rules that a customer wrote over the API. A rule of the file with the same code wins. Rules of the file with the codes in
-   * `tripped` are only observed.
+   * Replaces the rules that a customer wrote over the API. A rule of the file with the same code wins. `tripped`: see `TrippedByCustomer`.
    */
   setRules(customer: CustomerNumber, rules: readonly OwnRule[], tripped?: readonly string[]): void;
 }
 
 /** Rules that customers wrote over the API. */
 export type RulesByCustomer = ReadonlyMap<CustomerNumber, readonly OwnRule[]>;
-/** Codes of rules of the policy file that the circuit breaker has set back to `observe`. */
+/** Codes of rules that a circuit breaker has switched off: own rules of the policy file, which are only observed, and `MODEL_CODE`. */
 export type TrippedByCustomer = ReadonlyMap<CustomerNumber, readonly string[]>;
 
 /**
@@ -215,6 +215,7 @@ class Compiler {
     const layers = assetsOf(scopes, eventType);
     const policy = policyOf(layers, eventType, version, setOf);
     const rules = this.#rulesOf(policy);
+    const modelRule = rules.find(({ rule }) => rule.code === MODEL_CODE);
     const written = policy.ownRules;
     const rulesInForce = tripped.size === 0 ? written : written.map((rule) => asTripped(rule, tripped));
     const own = this.#own.compile(rulesInForce, policy, eventType);
@@ -222,7 +223,7 @@ class Compiler {
       policy,
       bands: policy.bands,
       rules,
-      modelRule: rules.find(({ rule }) => rule.code === 'model_score'),
+      modelRule: tripped.has(MODEL_CODE) ? modelRule && { ...modelRule, isSilent: true } : modelRule,
       ignoredEntityKeys: setOf(policy.ignoredEntityKeys),
       trusted: this.#trustedPart(policy, rules),
       verified: this.#verifiedPart(rules),

@@ -1,6 +1,6 @@
 import type { TouchedShare } from './own-rule.ts';
 
-/** The circuit breaker of a rule of the customer's own: when it touches far more than was predicted. Source: contract, 6.9. */
+/** The circuit breaker of an own rule or of the model: when it touches far more than was predicted. Source: contract, 6.9. */
 
 /** Choice: long enough for a small shop to have traffic, short enough that a quiet night does not hide what happens now. */
 export const BREAKER_WINDOW_MS = 3_600_000;
@@ -16,7 +16,7 @@ export function tripShare({ touched, decisions }: TouchedShare, factor: number):
   return decisions === 0 ? Infinity : (factor * (touched + TOUCHED_MARGIN)) / decisions;
 }
 
-/** Counts what one enforced rule touches, in windows of an hour that begin with the first decision. Memory is constant. */
+/** Counts what one rule touches, in windows of an hour that begin with the first decision. Memory is constant. */
 export class RuleBreaker {
   readonly #tripShare: number;
   readonly #networks = new Set<string>();
@@ -24,9 +24,9 @@ export class RuleBreaker {
   #decisions = 0;
   #touched = 0;
 
-  /** `factor`: how many times the predicted share is too much. */
-  constructor(predicted: TouchedShare, factor: number) {
-    this.#tripShare = tripShare(predicted, factor);
+  /** `share`: of the decisions, above which it touches too many. */
+  constructor(share: number) {
+    this.#tripShare = share;
   }
 
   /** What it counted in the present window. */

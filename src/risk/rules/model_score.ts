@@ -1,5 +1,8 @@
 import type { Rule } from './rule.ts';
 
+/** The reason that the model adds. */
+export const MODEL_CODE = 'model_score';
+
 /** The largest weight that a policy may give the model. Source: contract, 6.2. */
 export const MODEL_WEIGHT_MAX = 0.7;
 
@@ -10,7 +13,7 @@ export const MODEL_WEIGHT_MAX = 0.7;
  * challenged 9 % of honest sessions and blocked 4 %.
  */
 export const modelScore: Rule = {
-  code: 'model_score',
+  code: MODEL_CODE,
   family: 'model',
   weights: { default: 0.44 },
   hint: 'the risk model rates the request as likely fraud',

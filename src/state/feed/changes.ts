@@ -102,7 +102,7 @@ export type StateChanges = {
   /** An operator has chosen another model, for the audit log only: the choice itself is a file. Null: the files beside that file. */
   'model.chosen': {
     readonly fields: {
-      readonly how: 'promoted' | 'rolled_back';
+      readonly how: 'promoted' | 'rolled_back' | 'resumed';
       readonly id: string | null;
       readonly previous: string | null;
       /** Names of the gates that the operator overruled. */

@@ -38,7 +38,7 @@ describe('GET /v1/models answers 200', () => {
     expect(mine?.status).toBe(200);
     expect(other?.json).toEqual(mine?.json);
     expect(mine?.json).toEqual({
-      active: { id: null, version: 'forest one', state: 'ok', detail: '', refused: false, since: null },
+      active: { id: null, version: 'forest one', state: 'ok', detail: '', refused: false, since: null, silent: null },
       challenger: {
         id: '20261120-000000',
         version: '20261120-000000',
@@ -55,6 +55,7 @@ describe('GET /v1/models answers 200', () => {
           trained_at: Date.UTC(2026, 10, 20) / 1000,
           prior: 0.01,
           threshold: 0.4,
+          budget: null,
           shadow_only: false,
           role: 'challenger',
         },

@@ -24,12 +24,12 @@ describe('the circuit breaker of a rule', () => {
   });
 
   test('It trips when a rule touches everything, but never below the smallest number', () => {
-    expect(touchMany(new RuleBreaker(MANY, 5), BREAKER_TOUCHED_MIN - 1)).toBeNull();
-    expect(touchMany(new RuleBreaker(MANY, 5), 1_000)).toBe(BREAKER_TOUCHED_MIN);
+    expect(touchMany(new RuleBreaker(tripShare(MANY, 5)), BREAKER_TOUCHED_MIN - 1)).toBeNull();
+    expect(touchMany(new RuleBreaker(tripShare(MANY, 5)), 1_000)).toBe(BREAKER_TOUCHED_MIN);
   });
 
   test('It does not trip while the share is what the factor allows', () => {
-    const breaker = new RuleBreaker(MANY, 5);
+    const breaker = new RuleBreaker(tripShare(MANY, 5));
     for (let n = 0; n < 2_000; n++) breaker.pass(0);
     // 5.15 % of all decisions are allowed.
     expect(touchMany(breaker, 108)).toBeNull();
@@ -38,18 +38,18 @@ describe('the circuit breaker of a rule', () => {
   });
 
   test('Traffic of few networks never trips it', () => {
-    expect(touchMany(new RuleBreaker(MANY, 5), 10_000, BREAKER_NETWORKS_MIN - 1)).toBeNull();
-    expect(touchMany(new RuleBreaker(MANY, 5), 10_000, BREAKER_NETWORKS_MIN)).toBe(BREAKER_TOUCHED_MIN);
+    expect(touchMany(new RuleBreaker(tripShare(MANY, 5)), 10_000, BREAKER_NETWORKS_MIN - 1)).toBeNull();
+    expect(touchMany(new RuleBreaker(tripShare(MANY, 5)), 10_000, BREAKER_NETWORKS_MIN)).toBe(BREAKER_TOUCHED_MIN);
   });
 
   test('What was counted an hour ago is forgotten', () => {
-    const breaker = new RuleBreaker(MANY, 5);
+    const breaker = new RuleBreaker(tripShare(MANY, 5));
     expect(touchMany(breaker, BREAKER_TOUCHED_MIN - 1)).toBeNull();
     expect(touchMany(breaker, BREAKER_TOUCHED_MIN - 1, 1_000, BREAKER_WINDOW_MS)).toBeNull();
     expect(breaker.counted.decisions).toBe(BREAKER_TOUCHED_MIN - 1);
   });
 
   test('A predicted share of a fifth of all decisions cannot be exceeded fivefold', () => {
-    expect(touchMany(new RuleBreaker({ touched: 200, decisions: 1_000 }, 5), 1_000)).toBeNull();
+    expect(touchMany(new RuleBreaker(tripShare({ touched: 200, decisions: 1_000 }, 5)), 1_000)).toBeNull();
   });
 });

@@ -31,6 +31,7 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'named_list.removed': 'Named list deleted',
   'model.promoted': 'Model promoted',
   'model.rolled_back': 'Model rolled back',
+  'model.resumed': 'Model counts again',
 };
 
 /** `key:sk_live_4fQ2/1b2f9c07` → `sk_live_4fQ2… in the dashboard (session 1b2f9c07)`. */

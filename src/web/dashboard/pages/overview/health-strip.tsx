@@ -40,13 +40,18 @@ const STATUS_WORDS: Readonly<Record<ReadinessBody['status'], string>> = {
 
 const READY_MS = 5_000;
 
+/** A model that works and has something to say is silenced by its circuit breaker. */
+function isSilentModel(name: string, layer: { readonly state: string; readonly detail: string } | undefined): boolean {
+  return name === 'model' && layer?.state === 'ok' && layer.detail !== '';
+}
+
 /** Health at a glance: the state, the broken layers, and what they mean for decisions. */
 export function HealthStrip(): JSX.Element | null {
   const ready = useLive<ReadinessBody>(`${API}/readyz`, { everyMs: READY_MS, accept: [503] });
   const { data, fault } = ready;
   if (data === undefined) return fault === null ? <p class="health health-loading">&nbsp;</p> : <Stale of={ready} />;
   const broken = Object.entries(data.layers ?? {}).filter(
-    ([, layer]) => layer?.state === 'broken' || layer?.refused === true,
+    ([name, layer]) => layer?.state === 'broken' || layer?.refused === true || isSilentModel(name, layer),
   );
   const absent = Object.entries(data.layers ?? {}).filter(([, layer]) => layer?.state === 'absent');
   const tone = data.status === 'ok' && broken.length === 0 ? 'good' : data.status === 'unavailable' ? 'bad' : 'warn';
