@@ -173,6 +173,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'history',
       'http',
       'kernel',
+      'learn',
       'observe',
       'ports',
       'risk',

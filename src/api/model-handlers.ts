@@ -1,35 +1,32 @@
 import type { ModelsView, SlotView } from '../assets/model-candidates.ts';
 import { unpackRecord } from '../history/decision-log/match.ts';
-import type { DecisionReader } from '../history/decision-reader.ts';
-import {
-  compareDecision,
-  ModelComparison,
-  promotionGates,
-  showComparison,
-  type TruthStores,
-} from '../history/model-comparison.ts';
+import { compareDecision, ModelComparison, promotionGates, showComparison } from '../history/model-comparison.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { RuleTrip } from '../state/tables/own-rule-table.ts';
+import { LABEL_AGES } from '../history/label-ages.ts';
 import { BUSY } from './busy.ts';
+import { readCustomerStock, type StockParts } from './customer-stock.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 
 /** Dependencies of the endpoints about models. Source: contract, 9.12. */
-export interface ModelParts {
+export interface ModelParts extends StockParts {
   readonly readModels: () => Promise<ModelsView>;
   /** Returns since when the model adds nothing for a customer; null while it counts. */
   readonly silenceOf: (customer: CustomerNumber) => RuleTrip | null;
-  readonly decisions: Pick<DecisionReader, 'scan'>;
-  readonly store: TruthStores;
 }
 
 export function modelHandlers(
   endpoint: EndpointFactory,
   parts: ModelParts,
-): SecretHandlers<'readModels' | 'compareModels'> {
-  return { readModels: endpoint({}, modelsHandler(parts)), compareModels: endpoint({}, comparisonHandler(parts)) };
+): SecretHandlers<'readModels' | 'readModelRows' | 'compareModels'> {
+  return {
+    readModels: endpoint({}, modelsHandler(parts)),
+    readModelRows: endpoint({}, rowsHandler(parts)),
+    compareModels: endpoint({}, comparisonHandler(parts)),
+  };
 }
 
 function modelsHandler({ readModels, silenceOf }: ModelParts): EndpointHandler {
@@ -40,17 +37,45 @@ function modelsHandler({ readModels, silenceOf }: ModelParts): EndpointHandler {
     const body = {
       active: { ...showSlot(slots.model), silent: showSilence(silenceOf(caller.customer)) },
       challenger: showSlot(slots.challenger),
-      candidates: candidates.map(({ id, version, format, trainedAtMs, prior, threshold, budget, isShadowOnly }) => ({
-        id,
-        version,
-        format,
-        trained_at: toSeconds(trainedAtMs),
-        prior,
-        threshold,
-        budget,
-        shadow_only: isShadowOnly,
-        role: roleOf(id),
+      candidates: candidates.map(
+        ({ id, version, format, trainedAtMs, prior, threshold, budget, isShadowOnly, gates }) => ({
+          id,
+          version,
+          format,
+          trained_at: toSeconds(trainedAtMs),
+          prior,
+          threshold,
+          budget,
+          shadow_only: isShadowOnly,
+          gates,
+          role: roleOf(id),
+        }),
+      ),
+    };
+    return { kind: 'json', status: 200, body };
+  };
+}
+
+/** Counts what the caller's decisions have to learn from. */
+function rowsHandler(parts: StockParts): EndpointHandler {
+  return async ({ caller: { customer }, nowMs, slices, coverage }) => {
+    const read = await readCustomerStock(parts, { customer, nowMs, slices, coverage });
+    if (read === null) return BUSY;
+    const { stock, bySource, isTruncated } = read;
+    const body = {
+      decisions: stock.decisions,
+      rows: stock.rows,
+      days: stock.days,
+      labels: stock.labels,
+      fraud_sessions: stock.fraudSessions,
+      honest_sessions: stock.honestSessions,
+      by_source: bySource.map(({ source, ages }) => ({
+        source,
+        ages: Object.fromEntries(LABEL_AGES.map((age, at) => [age, ages[at]])),
       })),
+      missing: stock.missing,
+      shadow_only: stock.isShadowOnly,
+      is_truncated: isTruncated,
     };
     return { kind: 'json', status: 200, body };
   };

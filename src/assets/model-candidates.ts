@@ -11,6 +11,8 @@ export const CANDIDATES_MAX = 50;
 /** Choice: a manifest of 512 columns and 32 golden rows has some 200 KB. */
 const MANIFEST_BYTES_MAX = 2 * 1024 * 1024;
 const TEXT_CHARACTERS_MAX = 128;
+/** Choice: a report has four. */
+const GATES_MAX = 16;
 
 /** What `model.json` of a candidate says about it; null for what it does not say. */
 export interface CandidateSummary {
@@ -26,6 +28,13 @@ export interface CandidateSummary {
   readonly budget: number | null;
   /** Trained on so few known frauds that it should only be compared. */
   readonly isShadowOnly: boolean;
+  /** Those of its report, without their figures; empty without one. */
+  readonly gates: readonly CandidateGateSummary[];
+}
+
+export interface CandidateGateSummary {
+  readonly name: string;
+  readonly holds: boolean;
 }
 
 export interface SlotView extends AssetStatus {
@@ -64,10 +73,11 @@ async function readCandidates(modelsDir: string): Promise<readonly CandidateSumm
   // In sequence, so that each is parsed in a separate turn of the event loop.
   for (const id of newest) {
     const path = join(folder, id, 'model.json');
+    const reportPath = join(folder, id, 'report.json');
     const signature = await fileSignatureOf(path);
     if (signature === null) continue;
-    const key = `${path} ${signature}`;
-    const summary = summaries.get(key) ?? summaryOf(id, await readBounded(path));
+    const key = `${path} ${signature} ${await fileSignatureOf(reportPath)}`;
+    const summary = summaries.get(key) ?? summaryOf(id, await readBounded(path), await readBounded(reportPath));
     summaries.set(key, summary);
     found.push(summary);
   }
@@ -104,7 +114,7 @@ async function readBounded(path: string): Promise<unknown> {
   }
 }
 
-function summaryOf(id: string, manifest: unknown): CandidateSummary {
+function summaryOf(id: string, manifest: unknown, report: unknown = null): CandidateSummary {
   const fields: Readonly<Record<string, unknown>> =
     typeof manifest === 'object' && manifest !== null ? (manifest as Record<string, unknown>) : {};
   const text = (name: string): string | null => {
@@ -125,5 +135,16 @@ function summaryOf(id: string, manifest: unknown): CandidateSummary {
     threshold: share('threshold'),
     budget: share('budget'),
     isShadowOnly: fields['shadow_only'] === true,
+    gates: gatesIn(report),
   };
+}
+
+function gatesIn(report: unknown): readonly CandidateGateSummary[] {
+  const { gates } = Object(report) as { readonly gates?: unknown };
+  if (!Array.isArray(gates)) return [];
+  return gates.slice(0, GATES_MAX).flatMap((gate: unknown) => {
+    const { name, holds } = Object(gate) as Readonly<Record<'name' | 'holds', unknown>>;
+    if (typeof name !== 'string' || typeof holds !== 'boolean') return [];
+    return [{ name: name.slice(0, TEXT_CHARACTERS_MAX), holds }];
+  });
 }

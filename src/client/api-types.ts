@@ -1770,7 +1770,49 @@ export declare namespace Api {
     readonly budget: number | null;
     /** It knows too few frauds to decide */
     readonly shadow_only: boolean;
+    /** Those of its report; empty without one */
+    readonly gates: readonly {
+      readonly name: string;
+      readonly holds: boolean;
+    }[];
     readonly role: "active" | "challenger" | null;
+  };
+
+  type ModelRows = {
+    readonly decisions: number;
+    /** Decisions with a feature row */
+    readonly rows: number;
+    /** Days (UTC) with rows */
+    readonly days: number;
+    /** Rows by label or verdict; blocked are BLOCK without one */
+    readonly labels: {
+      readonly fraud: number;
+      readonly legitimate: number;
+      readonly none: number;
+      readonly blocked: number;
+    };
+    /** Sessions with a row that a label or verdict calls fraud */
+    readonly fraud_sessions: number;
+    readonly honest_sessions: number;
+    /** Rows by what says what they were, and by the age of that: a week, 30 days, older */
+    readonly by_source: readonly {
+      readonly source: "label" | "review" | "challenge";
+      readonly ages: {
+        readonly week: LabelCounts;
+        readonly month: LabelCounts;
+        readonly older: LabelCounts;
+      };
+    }[];
+    /** What training needs besides, such as `fraud sessions 0 of 150` */
+    readonly missing: readonly string[];
+    /** A model from these rows should only be compared */
+    readonly shadow_only: boolean;
+    readonly is_truncated: boolean;
+  };
+
+  type LabelCounts = {
+    readonly fraud: number;
+    readonly legitimate: number;
   };
 
   type ModelComparison = {
@@ -2844,6 +2886,13 @@ export interface ApiCalls {
     readonly query: undefined;
     readonly body: undefined;
     readonly answer: Api.Models;
+  };
+
+  /** What the caller's own decisions have for a model to learn from: `GET /v1/models/rows` */
+  readModelRows: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.ModelRows;
   };
 
   /** The challenger against the active model, on the caller's own decisions: `GET /v1/models/compare` */

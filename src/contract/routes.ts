@@ -155,6 +155,7 @@ export const ROUTES = {
   findConnector: secret('GET', '/v1/connectors/{id}'),
   listAudit: secret('GET', '/v1/audit'),
   readModels: secret('GET', '/v1/models'),
+  readModelRows: secret('GET', '/v1/models/rows'),
   compareModels: secret('GET', '/v1/models/compare'),
 
   signIn: { method: 'POST', path: '/dashboard/session', access: 'sign_in', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },

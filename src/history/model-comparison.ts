@@ -124,16 +124,18 @@ export function compareDecision(
   });
 }
 
-function truthOf(
+/** Returns what is known of a decision, and since when, Unix ms; null if nothing is. */
+export function truthOf(
   stores: TruthStores,
   customer: CustomerNumber,
-  { requestId, outcome: own }: Pick<DecisionRecord, 'requestId' | 'outcome'>,
-): KnownTruth | null {
+  { requestId, occurredAtMs, outcome: own }: Pick<DecisionRecord, 'requestId' | 'occurredAtMs' | 'outcome'>,
+): (KnownTruth & { readonly atMs: number }) | null {
   const known = knownLabel(stores, customer, requestId);
-  if (known !== null) return { isFraud: known.label === 'fraud', source: known.source };
+  if (known !== null)
+    return { isFraud: known.label === 'fraud', source: known.source, atMs: known.createdAtSeconds * 1000 };
   const outcome = stores.outcomes?.find(requestId) ?? own;
   if (outcome !== 'challenge_passed' && outcome !== 'challenge_failed') return null;
-  return { isFraud: outcome === 'challenge_failed', source: 'challenge' };
+  return { isFraud: outcome === 'challenge_failed', source: 'challenge', atMs: occurredAtMs };
 }
 
 /** Returns the comparison as the API and `models compare --json` show it. */

@@ -27,6 +27,7 @@ describe.each(TRANSPORTS)('HEAD over %s', (transport) => {
     ['/v1/audit', 200],
     ['/v1/models', 200],
     ['/v1/models/compare', 200],
+    ['/v1/models/rows', 200],
     ['/v1/extractions', 200],
     ['/v1/sessions', 200],
     ['/v1/connectors', 200],

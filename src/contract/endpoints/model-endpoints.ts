@@ -1,5 +1,5 @@
 import { type EndpointTexts, json, reads } from '../endpoint.ts';
-import { MODEL_COMPARISON, MODELS } from '../responses/model-responses.ts';
+import { MODEL_COMPARISON, MODEL_ROWS, MODELS } from '../responses/model-responses.ts';
 
 export const MODEL_ENDPOINTS = {
   readModels: {
@@ -10,6 +10,17 @@ export const MODEL_ENDPOINTS = {
       'of this node.',
     guide: '200 with `{"active","challenger","candidates"}`: versions, ages and states',
     responses: { 200: json(MODELS, 'The models') },
+    problems: reads(),
+  },
+  readModelRows: {
+    tag: 'models',
+    summary: "What the caller's own decisions have for a model to learn from",
+    description:
+      'Covers the newest 100,000 decisions and the feature rows that outlived theirs; in a cluster those of the node that answers. A ' +
+      'model learns from all customers of the installation, so another one may have what is missing here. While too many searches ' +
+      'are running, the response is 429 with the code overloaded.',
+    guide: '200 with rows, known sessions, labels by source and age, and what is missing for training',
+    responses: { 200: json(MODEL_ROWS, 'The stock', ['X-SVC-Partial']) },
     problems: reads(),
   },
   compareModels: {

@@ -26,6 +26,9 @@ const CANDIDATE = z
     threshold: z.number().nullable().meta({ description: 'The probability from which it counts' }),
     budget: z.number().nullable().meta({ description: 'Share of honest sessions that it may stop by itself' }),
     shadow_only: z.boolean().meta({ description: 'It knows too few frauds to decide' }),
+    gates: z
+      .array(z.object({ name: z.string(), holds: z.boolean() }))
+      .meta({ description: 'Those of its report; empty without one' }),
     role: z.enum(['active', 'challenger']).nullable(),
   })
   .meta({ id: 'ModelCandidate' });
@@ -95,3 +98,31 @@ export const MODEL_COMPARISON = z
     is_truncated: z.boolean().meta({ description: 'There are more decisions than were counted' }),
   })
   .meta({ id: 'ModelComparison' });
+
+const LABELS = z.object({ fraud: count, legitimate: count }).meta({ id: 'LabelCounts' });
+
+export const MODEL_ROWS = z
+  .object({
+    decisions: count,
+    rows: count.meta({ description: 'Decisions with a feature row' }),
+    days: count.meta({ description: 'Days (UTC) with rows' }),
+    labels: z.object({ fraud: count, legitimate: count, none: count, blocked: count }).meta({
+      description: 'Rows by label or verdict; blocked are BLOCK without one',
+    }),
+    fraud_sessions: count.meta({ description: 'Sessions with a row that a label or verdict calls fraud' }),
+    honest_sessions: count,
+    by_source: z
+      .array(
+        z.object({
+          source: z.enum(['label', 'review', 'challenge']),
+          ages: z.object({ week: LABELS, month: LABELS, older: LABELS }),
+        }),
+      )
+      .meta({ description: 'Rows by what says what they were, and by the age of that: a week, 30 days, older' }),
+    missing: z
+      .array(z.string())
+      .meta({ description: 'What training needs besides, such as `fraud sessions 0 of 150`' }),
+    shadow_only: z.boolean().meta({ description: 'A model from these rows should only be compared' }),
+    is_truncated: z.boolean(),
+  })
+  .meta({ id: 'ModelRows' });

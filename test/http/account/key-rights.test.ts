@@ -78,6 +78,7 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   changeNamedItems: 'write',
   listAudit: 'read',
   readModels: 'read',
+  readModelRows: 'read',
   compareModels: 'read',
 };
 

@@ -57,6 +57,7 @@ describe('GET /v1/models answers 200', () => {
           threshold: 0.4,
           budget: null,
           shadow_only: false,
+          gates: [],
           role: 'challenger',
         },
       ],

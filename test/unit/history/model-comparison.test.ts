@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LABEL_AGES, LabelAges } from '../../../src/history/label-ages.ts';
 import { type ComparedDecision, ModelComparison, promotionGates } from '../../../src/history/model-comparison.ts';
 
 const DAY_MS = 86_400_000;
@@ -73,5 +74,19 @@ describe('Comparing a challenger with the active model', () => {
     const worse = fit();
     add(worse, 'review', 1, { active: 'BLOCK', challenger: 'ALLOW', truth: { isFraud: true, source: 'review' } });
     expect(failing(worse)).toEqual(['catch_by_source']);
+  });
+});
+
+describe('Ages of labels', () => {
+  test('Each counts in the first age that it fits, and sources without a label are left out', () => {
+    const ages = new LabelAges();
+    expect(ages.bySource()).toEqual([]);
+    ages.add(FRAUD, 7 * DAY_MS);
+    ages.add(FRAUD, 7 * DAY_MS + 1);
+    ages.add(HONEST, 30 * DAY_MS + 1);
+    const none = { fraud: 0, legitimate: 0 };
+    const one = { fraud: 1, legitimate: 0 };
+    expect(ages.bySource()).toEqual([{ source: 'label', ages: [one, one, { ...none, legitimate: 1 }] }]);
+    expect(ages.bySource()[0]?.ages).toHaveLength(LABEL_AGES.length);
   });
 });
