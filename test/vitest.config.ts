@@ -18,6 +18,7 @@ const WAITING: Seconds = {
   'test/contract/webhooks': 46,
   'test/degrade/policy-file': 22,
   'test/http/gate': 19,
+  'test/http/webhooks/retry': 18,
   'test/unit/http/handshakes': 14,
   'test/http/registry/promotion': 14,
   'test/degrade/workers': 14,

@@ -11,6 +11,7 @@ import type {
   Webhook,
   WebhookChange,
   WebhookId,
+  WebhookRetry,
   WebhookSecrets,
 } from '../work/webhook.ts';
 import type { BodyWishes } from '../work/formats/event-formats.ts';
@@ -58,6 +59,7 @@ export interface NewWebhook extends BodyWishes {
   readonly description: string | null;
   readonly filter?: string | null;
   readonly headers?: ExtraHeaders | null | undefined;
+  readonly retry?: WebhookRetry | undefined;
 }
 
 interface NotFound {

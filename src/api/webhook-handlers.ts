@@ -90,13 +90,14 @@ function additionHandler({
       headers,
       format,
       fields,
+      retry,
     } = read.value;
     if (eventTypes.length + (events?.length ?? 0) === 0) return NO_EVENTS;
     const fault = checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
     if (unreadable !== null) return unreadable;
-    const what = { url, eventTypes, events, description, filter, headers, format, fields };
+    const what = { url, eventTypes, events, description, filter, headers, format, fields, retry };
     const given = { customer: request.caller.customer, ...what };
     const made = await control.create(given, originOf(request).by);
     switch (made.kind) {
@@ -122,7 +123,18 @@ function changeHandler({
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const { url, event_types: eventTypes, events, description, disabled, filter, headers, format, fields } = read.value;
+    const {
+      url,
+      event_types: eventTypes,
+      events,
+      description,
+      disabled,
+      filter,
+      headers,
+      format,
+      fields,
+      retry,
+    } = read.value;
     const fault = url === undefined ? null : checkTarget(url);
     if (fault !== null) return blocked(fault);
     const unreadable = filterProblem(filter);
@@ -142,6 +154,7 @@ function changeHandler({
       ...(headers !== undefined && { headers }),
       ...(format !== undefined && { format }),
       ...(fields !== undefined && { fields }),
+      ...(retry !== undefined && { retry }),
     };
     const changed = await control.change(request.caller.customer, id, wanted, originOf(request).by);
     if (changed.kind === 'fault') return changed;

@@ -20,6 +20,7 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     headers: maskedHeaders(webhook),
     format: webhook.format ?? 'standard',
     fields: webhook.fields ?? 'event',
+    retry: webhook.retry ?? 'fast',
     secret,
     status: health.status,
     consecutive_failures: health.consecutiveFailures,

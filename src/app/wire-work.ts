@@ -102,6 +102,7 @@ export class SharedWork {
         for (const endpoint of new Set(rows.map(({ endpointId }) => endpointId))) dispatcher.prefetch.look(endpoint);
       },
       drop: (rows) => dispatcher.drop(rows),
+      retryOf: (endpointId) => dispatcher.subscribers.find(endpointId)?.webhook.retry ?? 'fast',
       lease: (untilMs) => dispatcher.lease(untilMs),
     });
     this.#timer = setInterval(() => this.#showNodes(extractions), NODES_MS).unref();

@@ -1359,6 +1359,7 @@ export declare namespace Api {
     readonly headers: { readonly [name: string]: string };
     readonly format: "standard" | "slack" | "teams" | "cef" | "ocsf";
     readonly fields: "event" | "full";
+    readonly retry: "fast" | "patient";
     /** `whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters */
     readonly secret: string;
     readonly status: "healthy" | "unhealthy";
@@ -1392,6 +1393,11 @@ export declare namespace Api {
     readonly format?: "standard" | "slack" | "teams" | "cef" | "ocsf";
     /** In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision */
     readonly fields?: "event" | "full";
+    /**
+     * `fast`, the default: 4 attempts within seconds. `patient`: then 6 more within 35 hours, and nothing is skipped while
+     * the endpoint is down
+     */
+    readonly retry?: "fast" | "patient";
   };
 
   type DeliveryPage = {
@@ -1469,6 +1475,11 @@ export declare namespace Api {
     readonly format?: "standard" | "slack" | "teams" | "cef" | "ocsf";
     /** In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision */
     readonly fields?: "event" | "full";
+    /**
+     * `fast`, the default: 4 attempts within seconds. `patient`: then 6 more within 35 hours, and nothing is skipped while
+     * the endpoint is down
+     */
+    readonly retry?: "fast" | "patient";
   };
 
   type Rotation = {

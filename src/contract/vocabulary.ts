@@ -195,3 +195,7 @@ export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 /** What the standard format contains. Source: contract, 10.11. */
 export const WEBHOOK_FIELDS = ['event', 'full'] as const;
 export type WebhookFields = (typeof WEBHOOK_FIELDS)[number];
+
+/** How long a webhook's failed deliveries are retried. Source: contract, 10.14. */
+export const WEBHOOK_RETRIES = ['fast', 'patient'] as const;
+export type WebhookRetry = (typeof WEBHOOK_RETRIES)[number];

@@ -29,6 +29,8 @@ export const DELIVERIES_HELD_TROUBLED_MAX = 16_000;
 export const DELIVERIES_PENDING_MAX = 1_000_000;
 /** Choice: per endpoint; three minutes of 500 decisions a second that it cannot keep up with. */
 export const DELIVERIES_PENDING_PER_ENDPOINT_MAX = 100_000;
+/** Source: contract, 10.14. Choice: each body is taken to be as long as the next one, because those of one webhook are alike. */
+export const DELIVERIES_PENDING_BYTES_PER_ENDPOINT_MAX = 256 * 1024 * 1024;
 /** Choice: per customer, so that a few slow ones never take all of it. */
 export const DELIVERIES_PENDING_PER_CUSTOMER_MAX = 200_000;
 /** Choice: deliveries that wait for their row's write, some 40 MB; beyond that they are only in the journal, and read from there later. */

@@ -1,5 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { DeliveryAttempt, DeliveryError, DeliveryTrigger, ExtraHeaders, WebhookSecrets } from '../work/webhook.ts';
+import type {
+  DeliveryAttempt,
+  DeliveryError,
+  DeliveryTrigger,
+  ExtraHeaders,
+  WebhookRetry,
+  WebhookSecrets,
+} from '../work/webhook.ts';
 
 /** All messages between the main thread, which stores deliveries, and a deliver worker, which sends them. */
 
@@ -25,6 +32,8 @@ export interface EndpointMessage {
   readonly secrets: WebhookSecrets;
   /** Sent beside those of the service; absent: none. */
   readonly headers?: ExtraHeaders;
+  /** Absent: `fast`. */
+  readonly retry?: WebhookRetry;
 }
 
 /** A delivery to start or continue. */

@@ -4,8 +4,8 @@ import {
   attemptError,
   attemptLimitMs,
   HELD_WAIT_MS_MAX,
-  isSkippedWhileUnhealthy,
-  PLANS,
+  isHeldWhileUnhealthy,
+  planOf,
   type AttemptOutcome,
 } from '../work/webhook-schedule.ts';
 import type { DeliveryAttempt, DeliveryError, WebhookSecrets } from '../work/webhook.ts';
@@ -234,8 +234,9 @@ export class DeliveryWorker {
     if (this.#fresh.delete(task.deliveryId)) this.#held.set(task.deliveryId, held);
     const startedMs = this.#parts.monotonicMs();
     held.countingSinceMs ??= startedMs;
-    const timeoutMs = attemptLimitMs(PLANS[task.trigger], elapsedAt(held, startedMs));
-    const isOver = held.attemptsMade > PLANS[task.trigger].waitsMs.length;
+    const plan = planOf(task.trigger, held.queue.retry);
+    const timeoutMs = attemptLimitMs(plan, elapsedAt(held, startedMs));
+    const isOver = held.attemptsMade > plan.waitsMs.length;
     if (timeoutMs <= 0 || isOver) {
       this.#turns.give(place);
       this.#end(held, null, { kind: 'failed', error: held.lastError ?? 'timeout' });
@@ -283,7 +284,8 @@ export class DeliveryWorker {
     held.attemptsMade = attempt.number;
     const elapsedMs = elapsedAt(held, this.#parts.monotonicMs());
     const { attemptsMade } = held;
-    const next = afterAttempt(PLANS[held.task.trigger], { attemptsMade, elapsedMs, outcome: ended.outcome });
+    const plan = planOf(held.task.trigger, held.queue.retry);
+    const next = afterAttempt(plan, { attemptsMade, elapsedMs, outcome: ended.outcome });
     const error = attemptError(ended.outcome);
     held.lastError = error;
     this.#turns.learn(held.queue, courseOf(error), ended.durationMs);
@@ -403,9 +405,9 @@ export class DeliveryWorker {
     const queue = this.#turns.find(endpointId);
     if (queue === undefined) return;
     const inFlight = new Set([...this.#attempts].map(({ held }) => held));
-    this.#holdFresh(queue, ({ trigger }) => all || isSkippedWhileUnhealthy(trigger));
+    this.#holdFresh(queue, ({ trigger }) => all || isHeldWhileUnhealthy(trigger));
     for (const held of queue.held) {
-      if (!all && !isSkippedWhileUnhealthy(held.task.trigger)) continue;
+      if (!all && !isHeldWhileUnhealthy(held.task.trigger)) continue;
       if (inFlight.has(held)) held.skip = error;
       else {
         this.#drop(held);

@@ -12,8 +12,10 @@ import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { StoreFault, StoreWrite } from '../state/tables/durable.ts';
 import { type DueSource, openBacklog } from './backlog.ts';
 import { type Subscriber, Subscribers } from './due-delivery.ts';
-import { type PrefetchEndpoint, Prefetch } from './prefetch.ts';
+import type { PrefetchEndpoint } from './delivery-endpoints.ts';
+import { Prefetch } from './prefetch.ts';
 import { HealthBook } from './health-book.ts';
+import { failsHealth, keptByPatience } from './patience.ts';
 import type { DeliveryMirror } from './delivery-mirror.ts';
 import { FanOut } from './fan-out.ts';
 import { hasPendingRoom } from './pending-room.ts';
@@ -110,12 +112,14 @@ export class Dispatcher {
     const { deliveries, webhooks, journal, log } = parts;
     const nowMs = (): number => parts.nowMs();
     const onFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
+    const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
     this.health = new HealthBook({
       subscribers,
       log,
       nowMs,
       save: (changed) => webhooks.healthChanged(changed),
       onUnhealthy: (id) => this.prefetch.giveUp(id, 'unhealthy', false),
+      onHealed: (id) => this.prefetch.lookAgain(id),
       onFault,
     });
     this.prefetch = new Prefetch({
@@ -126,10 +130,10 @@ export class Dispatcher {
       send: (order) => this.#send(order),
       webhooks,
       extractionEndpoint: (id) => parts.extractionEndpoint(id),
+      onProbe,
       onSkipped: (rows) => this.#skippedInStore(rows),
       onFault,
     });
-    const stored = deliveries.storedUpToSequence();
     this.rows = new RowWriter(
       {
         insert: (rows, upTo) => this.#insert(rows, upTo),
@@ -139,9 +143,8 @@ export class Dispatcher {
         },
         onFault,
         gatherMs: parts.mirror ? 0 : GATHER_MS,
-        openBacklog: (after) => {
-          const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
-          return openBacklog(
+        openBacklog: (after) =>
+          openBacklog(
             {
               journal,
               subscribers,
@@ -150,16 +153,15 @@ export class Dispatcher {
               onDamaged: (error) => log.error({ err: error }, 'corrupt journal entry skipped; its deliveries are lost'),
             },
             after,
-          );
-        },
+          ),
         onBehind: () => log.warn('deliveries deferred to the journal until the store catches up'),
         onCaughtUp: (rows) => log.info({ deliveries: rows }, 'deliveries read from the journal'),
         onUnread: (error) => log.error({ err: error }, 'deferred deliveries cannot be read from the journal; retrying'),
       },
-      stored,
+      deliveries.storedUpToSequence(),
     );
     this.#results = new ResultWriter({ deliveries, onApplied: (arrived) => this.#applied(arrived), onFault });
-    this.#fanOut = this.#fanOutFrom(stored);
+    this.#fanOut = this.#fanOutFrom(deliveries.storedUpToSequence());
     this.#pool = new LatePool({
       start: () =>
         parts.openPool(
@@ -191,7 +193,7 @@ export class Dispatcher {
         nowMs: () => this.#parts.nowMs(),
         stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
         take: (given, at) => this.#take(given, at),
-        hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
+        hasRoom: (webhook, bodyBytes) => this.#hasRoom(webhook.customer, webhook.id, bodyBytes),
         onSkipped: () => this.counts.ended('skipped'),
         onLost: (count) => this.#lost(count),
         onProbe: (subscriber) => this.health.changed(subscriber),
@@ -312,10 +314,11 @@ export class Dispatcher {
   }
 
   /** Returns whether one more delivery may be pending: for the endpoint, for its customer, and in total. */
-  #hasRoom(customer: CustomerNumber, endpointId: string): boolean {
+  #hasRoom(customer: CustomerNumber, endpointId: string, bodyBytes: number): boolean {
     const { deliveries } = this.#parts;
     const { rows } = this;
     return hasPendingRoom({
+      bodyBytes,
       ofEndpoint: this.pendingOf(endpointId),
       ofCustomer: deliveries.pendingCountOfCustomer(customer) + rows.waitingOfCustomer(customer),
       all: deliveries.pendingCount() + rows.waiting,
@@ -356,7 +359,7 @@ export class Dispatcher {
     // A test finds out whether an endpoint works again, so only the endpoint's own limit applies to it.
     const hasRoom =
       row.trigger === 'manual'
-        ? this.#hasRoom(row.customer, row.endpointId)
+        ? this.#hasRoom(row.customer, row.endpointId, row.body.length)
         : this.pendingOf(row.endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
     if (this.#stopping || !hasRoom) return false;
     return this.rows.add([row], 0);
@@ -461,13 +464,16 @@ export class Dispatcher {
   #arrived(results: readonly DeliverResult[], stats: DeliverStats): void {
     this.#stats = stats;
     const toStore: Result[] = [];
-    for (const result of results) {
-      const window = this.windows.find(result.endpointId);
-      const delivery = window?.held.get(result.deliveryId);
+    for (const sent of results) {
+      const window = this.windows.find(sent.endpointId);
+      const delivery = window?.held.get(sent.deliveryId);
       if (window === undefined || delivery === undefined) continue;
-      if (result.attempt !== null) {
-        this.windows.learn(window, result.attempt.error !== null);
-        this.counts.attempted(result.attempt.error ?? 'succeeded');
+      const isPatient = this.subscribers.find(sent.endpointId)?.webhook.retry === 'patient';
+      const isFull = this.prefetch.later.isFull(sent.endpointId);
+      const result = isPatient ? keptByPatience(sent, delivery, isFull) : sent;
+      if (sent.attempt !== null) {
+        this.windows.learn(window, sent.attempt.error !== null);
+        this.counts.attempted(sent.attempt.error ?? 'succeeded');
       }
       const arrived = { result, delivery };
       const kept = this.#early.keep(arrived);
@@ -486,14 +492,16 @@ export class Dispatcher {
       if (outcome.kind === 'waiting') continue;
       const window = this.windows.find(endpointId);
       if (window !== undefined) this.windows.finish(window, delivery.id);
+      const subscriber = this.subscribers.find(endpointId);
+      const counts = subscriber !== undefined && !subscriber.webhook.disabled;
       if (outcome.kind === 'parked') {
-        this.prefetch.park(endpointId, outcome.nextAttemptAtMs);
+        if (counts && failsHealth(result, delivery))
+          this.health.apply(subscriber, { result: 'failed', trigger: delivery.trigger });
+        this.prefetch.park(endpointId, delivery.id, outcome.nextAttemptAtMs);
         continue;
       }
       this.prefetch.finished(endpointId);
       if (outcome.kind !== 'kept') this.#count({ result, delivery });
-      const subscriber = this.subscribers.find(endpointId);
-      const counts = subscriber !== undefined && !subscriber.webhook.disabled;
       if (counts && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
         this.health.apply(subscriber, { result: outcome.kind, trigger: delivery.trigger });
       this.#waiters.get(delivery.id)?.();

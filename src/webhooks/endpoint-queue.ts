@@ -1,5 +1,5 @@
 import { Turn, TurnQueue } from '../kernel/turn-queue.ts';
-import type { DeliveryError, ExtraHeaders, WebhookSecrets } from '../work/webhook.ts';
+import type { DeliveryError, ExtraHeaders, WebhookRetry, WebhookSecrets } from '../work/webhook.ts';
 import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/delivery-limits.ts';
 import type { DeliverTask, EndpointMessage, TaskList } from './deliver-messages.ts';
 import {
@@ -129,6 +129,7 @@ export class EndpointQueue {
   secrets: WebhookSecrets;
   /** Null for none. */
   headers: ExtraHeaders | null;
+  retry: WebhookRetry;
   standing: Standing = 'unproven';
   inFlight = 0;
   allowance = ENDPOINT_ATTEMPTS_START;
@@ -149,6 +150,7 @@ export class EndpointQueue {
     this.url = endpoint.url;
     this.secrets = endpoint.secrets;
     this.headers = extraIn(endpoint);
+    this.retry = endpoint.retry ?? 'fast';
   }
 
   get mayBegin(): boolean {

@@ -47,6 +47,7 @@ export class LaneTurns {
     queue.url = endpoint.url;
     queue.secrets = endpoint.secrets;
     queue.headers = extraIn(endpoint);
+    queue.retry = endpoint.retry ?? 'fast';
     const wasParked = queue.host !== host && queue.lane.parked.remove(queue.turn);
     queue.host = host;
     if (wasParked) this.line(queue);

@@ -22,7 +22,7 @@ export interface FanOutParts {
    */
   take(rows: readonly Delivery[], sequence: number): boolean;
   /** Returns whether one more delivery may be pending there. */
-  hasRoom(webhook: Webhook): boolean;
+  hasRoom(webhook: Webhook, bodyBytes: number): boolean;
   onSkipped(): void;
   /** Called when this many enqueued deliveries are in no journal and memory has no room for them. */
   onLost(count: number): void;
@@ -93,7 +93,7 @@ export class FanOut {
       }
       const { due, targets, rows } = group;
       const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
-      const trigger = this.#triggerOf(subscriber, createdAtMs);
+      const trigger = this.#triggerOf(subscriber, due.body.length, createdAtMs);
       if (trigger === null) this.#skip(rows, skippedRow(newRow(due, deliveryId, webhook, 'decision')));
       else {
         targets.push({ webhookId: webhook.id, deliveryId, trigger });
@@ -140,12 +140,12 @@ export class FanOut {
   }
 
   /** Returns null if the decision is to be skipped. */
-  #triggerOf(subscriber: Subscriber, nowMs: number): DueTarget['trigger'] | null {
+  #triggerOf(subscriber: Subscriber, bodyBytes: number, nowMs: number): DueTarget['trigger'] | null {
     const { webhook } = subscriber;
-    const route = decideRoute(webhook.health, nowMs);
+    const route = decideRoute(webhook, nowMs);
     switch (route) {
       case 'deliver':
-        if (this.#parts.hasRoom(webhook)) return 'decision';
+        if (this.#parts.hasRoom(webhook, bodyBytes)) return 'decision';
         this.overflowed++;
         return null;
       case 'probe':

@@ -19,6 +19,8 @@ export interface HealthBookParts {
   save(webhooks: readonly (Webhook & { readonly newFailures: readonly number[] })[]): Promise<StoreWrite<unknown>>;
   /** Called when a webhook's pending deliveries are to be skipped. */
   onUnhealthy(webhookId: string): void;
+  /** Called when an unhealthy webhook is healthy again. */
+  onHealed(webhookId: string): void;
   onFault(fault: StoreFault): void;
 }
 
@@ -81,6 +83,7 @@ export class HealthBook {
     const since = [...own, ...newFailures].filter((atMs) => atMs > (health.lastSuccessAtMs ?? 0));
     this.#failures.set(webhook.id, since.slice(-FAILURES_KEPT));
     subscriber.webhook = { ...webhook, health };
+    if (webhook.health.status === 'unhealthy' && health.status === 'healthy') this.#parts.onHealed(webhook.id);
     if (webhook.health.status !== 'healthy' || health.status !== 'unhealthy') return;
     this.#parts.onUnhealthy(webhook.id);
     // The sum is in no saved health yet.
@@ -127,6 +130,7 @@ export class HealthBook {
         break;
       case 'healed':
         log.info({ webhook, customer }, 'webhook is healthy again');
+        this.#parts.onHealed(webhook);
         break;
       default:
         unreachable(signal);

@@ -56,7 +56,7 @@ export class Notices {
     const body = Buffer.from(formatNotice(notice, webhook));
     const due = { customer: webhook.customer, requestId, event, createdAtMs, body };
     const row = newRow(due, newId('dlv', createdAtMs) as DeliveryId, webhook, 'event');
-    const route = decideRoute(webhook.health, createdAtMs);
+    const route = decideRoute(webhook, createdAtMs);
     switch (route) {
       case 'deliver':
         this.#add(row);

@@ -1,41 +1,27 @@
 import { probeSent } from '../work/webhook-health.ts';
-import { HELD_WAIT_MS_MAX, isSkippedWhileUnhealthy, PLANS } from '../work/webhook-schedule.ts';
-import type { Delivery, DeliveryError, ExtraHeaders, WebhookSecrets, Webhook } from '../work/webhook.ts';
-import type { DeliverOrder, DeliverTask } from './deliver-messages.ts';
+import { HELD_WAIT_MS_MAX, isHeldWhileUnhealthy } from '../work/webhook-schedule.ts';
+import type { Delivery, DeliveryError, DeliveryId, WebhookRetry } from '../work/webhook.ts';
+import type { DeliverOrder } from './deliver-messages.ts';
+import { type DeliveryEndpointParts, readEndpoint } from './delivery-endpoints.ts';
+import { taskOf, waitMsOf } from './delivery-task.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
-import type { Subscribers } from './due-delivery.ts';
+import type { Subscriber, Subscribers } from './due-delivery.ts';
+import { LaterDeliveries } from './later-deliveries.ts';
 import { isOwn, OwnEndpoints } from './own-endpoints.ts';
+import { trialWaitMs } from './patience.ts';
 import type { DeliveryUpdate } from '../state/tables/deliveries/row.ts';
 import type { Deliveries } from '../state/tables/delivery-table.ts';
 import type { EndpointWindow, InFlightWindows } from './in-flight-windows.ts';
 
-/** Endpoint that receives an extraction job's results. Source: contract, 11.4. */
-export interface PrefetchEndpoint {
-  readonly url: string;
-  readonly secrets: WebhookSecrets;
-}
-
-/** An endpoint whose secrets or headers may not be readable: null. */
-interface MaybeReadable {
-  readonly url: string;
-  readonly secrets: WebhookSecrets | null;
-  readonly headers: ExtraHeaders | null;
-}
-
-export interface PrefetchParts {
+export interface PrefetchParts extends DeliveryEndpointParts {
   readonly subscribers: Subscribers;
   readonly windows: InFlightWindows;
   readonly deliveries: Pick<Deliveries, 'pendingOf' | 'hasPendingProbe' | 'apply'>;
   nowMs(): number;
   /** Sends an order to the worker; returns false if there is none. */
   send(order: DeliverOrder): boolean;
-  /** Either returns null if its values cannot be read. */
-  readonly webhooks: {
-    secretsOf(webhook: Webhook): WebhookSecrets | null;
-    headersOf(webhook: Webhook): ExtraHeaders | null;
-  };
-  /** Returns null unless the id belongs to a job whose delivery is pending. */
-  extractionEndpoint(endpointId: string): PrefetchEndpoint | null;
+  /** Called when a trial of a patient webhook is handed out. */
+  onProbe(subscriber: Subscriber): void;
   /** Rows ended as skipped in the store. */
   onSkipped(rows: readonly Delivery[]): void;
   onFault(fault: StoreFault): void;
@@ -64,14 +50,15 @@ export class Prefetch {
   readonly #unreadable = new Set<string>();
   /** Endpoints whose rows are being skipped. */
   readonly #skipping = new Set<string>();
-  /** Endpoints with a delivery whose next attempt is far in the future. */
-  readonly #parked = new Map<string, NodeJS.Timeout>();
+  /** Deliveries whose next attempt is far in the future. */
+  readonly later: LaterDeliveries;
   readonly #own = new OwnEndpoints();
   #open = false;
   #refilling = false;
 
   constructor(parts: PrefetchParts) {
     this.#parts = parts;
+    this.later = new LaterDeliveries({ nowMs: () => parts.nowMs(), onDue: (endpointId) => this.look(endpointId) });
   }
 
   /** Called when a new worker is up, which knows no endpoint yet. */
@@ -108,7 +95,7 @@ export class Prefetch {
     for (const row of rows) {
       if (row.status !== 'pending') continue;
       const window = this.windowOf(row.endpointId);
-      if (window.held.has(row.id)) continue;
+      if (window.held.has(row.id) || this.later.has(row.endpointId, row.id)) continue;
       if (this.#mayGoAtOnce(window, row)) this.#take(window, row, taken);
       // The caller waits for the end of a test; without a readable secret it would wait forever.
       else if (row.trigger === 'test' && this.#unreadable.has(row.endpointId)) void this.#skip(window, [row], 'gone');
@@ -137,7 +124,7 @@ export class Prefetch {
     if (!this.#open || this.#isDisabled(endpointId)) return false;
     const urgent = trigger === 'test' || trigger === 'probe';
     if (!urgent && (window.overflowing || this.#parts.windows.room(window) === 0)) return false;
-    if (isSkippedWhileUnhealthy(trigger) && this.#skipErrorOf(endpointId) !== null) return false;
+    if (isHeldWhileUnhealthy(trigger) && this.#skipErrorOf(endpointId) !== null) return false;
     if (isOwn(endpointId) && !this.#own.take(endpointId)) return false;
     return this.#meet(endpointId) === 'met';
   }
@@ -153,19 +140,22 @@ export class Prefetch {
     this.refillSoon();
   }
 
-  /** Ends the endpoint's pending deliveries as skipped: those of decisions, or all if the endpoint is gone or disabled. */
+  /**
+   * Ends the endpoint's pending deliveries as skipped: those of decisions, or all if the endpoint is gone or disabled. Those of decisions
+   * wait in the store instead if the webhook is patient and unhealthy.
+   */
   giveUp(endpointId: string, error: DeliveryError, all: boolean): void {
     if (this.#known.has(endpointId)) this.#parts.send({ kind: 'skip', endpointId, error, all });
     if (all && this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
     if (all) this.#unreadable.delete(endpointId);
+    this.later.clear(endpointId);
     this.look(endpointId);
   }
 
   /** Forgets an endpoint without pending deliveries. */
   forget(endpointId: string): void {
     if (this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
-    clearTimeout(this.#parked.get(endpointId));
-    this.#parked.delete(endpointId);
+    this.later.clear(endpointId);
     this.finished(endpointId);
   }
 
@@ -175,20 +165,28 @@ export class Prefetch {
     if (next !== null) this.look(next);
   }
 
-  /** Schedules an endpoint whose next attempt is far in the future. Until then it takes no slot here or in the worker, only a timer. */
-  park(endpointId: string, untilMs: number): void {
-    this.forget(endpointId);
-    const timer = setTimeout(() => {
-      this.#parked.delete(endpointId);
+  /** Schedules a delivery whose next attempt is far in the future. Until then it takes no slot here or in the worker. */
+  park(endpointId: string, id: DeliveryId, untilMs: number): void {
+    // It has one pending delivery at a time.
+    if (isOwn(endpointId)) this.forget(endpointId);
+    else if (this.#skipErrorOf(endpointId) !== null) {
       this.look(endpointId);
-    }, untilMs - this.#parts.nowMs());
-    this.#parked.set(endpointId, timer.unref());
+      return;
+    }
+    this.later.add(endpointId, id, untilMs);
   }
 
-  /** Applies a change of the endpoint's URL or secrets. */
+  /** Reads the endpoint's waiting deliveries again: it is healthy again, or they are retried otherwise from now on. */
+  lookAgain(endpointId: string): void {
+    this.later.clear(endpointId);
+    this.look(endpointId);
+  }
+
+  /** Applies a change of the endpoint's URL, secrets, headers or retries. */
   changed(endpointId: string): void {
     if (this.#known.delete(endpointId)) this.#meet(endpointId);
-    if (this.#unreadable.delete(endpointId)) this.look(endpointId);
+    this.#unreadable.delete(endpointId);
+    this.lookAgain(endpointId);
   }
 
   refillSoon(): void {
@@ -215,24 +213,21 @@ export class Prefetch {
       return;
     }
     const error = this.#skipErrorOf(window.id);
+    if (error === 'unhealthy' && this.#retryOf(window.id) === 'patient') {
+      this.#tryOldest(window);
+      return;
+    }
     const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
     const waiting = error === null ? this.#nextOf(window, room) : this.#oldestOf(window, room);
     if (error !== null) {
-      const skipped = waiting.filter(({ trigger }) => error !== 'unhealthy' || isSkippedWhileUnhealthy(trigger));
+      const skipped = waiting.filter(({ trigger }) => error !== 'unhealthy' || isHeldWhileUnhealthy(trigger));
       if (skipped.length > 0) {
         void this.#skip(window, skipped, error);
         return;
       }
     }
-    const nowMs = this.#parts.nowMs();
-    const [first] = waiting;
-    if (first === undefined && window.held.size === 0) this.finished(window.id);
-    // Endpoints with waits this long have one pending delivery at a time.
-    if (first !== undefined && waitMsOf(first, nowMs) > HELD_WAIT_MS_MAX) {
-      windows.drained(window);
-      this.park(window.id, nowMs + waitMsOf(first, nowMs));
-      return;
-    }
+    if (waiting.length === 0 && window.held.size === 0) this.finished(window.id);
+    if (this.#parkLate(window, waiting)) return;
     if (waiting.length > 0) {
       const met = this.#meet(window.id);
       if (met === 'unreadable') windows.drained(window);
@@ -246,6 +241,53 @@ export class Prefetch {
     this.#send(taken);
   }
 
+  /** Returns whether any of the rows is due so late that it waits in the store; then the others are read again. */
+  #parkLate(window: EndpointWindow, rows: readonly Delivery[]): boolean {
+    const nowMs = this.#parts.nowMs();
+    let isAny = false;
+    for (const row of rows) {
+      const waitMs = waitMsOf(row, this.#retryOf(window.id), nowMs);
+      if (waitMs <= HELD_WAIT_MS_MAX) continue;
+      isAny = true;
+      this.park(window.id, row.id, nowMs + waitMs);
+    }
+    if (!isAny) return false;
+    if (isOwn(window.id)) this.#parts.windows.drained(window);
+    else this.#parts.windows.line(window);
+    return true;
+  }
+
+  /** While a patient webhook is unhealthy, its oldest delivery is its trial and the others wait in the store. */
+  #tryOldest(window: EndpointWindow): void {
+    const { subscribers, windows, deliveries } = this.#parts;
+    const subscriber = subscribers.find(window.id);
+    // Until its trial the oldest waits.
+    if (subscriber !== undefined && this.later.countOf(window.id) === 0) {
+      const nowMs = this.#parts.nowMs();
+      const waitMs = trialWaitMs(window, subscriber.webhook, nowMs);
+      const [oldest] = deliveries.pendingOf(window.id, null, window.held.size + 1, window.held);
+      if (oldest !== undefined && waitMs > 0 && waitMs !== Infinity)
+        this.later.add(window.id, oldest.id, nowMs + waitMs);
+      if (oldest !== undefined && waitMs === 0 && this.#meet(window.id) === 'met')
+        this.#try(window, oldest, subscriber);
+    }
+    windows.drained(window);
+  }
+
+  #try(window: EndpointWindow, row: Delivery, subscriber: Subscriber): void {
+    const { webhook } = subscriber;
+    subscriber.webhook = { ...webhook, health: probeSent(webhook.health) };
+    this.#parts.onProbe(subscriber);
+    const taken: Delivery[] = [];
+    this.#take(window, { ...row, trigger: 'probe' }, taken);
+    // It has one attempt, whatever was tried before.
+    this.#send(taken.map((trial) => ({ ...trial, attempts: [], nextAttemptAtMs: null })));
+  }
+
+  #retryOf(endpointId: string): WebhookRetry {
+    return this.#parts.subscribers.find(endpointId)?.webhook.retry ?? 'fast';
+  }
+
   /**
    * Reads the rows after those that were handed out last, so that earlier rows are not scanned again with each read. Scans all rows at
    * every `READS_BETWEEN_WHOLE`th read, and when too few follow, because a row may have been stored after one with a higher id.
@@ -253,7 +295,7 @@ export class Prefetch {
   #nextOf(window: EndpointWindow, room: number): readonly Delivery[] {
     const { readUpTo } = window;
     if (readUpTo !== null && ++window.reads < READS_BETWEEN_WHOLE) {
-      const next = this.#parts.deliveries.pendingOf(window.id, readUpTo, room, window.held);
+      const next = this.#parts.deliveries.pendingOf(window.id, readUpTo, room, this.#knownOf(window));
       if (next.length === room) return next;
     }
     return this.#oldestOf(window, room);
@@ -261,7 +303,15 @@ export class Prefetch {
 
   #oldestOf(window: EndpointWindow, room: number): readonly Delivery[] {
     window.reads = 0;
-    return this.#parts.deliveries.pendingOf(window.id, null, window.held.size + room, window.held);
+    const known = this.#knownOf(window);
+    return this.#parts.deliveries.pendingOf(window.id, null, known.size + room, known);
+  }
+
+  /** The deliveries that are not to be handed out: in the worker already, or due later. */
+  #knownOf({ id: endpointId, held }: EndpointWindow): Pick<ReadonlySet<DeliveryId>, 'has' | 'size'> {
+    const later = this.later.countOf(endpointId);
+    if (later === 0) return held;
+    return { has: (id) => held.has(id) || this.later.has(endpointId, id), size: held.size + later };
   }
 
   #isDisabled(endpointId: string): boolean {
@@ -298,25 +348,18 @@ export class Prefetch {
   #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'no_worker' {
     if (this.#known.has(endpointId)) return 'met';
     if (this.#unreadable.has(endpointId)) return 'unreadable';
-    const endpoint = this.#endpointOf(endpointId);
+    const endpoint = readEndpoint(this.#parts, endpointId);
     if (endpoint === null) return 'gone';
     const { url, secrets, headers } = endpoint;
+    const retry = this.#retryOf(endpointId);
     if (secrets === null || headers === null) {
       this.#unreadable.add(endpointId);
       return 'unreadable';
     }
-    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets, headers } })) return 'no_worker';
+    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets, headers, retry } }))
+      return 'no_worker';
     this.#known.add(endpointId);
     return 'met';
-  }
-
-  #endpointOf(endpointId: string): MaybeReadable | null {
-    const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
-    const { webhooks } = this.#parts;
-    if (webhook !== undefined)
-      return { url: webhook.url, secrets: webhooks.secretsOf(webhook), headers: webhooks.headersOf(webhook) };
-    const own = this.#parts.extractionEndpoint(endpointId);
-    return own && { ...own, headers: {} };
   }
 
   #take(window: EndpointWindow, row: Delivery, taken: Delivery[]): void {
@@ -328,27 +371,7 @@ export class Prefetch {
   #send(rows: readonly Delivery[]): void {
     if (rows.length === 0) return;
     const nowMs = this.#parts.nowMs();
-    this.#parts.send({ kind: 'deliver', tasks: rows.map((row) => taskOf(row, nowMs)) });
+    const tasks = rows.map((row) => taskOf(row, this.#retryOf(row.endpointId), nowMs));
+    this.#parts.send({ kind: 'deliver', tasks });
   }
-}
-
-/** An attempt that a shutdown aborted does not count as one of a delivery's attempts. */
-function taskOf(row: Delivery, nowMs: number): DeliverTask {
-  const { id, endpointId, trigger, body, elapsedMs } = row;
-  const waitMs = waitMsOf(row, nowMs);
-  const notBeforeMs = waitMs === 0 ? 0 : nowMs + waitMs;
-  return { deliveryId: id, endpointId, trigger, body, attemptsMade: attemptsMadeOf(row), elapsedMs, notBeforeMs };
-}
-
-function attemptsMadeOf({ attempts }: Delivery): number {
-  return attempts.filter(({ error }) => error !== 'shutdown').length;
-}
-
-/** Returns the time until its next attempt is due, ms. */
-function waitMsOf(row: Delivery, nowMs: number): number {
-  const { trigger, nextAttemptAtMs } = row;
-  if (nextAttemptAtMs === null) return 0;
-  // A clock that was set back must not make a wait longer than planned.
-  const waitMsMax = PLANS[trigger].waitsMs[attemptsMadeOf(row) - 1] ?? 0;
-  return Math.max(0, Math.min(nextAttemptAtMs - nowMs, waitMsMax));
 }

@@ -15,6 +15,7 @@ import type {
   DeliveryId,
   ExtraHeaders,
   NoticeEvent,
+  WebhookRetry,
   SealedHeaders,
   Webhook,
   WebhookChange,
@@ -76,6 +77,7 @@ export class Control {
       readonly description: string | null;
       readonly filter?: string | null;
       readonly headers?: ExtraHeaders | null | undefined;
+      readonly retry?: WebhookRetry | undefined;
     } & BodyWishes,
     by: Actor,
   ): Promise<
@@ -143,7 +145,7 @@ export class Control {
     const webhook = { ...changed.value, health: subscriber.webhook.health, ...health };
     subscribers.replace(webhook);
     if (webhook.disabled) prefetch.giveUp(id, 'disabled', true);
-    else if (isMoved || headers !== undefined) prefetch.changed(id);
+    else if (isMoved || headers !== undefined || change.retry !== undefined) prefetch.changed(id);
     return { kind: 'changed', webhook };
   }
 

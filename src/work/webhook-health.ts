@@ -1,4 +1,4 @@
-import type { DeliveryTrigger, WebhookHealth } from './webhook.ts';
+import type { DeliveryTrigger, Webhook, WebhookHealth } from './webhook.ts';
 
 /**
  * The health of an endpoint by its deliveries: healthy, or unhealthy until one succeeds. Pure: takes state and event, returns state and
@@ -83,13 +83,18 @@ export function applyDelivery(health: WebhookHealth, { result, trigger }: EndedD
 
 /**
  * Decides how to handle a matching decision's delivery now. After `probe`, store the result of `probeSent`, so that no second trial is
- * sent.
+ * sent. A patient webhook takes every delivery; the oldest of them is its trial.
  */
-export function decideRoute(health: WebhookHealth, nowMs: number): DeliveryRoute {
-  if (health.status === 'healthy') return 'deliver';
-  if (health.nextProbeAtMs === null) return 'skip';
-  const aheadMs = health.nextProbeAtMs - nowMs;
-  return aheadMs <= 0 || aheadMs > PROBE_AHEAD_MS_MAX ? 'probe' : 'skip';
+export function decideRoute({ health, retry }: Pick<Webhook, 'health' | 'retry'>, nowMs: number): DeliveryRoute {
+  if (health.status === 'healthy' || retry === 'patient') return 'deliver';
+  return probeWaitMs(health, nowMs) === 0 ? 'probe' : 'skip';
+}
+
+/** Returns the time until an unhealthy endpoint may be tried, ms; Infinity while a trial is out. */
+export function probeWaitMs({ nextProbeAtMs }: WebhookHealth, nowMs: number): number {
+  if (nextProbeAtMs === null) return Infinity;
+  const aheadMs = nextProbeAtMs - nowMs;
+  return aheadMs > PROBE_AHEAD_MS_MAX ? 0 : Math.max(0, aheadMs);
 }
 
 /** Returns the health while a trial is out. */

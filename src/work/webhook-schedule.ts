@@ -1,5 +1,5 @@
 import { unreachable } from '../kernel/brand.ts';
-import type { DeliveryError, DeliveryTrigger } from './webhook.ts';
+import type { DeliveryError, DeliveryTrigger, WebhookRetry } from './webhook.ts';
 
 /**
  * Decides when a delivery is retried, and when it fails for good. A plan is data; time is an argument: milliseconds since the start of the
@@ -38,8 +38,26 @@ export const PLANS: Readonly<Record<DeliveryTrigger, DeliveryPlan>> = {
   event: DECISION_PLAN,
 };
 
-/** Whether the deliveries are skipped while their webhook is unhealthy; others a person or a job waits for. */
-export function isSkippedWhileUnhealthy(trigger: DeliveryTrigger): boolean {
+/** Source: contract, 10.14: the waits after the fast ones. */
+const PATIENT_WAITS_MS: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000, 86_400_000];
+const PATIENT_PLAN: DeliveryPlan = {
+  waitsMs: [...DECISION_PLAN.waitsMs, ...PATIENT_WAITS_MS],
+  attemptMs: ATTEMPT_MS,
+  deadlineMs: null,
+};
+/** The attempt of a patient webhook's delivery after which the endpoint counts as failing. Source: contract, 10.14. */
+export const FAST_ATTEMPTS = DECISION_PLAN.waitsMs.length + 1;
+
+/** Returns when a delivery is retried. A retry that a person asked for is as patient as its webhook. */
+export function planOf(trigger: DeliveryTrigger, retry: WebhookRetry): DeliveryPlan {
+  const plan = PLANS[trigger];
+  return retry === 'patient' && plan === DECISION_PLAN ? PATIENT_PLAN : plan;
+}
+
+/**
+ * Whether the deliveries wait while their webhook is unhealthy, or are skipped unless it is patient; others a person or a job waits for.
+ */
+export function isHeldWhileUnhealthy(trigger: DeliveryTrigger): boolean {
   return trigger === 'decision' || trigger === 'event';
 }
 

@@ -5,6 +5,7 @@ import type {
   DeliveryStatus,
   DeliveryTrigger,
   NoticeEvent,
+  WebhookRetry,
 } from '../contract/vocabulary.ts';
 import type { BodyWishes } from './formats/event-formats.ts';
 import type { Decision } from '../risk/decision.ts';
@@ -23,6 +24,8 @@ export {
   type NoticeEvent,
   WEBHOOK_FIELDS,
   WEBHOOK_FORMATS,
+  WEBHOOK_RETRIES,
+  type WebhookRetry,
 } from '../contract/vocabulary.ts';
 
 /** Identifies a webhook, `wh_…`. */
@@ -46,6 +49,8 @@ export interface Webhook extends BodyWishes {
   readonly filter?: string | null | undefined;
   /** Sent with each attempt; absent or null: none. */
   readonly headers?: SealedHeaders | null | undefined;
+  /** Absent: `fast`. */
+  readonly retry?: WebhookRetry | undefined;
   readonly health: WebhookHealth;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -55,7 +60,7 @@ export interface Webhook extends BodyWishes {
 export type WebhookChange = Partial<
   Pick<
     Webhook,
-    'url' | 'eventTypes' | 'events' | 'description' | 'disabled' | 'filter' | 'headers' | 'format' | 'fields'
+    'url' | 'eventTypes' | 'events' | 'description' | 'disabled' | 'filter' | 'headers' | 'format' | 'fields' | 'retry'
   >
 >;
 

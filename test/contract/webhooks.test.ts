@@ -82,6 +82,7 @@ describe('contract, 10.1: the record', () => {
       'headers',
       'format',
       'fields',
+      'retry',
       'secret',
       'status',
       'consecutive_failures',

@@ -153,7 +153,7 @@ function step(run: Run, what: Happening): void {
 }
 
 function decide(run: Run): void {
-  const route = decideRoute(run.health, run.nowMs);
+  const route = decideRoute({ health: run.health }, run.nowMs);
   expect(route).toBe(run.model.route(run.nowMs));
   if (route === 'deliver') run.inFlight.push('decision');
   if (route !== 'probe') return;

@@ -5,6 +5,7 @@ import {
   EXTRACTION_EVENTS,
   WEBHOOK_FIELDS,
   WEBHOOK_FORMATS,
+  WEBHOOK_RETRIES,
 } from '../../contract/vocabulary.ts';
 import type { Decision } from '../../risk/decision.ts';
 import { addApiOptions, type ApiBody, type ApiCaller, type ApiOptions, type ApiReply, openApi } from '../api-access.ts';
@@ -27,6 +28,7 @@ interface WebhookOptions extends ApiOptions {
   readonly filter?: string;
   readonly format?: string;
   readonly fields?: string;
+  readonly retry?: string;
   readonly disable?: boolean;
   readonly enable?: boolean;
 }
@@ -66,7 +68,8 @@ function withFields(command: Command): Command {
     .option('--description <text>', 'a text for people; "" removes it')
     .option('--filter <condition>', 'only events for which it is true are sent; "" removes it')
     .addOption(new Option('--format <format>', 'format of the bodies').choices(WEBHOOK_FORMATS))
-    .addOption(new Option('--fields <fields>', 'how much a body has').choices(WEBHOOK_FIELDS));
+    .addOption(new Option('--fields <fields>', 'how much a body has').choices(WEBHOOK_FIELDS))
+    .addOption(new Option('--retry <retry>', 'how long failed deliveries are retried').choices(WEBHOOK_RETRIES));
 }
 
 function addWrites(cli: Cli, webhooks: Command): void {
@@ -174,7 +177,17 @@ function pathOf(base: string, id: string, action?: string): string {
 }
 
 /** An empty description or filter removes it. */
-function bodyOf({ target, events, description, filter, format, fields, disable, enable }: WebhookOptions): ApiBody {
+function bodyOf({
+  target,
+  events,
+  description,
+  filter,
+  format,
+  fields,
+  retry,
+  disable,
+  enable,
+}: WebhookOptions): ApiBody {
   return {
     ...(target !== undefined && { url: target }),
     ...(events !== undefined && { event_types: events }),
@@ -182,6 +195,7 @@ function bodyOf({ target, events, description, filter, format, fields, disable, 
     ...(filter !== undefined && { filter: filter === '' ? null : filter }),
     ...(format !== undefined && { format }),
     ...(fields !== undefined && { fields }),
+    ...(retry !== undefined && { retry }),
     ...(disable === true && { disabled: true }),
     ...(enable === true && { disabled: false }),
   };

@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryId } from '../../work/webhook.ts';
+import type { Delivery, DeliveryId, WebhookRetry } from '../../work/webhook.ts';
 import type { StoreWrite } from '../../state/tables/durable.ts';
 import type { Link } from '../store/link.ts';
 import { type Claim, RedisWorkQueue, type QueueAnswer, type SettleOutcome } from './redis-work-queue.ts';
@@ -18,6 +18,7 @@ export interface LocalDeliveries {
   drop(rows: readonly Delivery[]): Promise<unknown>;
   /** Attempts may begin until then, Unix ms. */
   lease(untilMs: number): void;
+  retryOf(endpointId: string): WebhookRetry;
 }
 
 export interface SharedDeliveriesParts {
@@ -249,7 +250,8 @@ export class SharedDeliveries {
     const { node, nowMs } = this.#parts;
     const claims = await this.#unknown(all);
     if (claims.length === 0) return 0;
-    const rows = claims.map(({ row }) => takenOver(row, nowMs()));
+    const local = this.#local;
+    const rows = claims.map(({ row }) => takenOver(row, local?.retryOf(row.endpointId) ?? 'fast', nowMs()));
     const adopted = await this.#local?.adopt(rows);
     const pending = rows.filter(({ status }) => status === 'pending');
     if (adopted?.kind !== 'ok' || (pending.length > 0 && (await this.#queue.replace(node, pending)).kind === 'fault')) {

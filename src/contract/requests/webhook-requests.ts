@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DECISIONS, NOTICE_EVENTS, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../vocabulary.ts';
+import { DECISIONS, NOTICE_EVENTS, WEBHOOK_FIELDS, WEBHOOK_FORMATS, WEBHOOK_RETRIES } from '../vocabulary.ts';
 import { extraHeaders } from './extra-headers.ts';
 import { text } from './request-text.ts';
 
@@ -57,10 +57,24 @@ const fields = z.enum(WEBHOOK_FIELDS).optional().meta({
   description:
     'In the standard format: `event`, the default, has the six fields of the event, `full` what is known of the decision',
 });
+const retry = z.enum(WEBHOOK_RETRIES).optional().meta({
+  description:
+    '`fast`, the default: 4 attempts within seconds. `patient`: then 6 more within 35 hours, and nothing is skipped while the endpoint is down',
+});
 
 /** The body of `POST /v1/webhooks`. */
 export const WEBHOOK_CHANGE = z
-  .object({ url, event_types: eventTypes, events: events.optional(), description, filter, headers, format, fields })
+  .object({
+    url,
+    event_types: eventTypes,
+    events: events.optional(),
+    description,
+    filter,
+    headers,
+    format,
+    fields,
+    retry,
+  })
   .meta({ id: 'WebhookChange' });
 
 /** The body of `PATCH /v1/webhooks/{id}`. */
@@ -75,6 +89,7 @@ export const WEBHOOK_PATCH = z
     headers,
     format,
     fields,
+    retry,
   })
   .meta({
     id: 'WebhookPatch',

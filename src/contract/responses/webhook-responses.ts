@@ -3,6 +3,7 @@ import { idPattern } from '../wire-ids.ts';
 import {
   WEBHOOK_FIELDS,
   WEBHOOK_FORMATS,
+  WEBHOOK_RETRIES,
   DELIVERY_EVENTS,
   DELIVERY_ERRORS,
   DELIVERY_STATUSES,
@@ -28,6 +29,7 @@ export const WEBHOOK = z
       .meta({ description: 'Extra headers that are sent; each value is masked' }),
     format: z.enum(WEBHOOK_FORMATS),
     fields: z.enum(WEBHOOK_FIELDS),
+    retry: z.enum(WEBHOOK_RETRIES),
     secret: z.string().meta({
       description:
         '`whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters',

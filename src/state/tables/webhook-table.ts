@@ -1,6 +1,12 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { NOTICE_EVENTS, type NoticeEvent, WEBHOOK_FIELDS, WEBHOOK_FORMATS } from '../../work/webhook.ts';
+import {
+  NOTICE_EVENTS,
+  type NoticeEvent,
+  WEBHOOK_FIELDS,
+  WEBHOOK_FORMATS,
+  WEBHOOK_RETRIES,
+} from '../../work/webhook.ts';
 import { DECISIONS } from '../../risk/decision.ts';
 import type { SealedHeaders, Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../../work/webhook.ts';
 import {
@@ -166,6 +172,7 @@ const REST = packedFields<Omit<WebhookValue, 'health'>>({
   fields: maybeOneOf(WEBHOOK_FIELDS),
   headers: field(readHeaders, (headers) => (headers ? [headers.sealed, ...headers.names] : null)),
   events: field(readEvents, (events) => events?.map((event) => NOTICE_EVENTS.indexOf(event)) ?? null),
+  retry: maybeOneOf(WEBHOOK_RETRIES),
 });
 
 /**

@@ -74,6 +74,7 @@ const WEBHOOK = {
   headers: { authorization: '****************' },
   format: 'standard',
   fields: 'event',
+  retry: 'fast',
   secret: 'whsec_****************9Q8=',
   status: 'unhealthy',
   consecutive_failures: 10,

@@ -128,7 +128,11 @@ export class DispatcherBench {
     return this;
   }
 
-  async webhook(...eventTypes: readonly Decision[]): Promise<Webhook> {
+  webhook(...eventTypes: readonly Decision[]): Promise<Webhook> {
+    return this.subscribed({ eventTypes });
+  }
+
+  async subscribed(given: Partial<Webhook>): Promise<Webhook> {
     const id = idOf('wh') as WebhookId;
     const times = { createdAtMs: this.nowMs, updatedAtMs: this.nowMs };
     const url = `https://${id.toLowerCase().slice(-4)}.test/hook`;
@@ -136,11 +140,12 @@ export class DispatcherBench {
       id,
       customer: CUSTOMER,
       url,
-      eventTypes,
+      eventTypes: ['BLOCK'],
       description: null,
       disabled: false,
       health: HEALTHY,
       ...times,
+      ...given,
     };
     await this.webhookOf(webhook);
     this.dispatcher.subscribe(webhook);
@@ -182,7 +187,11 @@ export class DispatcherBench {
     const attempt = { attempt: task.attemptsMade + 1, startedAtMs: this.nowMs, durationMs: 5, statusCode, error };
     const { deliveryId, endpointId } = task;
     const result = { deliveryId, endpointId, attempt, outcome, elapsedMs: 5, completedAtMs: this.nowMs };
-    this.#events?.onResults([result], STATS);
+    this.report([result]);
+  }
+
+  report(results: readonly DeliverResult[]): void {
+    this.#events?.onResults(results, STATS);
   }
 
   fail(task: DeliverTask): void {

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
-import { hasPendingRoom } from '../../../src/webhooks/pending-room.ts';
+import { hasPendingRoom as hasRoomFor, type PendingDeliveries } from '../../../src/webhooks/pending-room.ts';
 import {
+  DELIVERIES_PENDING_BYTES_PER_ENDPOINT_MAX,
   DELIVERIES_PENDING_MAX,
   DELIVERIES_PENDING_PER_CUSTOMER_MAX,
   DELIVERIES_PENDING_PER_ENDPOINT_MAX,
 } from '../../../src/kernel/delivery-limits.ts';
+
+const hasPendingRoom = (pending: Omit<PendingDeliveries, 'bodyBytes'>): boolean =>
+  hasRoomFor({ ...pending, bodyBytes: 600 });
 
 /**
  * Fills the pending limits with customers whose receivers accept nothing, each with as many endpoints as it needs. Returns how many
@@ -46,4 +50,16 @@ test('A single customer that cannot keep up gets its own maximum, and its endpoi
   expect(fill(1)).toEqual([DELIVERIES_PENDING_PER_CUSTOMER_MAX]);
   const full = { ofEndpoint: DELIVERIES_PENDING_PER_ENDPOINT_MAX, ofCustomer: DELIVERIES_PENDING_PER_ENDPOINT_MAX };
   expect(hasPendingRoom({ ...full, all: DELIVERIES_PENDING_PER_ENDPOINT_MAX })).toBe(false);
+});
+
+test('An endpoint has room for at most 256 MiB of bodies like the next one', () => {
+  const bodyBytes = 16_384;
+  const most = DELIVERIES_PENDING_BYTES_PER_ENDPOINT_MAX / bodyBytes;
+  const pending = (ofEndpoint: number): PendingDeliveries => ({
+    ofEndpoint,
+    ofCustomer: ofEndpoint,
+    all: ofEndpoint,
+    bodyBytes,
+  });
+  expect([hasRoomFor(pending(most)), hasRoomFor(pending(most + 1))]).toEqual([true, false]);
 });

@@ -29,8 +29,8 @@ const PROBING = probeSent(UNHEALTHY);
 
 describe('a healthy endpoint', () => {
   test('A healthy endpoint gets every matching decision', () => {
-    expect(decideRoute(HEALTHY, NOW_MS)).toBe('deliver');
-    expect(decideRoute(failing(9), NOW_MS)).toBe('deliver');
+    expect(decideRoute({ health: HEALTHY }, NOW_MS)).toBe('deliver');
+    expect(decideRoute({ health: failing(9) }, NOW_MS)).toBe('deliver');
     expect(probeSent(HEALTHY)).toBe(HEALTHY);
   });
 
@@ -74,15 +74,15 @@ describe('a healthy endpoint', () => {
 
 describe('an unhealthy endpoint', () => {
   test('An unhealthy endpoint is skipped until its cool-down is over; then the next decision is a probe', () => {
-    expect(decideRoute(UNHEALTHY, NOW_MS)).toBe('skip');
-    expect(decideRoute(UNHEALTHY, NOW_MS + 14_999)).toBe('skip');
-    expect(decideRoute(UNHEALTHY, NOW_MS + 15_000)).toBe('probe');
-    expect(decideRoute(UNHEALTHY, NOW_MS + 86_400_000)).toBe('probe');
+    expect(decideRoute({ health: UNHEALTHY }, NOW_MS)).toBe('skip');
+    expect(decideRoute({ health: UNHEALTHY }, NOW_MS + 14_999)).toBe('skip');
+    expect(decideRoute({ health: UNHEALTHY }, NOW_MS + 15_000)).toBe('probe');
+    expect(decideRoute({ health: UNHEALTHY }, NOW_MS + 86_400_000)).toBe('probe');
   });
 
   test('An unhealthy endpoint is skipped while its probe is out, however long that takes', () => {
     expect(PROBING).toEqual({ ...UNHEALTHY, nextProbeAtMs: null });
-    expect(decideRoute(PROBING, NOW_MS + 86_400_000)).toBe('skip');
+    expect(decideRoute({ health: PROBING }, NOW_MS + 86_400_000)).toBe('skip');
   });
 
   test('An unhealthy endpoint waits 15, 30, 60 and then always 60 s, from the end of the failed probe', () => {
@@ -143,9 +143,9 @@ describe('an unhealthy endpoint', () => {
   });
 
   test('An unhealthy endpoint is probed within minutes after the clock was set back by days', () => {
-    expect(decideRoute(UNHEALTHY, NOW_MS - 86_400_000)).toBe('probe');
+    expect(decideRoute({ health: UNHEALTHY }, NOW_MS - 86_400_000)).toBe('probe');
     // A step of one second, for example by a time server, does not cause an early probe.
-    expect(decideRoute(UNHEALTHY, NOW_MS - 1_000)).toBe('skip');
+    expect(decideRoute({ health: UNHEALTHY }, NOW_MS - 1_000)).toBe('skip');
   });
 });
 
@@ -170,7 +170,7 @@ describe('a probe that was lost', () => {
   test('After a probe was lost, the next matching decision is sent as a probe, and the cool-down stays the same', () => {
     const health = probeLost(PROBING, NOW_MS + 60_000);
     expect(health).toEqual({ ...PROBING, nextProbeAtMs: NOW_MS + 60_000 });
-    expect(decideRoute(health, NOW_MS + 60_000)).toBe('probe');
+    expect(decideRoute({ health: health }, NOW_MS + 60_000)).toBe('probe');
   });
 
   test('A lost probe changes nothing if no probe is out', () => {

@@ -95,6 +95,7 @@ async function open(
       node.dropped.push(...rows.map(({ id }) => id));
       await deliveries.removePending(rows);
     },
+    retryOf: () => 'fast',
     lease(untilMs) {
       node.leaseUntilMs = untilMs;
     },
@@ -285,7 +286,7 @@ describe('takenOver', () => {
   test('No delivery gets more attempts than its plan has, whichever attempt the node died in', () => {
     const left = [0, 1, 2, 3].map((made) => {
       const attempts = Array.from({ length: made }, (_none, n) => attempt(n + 1));
-      const taken = takenOver({ ...row, attempts, nextAttemptAtMs: made === 0 ? null : NOW }, NOW + 7_000);
+      const taken = takenOver({ ...row, attempts, nextAttemptAtMs: made === 0 ? null : NOW }, 'fast', NOW + 7_000);
       return taken.status === 'pending' ? 4 - taken.attempts.length : taken.status;
     });
     expect(left).toEqual([3, 2, 1, 'failed']);
@@ -293,17 +294,20 @@ describe('takenOver', () => {
 
   test('An attempt that was not due yet does not count', () => {
     const waiting = { ...row, attempts: [attempt(1)], nextAttemptAtMs: NOW + 8_000 };
-    expect(takenOver(waiting, NOW)).toBe(waiting);
+    expect(takenOver(waiting, 'fast', NOW)).toBe(waiting);
   });
 
   test('Attempts that a shutdown aborted do not count, as on their own node', () => {
     const aborted = { ...row, attempts: [{ ...attempt(1), error: 'shutdown' as const }] };
-    expect(takenOver(aborted, NOW + 7_000)).toMatchObject({ status: 'pending', attempts: [{}, { attempt: 2 }] });
+    expect(takenOver(aborted, 'fast', NOW + 7_000)).toMatchObject({
+      status: 'pending',
+      attempts: [{}, { attempt: 2 }],
+    });
   });
 
   test('A trial is sent again, and a test fails', () => {
     const trial = { ...row, trigger: 'probe' as const };
-    expect(takenOver(trial, NOW + 7_000)).toBe(trial);
-    expect(takenOver({ ...row, trigger: 'test' }, NOW)).toMatchObject({ status: 'failed', error: 'shutdown' });
+    expect(takenOver(trial, 'fast', NOW + 7_000)).toBe(trial);
+    expect(takenOver({ ...row, trigger: 'test' }, 'fast', NOW)).toMatchObject({ status: 'failed', error: 'shutdown' });
   });
 });

@@ -20,7 +20,14 @@ import { isReadOnly } from '../../session.ts';
 import { useLive } from '../../use-live.ts';
 import { RetryDialog } from './retry-dialog.tsx';
 import { DeleteDialog, EditDialog, type NewSecret, webhookPathOf, RotateDialog } from './webhook-dialogs.tsx';
-import { errorWords, deliveryFiguresOf, FORMAT_CHOICES, healthOf, NOTICE_WORDS } from './webhook-words.ts';
+import {
+  errorWords,
+  deliveryFiguresOf,
+  FORMAT_CHOICES,
+  healthOf,
+  NOTICE_WORDS,
+  RETRY_CHOICES,
+} from './webhook-words.ts';
 
 type DialogName = 'edit' | 'rotate' | 'delete' | 'retry';
 
@@ -148,7 +155,14 @@ export function EndpointDetail({
 }
 
 /** What is sent, and in which form. */
-function settingFacts({ events, filter, filter_error: fault, format, headers }: WebhookRow): readonly (Fact | null)[] {
+function settingFacts({
+  events,
+  filter,
+  filter_error: fault,
+  format,
+  retry,
+  headers,
+}: WebhookRow): readonly (Fact | null)[] {
   const names = Object.keys(headers);
   const words = FORMAT_CHOICES.find(({ value }) => value === format)?.title;
   return [
@@ -158,6 +172,7 @@ function settingFacts({ events, filter, filter_error: fault, format, headers }: 
     filter === null ? null : { title: 'Filter', value: <Text value={filter} charactersMax={1_000} mono /> },
     fault === null ? null : { title: 'Filter ignored', value: <Text value={fault} charactersMax={500} /> },
     { title: 'Format', value: words ?? format },
+    retry === 'fast' ? null : { title: 'Retries', value: RETRY_CHOICES[1].title },
     names.length === 0
       ? null
       : { title: 'Headers', value: <Text value={names.join(', ')} charactersMax={1_100} mono /> },

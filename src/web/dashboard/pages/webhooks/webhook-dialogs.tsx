@@ -11,7 +11,7 @@ import { toast } from '../../components/toast.tsx';
 import { DECISION_ORDER, DECISION_WORDS } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
 import { type GivenHeaders, headersIn, HeadersField } from './headers-field.tsx';
-import { FORMAT_CHOICES, NOTICE_WORDS } from './webhook-words.ts';
+import { FORMAT_CHOICES, NOTICE_WORDS, RETRY_CHOICES } from './webhook-words.ts';
 
 interface DialogProps {
   readonly onClose: () => void;
@@ -44,6 +44,7 @@ export function EditDialog({
   const [filter, setFilter] = useState(webhook?.filter ?? '');
   const [format, setFormat] = useState<string>(webhook?.format ?? 'standard');
   const [fields, setFields] = useState<string>(webhook?.fields ?? 'event');
+  const [retry, setRetry] = useState<string>(webhook?.retry ?? 'fast');
   const [headers, setHeaders] = useState<GivenHeaders>({ text: '', isRemoved: false });
   const run = async (): Promise<void> => {
     const body = {
@@ -53,6 +54,7 @@ export function EditDialog({
       filter: filter.trim() || null,
       format,
       fields,
+      retry,
       description: description.trim() || null,
       ...headersIn(headers),
     };
@@ -112,6 +114,7 @@ export function EditDialog({
       />
       <Select label="Format" value={format} onValue={setFormat} choices={FORMAT_CHOICES} />
       {format === 'standard' && <Select label="Fields" value={fields} onValue={setFields} choices={FIELD_CHOICES} />}
+      <Select label="Retries" value={retry} onValue={setRetry} choices={RETRY_CHOICES} />
       <HeadersField webhook={webhook} value={headers} onValue={setHeaders} />
       <Field
         label="Description"

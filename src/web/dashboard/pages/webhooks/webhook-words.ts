@@ -26,7 +26,9 @@ export function healthOf(webhook: WebhookRow, now: number): InWords {
       webhook.next_probe_at === null
         ? 'a trial is being sent now'
         : webhook.next_probe_at <= now
-          ? 'the next matching decision is sent as a trial'
+          ? webhook.retry === 'patient'
+            ? 'the oldest delivery is sent as a trial'
+            : 'the next matching decision is sent as a trial'
           : `tried again at ${formatTime(webhook.next_probe_at, now)}`;
     return { tone: 'bad', word: 'Unhealthy', why: `${failures} failed in a row${since}, ${next}; ${lastSuccess}` };
   }
@@ -119,6 +121,11 @@ export const FORMAT_CHOICES = [
   { value: 'teams', title: 'Microsoft Teams: a card by workflow' },
   { value: 'cef', title: 'CEF: a line for a SIEM' },
   { value: 'ocsf', title: 'OCSF: a finding for a SIEM' },
+] as const;
+
+export const RETRY_CHOICES = [
+  { value: 'fast', title: 'Within seconds; skipped while the receiver is down' },
+  { value: 'patient', title: 'For 35 hours; kept while the receiver is down' },
 ] as const;
 
 /** Further events, in words. */
