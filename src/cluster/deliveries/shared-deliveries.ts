@@ -1,6 +1,7 @@
 import type { Delivery, DeliveryId, WebhookRetry } from '../../work/webhook.ts';
 import type { StoreWrite } from '../../state/tables/durable.ts';
 import type { Link } from '../store/link.ts';
+import { RepeatedCall } from '../store/repeated-call.ts';
 import { type Claim, RedisWorkQueue, type QueueAnswer, type SettleOutcome } from './redis-work-queue.ts';
 import { takenOver } from './taken-delivery.ts';
 
@@ -71,8 +72,7 @@ export class SharedDeliveries {
   #local: LocalDeliveries | null = null;
   /** The store has everything that this node has. */
   #isCurrent = false;
-  #isTicking = false;
-  #timer: NodeJS.Timeout | null = null;
+  readonly #ticking: RepeatedCall<void>;
   #scannedMs = Number.NEGATIVE_INFINITY;
   #goneBefore = new Set<string>();
   /** Nodes that are gone → their deliveries that this build cannot read. */
@@ -85,6 +85,7 @@ export class SharedDeliveries {
   constructor(parts: SharedDeliveriesParts) {
     this.#parts = parts;
     const { link, key } = parts;
+    this.#ticking = new RepeatedCall(parts.tickMs ?? TICK_MS, () => this.#tick());
     const onUnreadable = (lane: string, count: number): void => this.#onUnreadable(lane, count);
     this.#queue = new RedisWorkQueue({ link, key, name: NAME, onUnreadable });
   }
@@ -106,8 +107,7 @@ export class SharedDeliveries {
 
   start(local: LocalDeliveries): void {
     this.#local = local;
-    this.#timer = setInterval(() => void this.tick(), this.#parts.tickMs ?? TICK_MS).unref();
-    void this.tick();
+    void this.#ticking.now().finally(() => this.#ticking.start());
   }
 
   async stored(rows: readonly Delivery[]): Promise<void> {
@@ -124,25 +124,18 @@ export class SharedDeliveries {
     if (this.#isCurrent && ids.length > 0) void this.#write(() => this.#queue.withdraw(this.#parts.node, ids));
   }
 
-  /** Renews the lease, writes everything again after a lapse, and takes over what others left. The timer calls it. */
-  async tick(): Promise<void> {
-    if (this.#isTicking) return;
-    this.#isTicking = true;
-    try {
-      if (!this.#parts.isJoined()) this.#lapse();
-      else if (this.#isCurrent || (await this.#reconcile())) {
-        this.#local?.lease(this.#parts.nowMs() + LEASE_MS);
-        await this.#scan();
-      }
-    } finally {
-      this.#isTicking = false;
-    }
+  async close(): Promise<void> {
+    void this.#ticking.close();
+    await this.#writes;
   }
 
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
-    await this.#writes;
+  /** Renews the lease, writes everything again after a lapse, and takes over what others left. */
+  async #tick(): Promise<void> {
+    if (!this.#parts.isJoined()) this.#lapse();
+    else if (this.#isCurrent || (await this.#reconcile())) {
+      this.#local?.lease(this.#parts.nowMs() + LEASE_MS);
+      await this.#scan();
+    }
   }
 
   #lapse(): void {

@@ -17,6 +17,7 @@ export interface SnapshotParts {
   readonly turns: Turns;
   /** Version of the tables of this build. */
   readonly tables: number;
+  readonly canServe?: () => boolean;
 }
 
 export type LoadedSnapshot = { readonly kind: 'ok'; readonly position: FeedPosition } | StoreFault;
@@ -29,7 +30,7 @@ export class FeedSnapshots {
   readonly #parts: SnapshotParts;
 
   constructor(parts: SnapshotParts) {
-    const { link, key, node, root, positions, turns, tables } = parts;
+    const { link, key, node, root, positions, turns, tables, canServe } = parts;
     const slices = new Slices(turns);
     this.#parts = parts;
     this.copies = new TableCopies({
@@ -40,6 +41,7 @@ export class FeedSnapshots {
       root,
       tables: () => openChangeTables(root),
       version: tables,
+      canServe,
       positionIn(transaction, atLeast) {
         const position = positions.read(transaction);
         if (position === null || position.isLoading || isLater(atLeast as AtLeast, position)) return null;

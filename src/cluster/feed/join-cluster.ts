@@ -7,8 +7,7 @@ import type { FeedPosition, FeedPositions } from '../../state/feed/feed-position
 import type { Link } from '../store/link.ts';
 import type { StoreResult } from '../store/store-calls.ts';
 import { found, type Head, headProof, type StoredStream, readStream } from './feed-store.ts';
-import { GONE_MS } from '../nodes/membership.ts';
-import { readReplicas, readStoreClock, type Replica } from './replicas.ts';
+import { readReplicas } from './replicas.ts';
 import { isProved } from './stream-state.ts';
 
 export interface JoinParts {
@@ -105,10 +104,8 @@ async function continueIn(
 
 /** The first node that starts after an upgrade from format 1 founds the stream again: it must have all changes, and no other may run. */
 async function firstFormat(link: Link, position: FeedPosition, head: Head): Promise<StoreFault | null> {
-  const [replicas, nowMs] = [await readReplicas(link), await readStoreClock(link)];
-  const isLive = ({ atMs }: Replica): boolean => nowMs !== null && Math.abs(nowMs - atMs) < GONE_MS;
-  const live = replicas?.filter(isLive) ?? [];
-  if (live.some((one) => !('term' in one)))
+  const replicas = (await readReplicas(link)) ?? [];
+  if (replicas.some((one) => one.isLive && !('term' in one)))
     return fault(
       'cluster_refused',
       'nodes of an older version are running; stop all nodes before the first upgraded one starts',

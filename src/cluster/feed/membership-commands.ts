@@ -14,16 +14,13 @@ import { NODES_KEY } from '../store/store-keys.ts';
 import { REPLICAS_KEY } from './feed-keys.ts';
 import { callStore, scriptCommand, type StoreResult } from '../store/store-calls.ts';
 import { readStream } from './feed-store.ts';
-import { GONE_MS } from '../nodes/membership.ts';
-import { readReplicas, readStoreClock, type Replica } from './replicas.ts';
+import { readReplicas, type ShownReplica } from './replicas.ts';
 
 /** Commands about the cluster of a data directory. The server of the directory must not run, except for `status`. */
 
-export interface NodeStatus extends Replica {
-  readonly isLive: boolean;
+export interface NodeStatus extends ShownReplica {
   /** Changes that it has not applied. */
   readonly behind: number;
-  readonly reportedMsAgo: number;
 }
 
 /** The cluster as the store has it, not proved. */
@@ -38,16 +35,11 @@ export type Status =
   | StoreFault;
 
 export async function clusterStatus(link: Link): Promise<Status> {
-  const [head, replicas, nowMs] = [await readCluster(link), await readReplicas(link), await readStoreClock(link)];
+  const [head, replicas] = [await readCluster(link), await readReplicas(link)];
   if (head.kind === 'away') return away(head.detail);
-  if (replicas === null || nowMs === null) return away('the nodes cannot be read');
+  if (replicas === null) return away('the nodes cannot be read');
   const newest = head.value?.number ?? 0;
-  const nodes = replicas.map((replica) => ({
-    ...replica,
-    isLive: nowMs - replica.atMs < GONE_MS,
-    behind: Math.max(0, newest - replica.number),
-    reportedMsAgo: Math.max(0, Math.round(nowMs - replica.atMs)),
-  }));
+  const nodes = replicas.map((replica) => ({ ...replica, behind: Math.max(0, newest - replica.number) }));
   return { kind: 'ok', head: head.value, nodes };
 }
 

@@ -18,7 +18,6 @@ import { AWAY, COMMIT_MS_MAX, FeedWriter, UNCONFIRMED } from './feed-writer.ts';
 import { joinCluster } from './join-cluster.ts';
 import { LagMeter } from './lag-meter.ts';
 import { REPORT_MS, type ReplicaFacts, Replicas } from './replicas.ts';
-import type { WantedCopies } from '../log/table-copies.ts';
 import type { ChainPosition } from './change-chain.ts';
 import type { FeedOptions } from './feed-options.ts';
 import { FeedSnapshots } from './data-snapshot.ts';
@@ -111,7 +110,8 @@ export class RedisFeed implements StateFeed {
     const check = checkOf(key);
     const replicas = this.#openReplicas(options);
     const { turns } = this.#parts;
-    const snapshots = new FeedSnapshots({ ...options, root, positions, turns, tables: tablesOf(options) });
+    const canServe = (): boolean => this.#state.kind === 'current';
+    const snapshots = new FeedSnapshots({ ...options, root, positions, turns, tables: tablesOf(options), canServe });
     this.#snapshots = snapshots;
     const joined = await joinCluster({
       link,
@@ -129,6 +129,7 @@ export class RedisFeed implements StateFeed {
     this.#replicas = replicas;
     await replicas.report();
     replicas.start();
+    snapshots.copies.start();
     let { position } = joined;
     if (position === null) {
       this.#state = { kind: 'loading' };
@@ -318,21 +319,15 @@ export class RedisFeed implements StateFeed {
       tables: tablesOf(options),
       startedAtMs: this.#startedAtMs,
     });
-    const onReported = (wanted: WantedCopies): void => {
-      const { storeNowMs } = replicas;
-      if (this.#state.kind === 'current') void this.#snapshots?.copies.serve(wanted, storeNowMs);
-      void this.#trim();
-    };
-    const replicas: Replicas = new Replicas({
+    return new Replicas({
       link,
       key,
       id: node,
       formats,
       facts,
-      onReported,
+      onReported: () => void this.#trim(),
       ...(reportMs !== undefined && { reportMs }),
     });
-    return replicas;
   }
 
   /** Resolves when this node has what the store had at the last read. A node that starts alone does not wait for the store. */

@@ -1,11 +1,11 @@
 import type { ChangeFormats } from '../../state/feed/change-formats.ts';
-import type { Command, Link, Reply, Sent } from '../store/link.ts';
-import { GONE_MS } from '../nodes/membership.ts';
+import type { Command, Link, Reply } from '../store/link.ts';
+import { isFresh } from '../nodes/membership.ts';
 import { type ChainPosition, isLater } from './change-chain.ts';
-import { REPLICAS_KEY, WANTED_KEY } from './feed-keys.ts';
+import { REPLICAS_KEY } from './feed-keys.ts';
 import { readSigned, recordPlace, recordsOf, signRecord, textOfSigned } from '../log/signed-record.ts';
-import { readWantedCopies, type WantedCopies } from '../log/table-copies.ts';
-import { callStore, readStoreTime, STORE_DEADLINE_MS, timeCommand, timeOf } from '../store/store-calls.ts';
+import { RepeatedCall } from '../store/repeated-call.ts';
+import { freeType, STORE_DEADLINE_MS, timeCommand, timeOf } from '../store/store-calls.ts';
 
 /** Report of a node about its copy of the data. */
 export interface ReplicaFacts {
@@ -47,22 +47,21 @@ export interface ReplicasParts {
   readonly formats: ChangeFormats;
   readonly facts: () => ReplicaFacts;
   /** Called after each report that the store took. */
-  readonly onReported: (wanted: WantedCopies) => void;
+  readonly onReported: () => void;
   readonly reportMs?: number;
 }
 
 /** The copies of all nodes: each reports twice a second how far it is. Who is alive is computed from the store's clock. */
 export class Replicas {
   readonly #parts: ReplicasParts;
+  readonly #reporting: RepeatedCall<boolean>;
   #all: readonly Replica[] = [];
-  #timer: NodeJS.Timeout | null = null;
-  #isClosed = false;
-  #reporting: Promise<boolean> | null = null;
   /** Difference of the store's clock to this machine's, ms. */
   #aheadMs = 0;
 
   constructor(parts: ReplicasParts) {
     this.#parts = parts;
+    this.#reporting = new RepeatedCall(parts.reportMs ?? REPORT_MS, () => this.#report());
   }
 
   /** The store's clock as of the last report, Unix ms. Error: half a round trip. */
@@ -76,44 +75,28 @@ export class Replicas {
   }
 
   start(): void {
-    this.#schedule();
+    this.#reporting.start();
   }
 
   async stop(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#reporting;
+    await this.#reporting.close();
     const { link, id } = this.#parts;
     await link.send([{ key: REPLICAS_KEY, args: ['HDEL', REPLICAS_KEY, id] }], STORE_DEADLINE_MS);
   }
 
   /** Reports this node's present state, and reads the reports of the others. Returns whether the store stored it. */
-  async report(): Promise<boolean> {
-    // A report in progress may have an earlier state.
-    await this.#reporting;
-    this.#reporting ??= this.#report().finally(() => {
-      this.#reporting = null;
-    });
-    return this.#reporting;
+  report(): Promise<boolean> {
+    return this.#reporting.again();
   }
 
   /** Reads what the others reported, and reports nothing. */
-  async read(): Promise<boolean> {
-    const { link, key } = this.#parts;
-    const [all, time] = await link.send(
-      [{ key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] }, timeCommand(REPLICAS_KEY)],
-      STORE_DEADLINE_MS,
-    );
-    if (all?.kind !== 'reply' || time?.kind !== 'reply') return false;
-    this.#aheadMs = timeOf(time.reply) - Date.now();
-    this.#all = replicasOf(all.reply, (at, value) => readSigned(key, recordPlace(REPLICAS_KEY, at), value));
-    return true;
+  read(): Promise<boolean> {
+    return this.#exchange([]);
   }
 
   /** All nodes that reported within `GONE_MS`, this one included, in the order of their ids. */
   live(): readonly Replica[] {
-    const sinceMs = this.storeNowMs - GONE_MS;
-    return this.#all.filter(({ id, atMs }) => atMs >= sinceMs || id === this.#parts.id);
+    return this.#all.filter(({ id, atMs }) => isFresh(atMs, this.storeNowMs) || id === this.#parts.id);
   }
 
   /** Returns whether this node does the work of one node for all: the first of the live ones that apply changes. */
@@ -156,36 +139,28 @@ export class Replicas {
   }
 
   async #report(isRepeated = false): Promise<boolean> {
-    const { link, id, key, facts } = this.#parts;
+    const { id, key, facts, onReported } = this.#parts;
     const text = JSON.stringify({ ...facts(), atMs: Math.round(this.storeNowMs) });
     const record = signRecord(key, recordPlace(REPLICAS_KEY, id), text);
-    const commands: readonly Command[] = [
-      { key: REPLICAS_KEY, args: ['HSET', REPLICAS_KEY, id, record] },
-      { key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] },
-      { key: WANTED_KEY, args: ['HGETALL', WANTED_KEY] },
-      timeCommand(REPLICAS_KEY),
-    ];
-    const sentAtMs = Date.now();
-    const [stored, all, wanted, time] = await link.send(commands, STORE_DEADLINE_MS);
-    await freeTypes(link, { [REPLICAS_KEY]: stored, [WANTED_KEY]: wanted });
-    if (stored?.kind !== 'reply' || all?.kind !== 'reply' || wanted?.kind !== 'reply' || time?.kind !== 'reply') {
-      return false;
-    }
     const before = this.#aheadMs;
-    this.#aheadMs = timeOf(time.reply) - (sentAtMs + Date.now()) / 2;
-    this.#all = replicasOf(all.reply, (at, value) => readSigned(key, recordPlace(REPLICAS_KEY, at), value));
+    if (!(await this.#exchange([{ key: REPLICAS_KEY, args: ['HSET', REPLICAS_KEY, id, record] }]))) return false;
     // The first report of a node has its own clock, which may be far off.
     if (Math.abs(before - this.#aheadMs) > REPORT_MS && !isRepeated) return this.#report(true);
-    this.#parts.onReported(readWantedCopies(key, WANTED_KEY, wanted.reply));
+    onReported();
     return true;
   }
 
-  #schedule(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(
-      () => void this.report().finally(() => this.#schedule()),
-      this.#parts.reportMs ?? REPORT_MS,
-    );
+  /** Writes, and reads the reports of all nodes and the store's clock. */
+  async #exchange(own: readonly Command[]): Promise<boolean> {
+    const { link, key } = this.#parts;
+    const sentAtMs = Date.now();
+    const sent = await link.send([...own, ...READ_ALL], STORE_DEADLINE_MS);
+    await freeType(link, REPLICAS_KEY, sent[0]);
+    const [time, all, stored] = sent.toReversed();
+    if (time?.kind !== 'reply' || all?.kind !== 'reply' || stored?.kind === 'fault') return false;
+    this.#aheadMs = timeOf(time.reply) - (sentAtMs + Date.now()) / 2;
+    this.#all = replicasOf(all.reply, (at, value) => readSigned(key, recordPlace(REPLICAS_KEY, at), value));
+    return true;
   }
 }
 
@@ -193,24 +168,26 @@ export class Replicas {
 const GOES_ON: readonly string[] = ['current', 'catching-up', 'mending'];
 const SENDING_STATES: readonly string[] = ['current', 'catching-up'];
 
+const READ_ALL: readonly Command[] = [
+  { key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] },
+  timeCommand(REPLICAS_KEY),
+];
+
+export interface ShownReplica extends Replica {
+  readonly isLive: boolean;
+  readonly reportedMsAgo: number;
+}
+
 /** Reads the reports of all nodes as they are shown, dead ones included, in the order of their ids. Nobody has proved them. */
-export async function readReplicas(link: Link): Promise<readonly Replica[] | null> {
-  const all = { key: REPLICAS_KEY, args: ['HGETALL', REPLICAS_KEY] };
-  const shown = await callStore(link, all, (reply) => replicasOf(reply, (_id, value) => shownText(value)));
-  return shown.kind === 'ok' ? shown.value : null;
-}
-
-export async function readStoreClock(link: Link): Promise<number | null> {
-  const time = await readStoreTime(link, REPLICAS_KEY);
-  return time.kind === 'ok' ? time.value : null;
-}
-
-/** Removes keys that another client has overwritten with a value of another type. */
-async function freeTypes(link: Link, sent: Readonly<Record<string, Sent | undefined>>): Promise<void> {
-  for (const [key, one] of Object.entries(sent)) {
-    if (one?.kind === 'fault' && one.detail.includes('WRONGTYPE'))
-      await link.send([{ key, args: ['DEL', key] }], STORE_DEADLINE_MS);
-  }
+export async function readReplicas(link: Link): Promise<readonly ShownReplica[] | null> {
+  const [all, time] = await link.send(READ_ALL, STORE_DEADLINE_MS);
+  if (all?.kind !== 'reply' || time?.kind !== 'reply') return null;
+  const nowMs = timeOf(time.reply);
+  return replicasOf(all.reply, (_id, value) => shownText(value)).map((replica) => ({
+    ...replica,
+    isLive: isFresh(replica.atMs, nowMs),
+    reportedMsAgo: Math.max(0, Math.round(nowMs - replica.atMs)),
+  }));
 }
 
 /** Nodes of feed format 1 did not sign. */

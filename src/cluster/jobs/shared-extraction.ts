@@ -52,7 +52,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     node,
     store: local,
     onFault: (fault) => parts.onFault(fault),
-    ...(parts.tickMs !== undefined && { pollMs: parts.tickMs }),
+    pollMs: parts.tickMs,
   });
   const follower: LogFollower = new LogFollower({
     log,
@@ -104,7 +104,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     politeness: parts.politeness,
     owns: (job) => tokenOf({ local, node }, job) !== null,
     async follow() {
-      snapshots.start();
+      snapshots.copies.start();
       await follower.follow();
     },
     state: () => follower.state,
@@ -119,7 +119,7 @@ export function openSharedExtraction(parts: SharedExtractionParts): SharedJobs {
     async close() {
       takeover.close();
       parts.politeness.close();
-      await snapshots.close();
+      await snapshots.copies.close();
       await parts.reader.close();
       await follower.close();
       await parts.link.close();

@@ -6,7 +6,16 @@ import type { ChangeTable } from '../../state/tables/change-tables.ts';
 import { committed, fault, type StoreFault, writtenInSteps } from '../../state/tables/durable.ts';
 import type { Environment } from '../../state/tables/environment.ts';
 import type { Link, Reply } from '../store/link.ts';
-import { callStore, readStoreTime, replyList } from '../store/store-calls.ts';
+import { RepeatedCall } from '../store/repeated-call.ts';
+import {
+  callStore,
+  freeType,
+  readStoreTime,
+  replyList,
+  STORE_DEADLINE_MS,
+  timeCommand,
+  timeOf,
+} from '../store/store-calls.ts';
 import { readSigned, recordPlace, recordsOf, signRecord } from './signed-record.ts';
 
 /** Names of the keys of one kind of copies, all in one slot. */
@@ -32,9 +41,6 @@ export interface WantedCopy {
   readonly atLeast: unknown;
 }
 
-/** Requests by node. */
-export type WantedCopies = readonly (readonly [node: string, wanted: WantedCopy])[];
-
 export interface TableCopyParts {
   readonly link: Link;
   /** Encrypts the chunks and signs the requests. */
@@ -47,10 +53,15 @@ export interface TableCopyParts {
   readonly version: number;
   /** Returns the position that the rows of the transaction have, in fields; null if it is before `atLeast`. */
   readonly positionIn: (transaction: CopyTransaction, atLeast: unknown) => readonly unknown[] | null;
+  /** Returns whether requests are served now; always by default. */
+  readonly canServe?: (() => boolean) | undefined;
+  readonly pollMs?: number | undefined;
   /** May wait before each chunk is read. */
   readonly beforeChunk?: () => Promise<void>;
 }
 
+/** Choice: how soon the request of a node is noticed. */
+const REQUESTS_POLL_MS = 500;
 /** Choice: a request that no node has served within this time has expired. */
 const WANTED_MS = 60_000;
 /** Choice: rows of one chunk; a row has some 100 bytes, at most some 10 KB. */
@@ -85,33 +96,38 @@ export type ReceivedCopy =
  */
 export class TableCopies {
   readonly #parts: TableCopyParts;
+  readonly #serving: RepeatedCall<void>;
   #isReceiving = false;
-  #serving: Promise<void> | null = null;
-  #isClosed = false;
 
   constructor(parts: TableCopyParts) {
     this.#parts = parts;
+    this.#serving = new RepeatedCall(parts.pollMs ?? REQUESTS_POLL_MS, () => this.#serve());
   }
 
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#serving.isClosed;
+  }
+
+  /** Begins to send copies to the other nodes that request one. */
+  start(): void {
+    this.#serving.start();
   }
 
   /** Ends what is being copied, and resolves when nothing is sent any more. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#serving;
+  close(): Promise<void> {
+    return this.#serving.close();
   }
 
-  /** Sends copies to the other nodes that have requested one lately. `nowMs` is on the store's clock. */
-  serve(wanted: WantedCopies, nowMs: number): Promise<void> {
-    this.#serving ??= this.#serve(wanted, nowMs).finally(() => (this.#serving = null));
-    return this.#serving;
-  }
-
-  async #serve(wanted: WantedCopies, nowMs: number): Promise<void> {
-    for (const [node, one] of wanted) {
-      if (this.#isReceiving || this.#isClosed) return;
+  async #serve(): Promise<void> {
+    const { link, key, keys, canServe = () => true } = this.#parts;
+    const { wanted } = keys;
+    const commands = [{ key: wanted, args: ['HGETALL', wanted] }, timeCommand(wanted)];
+    const [all, time] = await link.send(commands, STORE_DEADLINE_MS);
+    await freeType(link, wanted, all);
+    if (all?.kind !== 'reply' || time?.kind !== 'reply') return;
+    const nowMs = timeOf(time.reply);
+    for (const [node, one] of wantedCopiesOf(key, wanted, all.reply)) {
+      if (this.#isReceiving || this.isClosed || !canServe()) return;
       if (node !== this.#parts.node && Math.abs(nowMs - one.atMs) < WANTED_MS) await this.send(one);
     }
   }
@@ -149,7 +165,7 @@ export class TableCopies {
     for (const table of this.#parts.tables()) {
       for (let after: Buffer | null = null; ;) {
         await this.#parts.beforeChunk?.();
-        if (this.#isClosed) return false;
+        if (this.isClosed) return false;
         const { rows, last: read } = readChunk(table, transaction, after);
         if (rows.length > 0 && !(await this.#push(id, index++, table.name, rows))) return false;
         if (read === null) break;
@@ -189,7 +205,7 @@ export class TableCopies {
     const tables = this.#parts.tables();
     let position: readonly unknown[] = [];
     let lastChunkMs = performance.now();
-    for (let index = 0; !this.#isClosed;) {
+    for (let index = 0; !this.isClosed;) {
       if (index === 0) await this.#postRequest({ tables: version, atLeast, id });
       const sealed = await this.#pop(id);
       const plain = sealed === null ? null : decrypt(key, sealed, chunkContext(keys, id, index));
@@ -235,7 +251,7 @@ export class TableCopies {
     for (;;) {
       const length = await callStore(link, { key, args: ['LLEN', key] }, Number);
       if (length.kind === 'ok' && length.value < CHUNKS_WAITING_MAX) break;
-      if (performance.now() > deadline || this.#isClosed) return false;
+      if (performance.now() > deadline || this.isClosed) return false;
       await sleep(POLL_MS);
     }
     const pushed = await callStore(link, { key, args: ['RPUSH', key, sealed] }, Number, SILENT_MS);
@@ -252,7 +268,11 @@ export class TableCopies {
 }
 
 /** Reads the requests of all nodes from the reply to `HGETALL`. Those that no node of the cluster has signed are left out. */
-export function readWantedCopies(key: Uint8Array, wanted: string, reply: Reply): WantedCopies {
+function wantedCopiesOf(
+  key: Uint8Array,
+  wanted: string,
+  reply: Reply,
+): readonly (readonly [node: string, wanted: WantedCopy])[] {
   return recordsOf(reply, (node, value) => readSigned(key, recordPlace(wanted, node), value)).flatMap(
     ([node, record]) => ('id' in record && 'atMs' in record ? [[node, record as WantedCopy] as const] : []),
   );

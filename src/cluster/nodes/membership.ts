@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Link } from '../store/link.ts';
+import { RepeatedCall } from '../store/repeated-call.ts';
 import { callStore, scriptCommand } from '../store/store-calls.ts';
 import { CLUSTER_KEY, NODES_KEY } from '../store/store-keys.ts';
 import { BEAT_SCRIPT, type Beat, type BeatRow, type NodeState, readBeat } from './membership-beat.ts';
@@ -9,6 +10,12 @@ import { decryptSaid, encryptSaid, type NodeFacts, type Said } from './node-payl
 /** Choice: a dead node is noticed within 6 s, and a pause of a busy machine of a few seconds is no death. */
 export const BEAT_MS = 1_000;
 export const GONE_MS = 5_000;
+
+/** Returns whether what a node wrote shows that it was alive at `nowMs`. Both on the store's clock, Unix ms. */
+export function isFresh(atMs: number, nowMs: number, goneMs = GONE_MS): boolean {
+  return Math.abs(nowMs - atMs) <= goneMs;
+}
+
 /** Choice: as long as an ALLOW is kept. For this time answers without a dead node's part are marked as partial; then it is forgotten. */
 const MISSING_MS = 24 * 3_600_000;
 /** Choice: joining and beating wait longer than a decision would. */
@@ -87,6 +94,7 @@ export class Membership {
   readonly id: string;
   readonly #options: MembershipOptions;
   readonly #beatMs: number;
+  readonly #beating: RepeatedCall<MembershipJoined>;
   readonly #goneMs: number;
   /** Identifies this run; unknown without the master key, and never used again. */
   readonly run = randomBytes(12).toString('hex');
@@ -95,8 +103,6 @@ export class Membership {
   readonly #former = new Map<string, Set<string>>();
   readonly #listeners = new Set<(event: MembershipEvent) => void>();
   #epoch = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #beating: Promise<MembershipJoined> | null = null;
   /** Time of the last beat that the store took, on the store's clock and on this process's. */
   #beatAtMs = Number.NEGATIVE_INFINITY;
   /** Start of the present time without a gap between beats, on this process's clock; -Infinity: no gap since it joined. */
@@ -105,12 +111,12 @@ export class Membership {
   #refused = 0;
   /** Time of the last answer, on the store's clock and on this process's; null before the first. */
   #storeTime: { readonly storeMs: number; readonly ownMs: number } | null = null;
-  #isClosed = false;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
     this.id = options.id;
     this.#beatMs = options.beatMs ?? BEAT_MS;
+    this.#beating = new RepeatedCall(this.#beatMs, () => this.#beat());
     this.#goneMs = options.goneMs ?? GONE_MS;
   }
 
@@ -145,7 +151,7 @@ export class Membership {
       const beat = await this.#send('join');
       if (beat?.status !== 'id_taken') {
         const joined = beat === null ? UNREACHABLE : this.#accept(beat);
-        if (joined.kind === 'ok' || joined.code === 'unreachable') this.#schedule();
+        if (joined.kind === 'ok' || joined.code === 'unreachable') this.#beating.start();
         return joined;
       }
       const rival = this.#rivalIn(beat)?.atMs ?? 0;
@@ -158,10 +164,7 @@ export class Membership {
 
   /** Sends a heartbeat now, and applies what it returns. The timer calls it; tests may. */
   beat(): Promise<MembershipJoined> {
-    this.#beating ??= this.#beat().finally(() => {
-      this.#beating = null;
-    });
-    return this.#beating;
+    return this.#beating.now();
   }
 
   /** The other nodes that are alive, in the order of their ids. Empty while this node is not joined. */
@@ -186,9 +189,7 @@ export class Membership {
 
   /** Makes the others know at once that this run is over. `isForGood`: the node leaves and nothing of it will be missed. */
   async close(isForGood = false): Promise<void> {
-    this.#isClosed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#beating;
+    await this.#beating.close();
     if (this.#epoch > 0) await this.#send(isForGood ? 'leave' : 'stop');
   }
 
@@ -196,8 +197,8 @@ export class Membership {
     const beat = await this.#send(this.#epoch === 0 ? 'join' : 'beat');
     if (beat === null) return UNREACHABLE;
     const joined = this.#accept(beat);
-    if (joined.kind === 'fault' && !this.#isClosed) {
-      this.#isClosed = true;
+    if (joined.kind === 'fault' && !this.#beating.isClosed) {
+      void this.#beating.close();
       this.#options.onReplaced?.(joined.detail);
     }
     return joined;
@@ -236,19 +237,15 @@ export class Membership {
   #rivalIn({ rows, nowMs }: Beat): Said | null {
     const row = rows.find(({ id }) => id === this.id);
     const said = row === undefined ? null : this.#read(row);
-    if (said === null || said.run === this.run || !this.#isFresh(said.atMs, nowMs)) return null;
+    if (said === null || said.run === this.run || !isFresh(said.atMs, nowMs, this.#goneMs)) return null;
     return this.#epoch === 0 || said.epoch > this.#epoch ? said : null;
-  }
-
-  #isFresh(atMs: number, nowMs: number): boolean {
-    return Math.abs(nowMs - atMs) <= this.#goneMs;
   }
 
   #accept(beat: Beat): MembershipJoined {
     if (beat.status === 'id_taken') return this.#idTaken();
     if (beat.status === 'full') return FULL;
     const isOtherFormat = ({ format, atMs }: Said): boolean =>
-      format !== CLUSTER_FORMAT && this.#isFresh(atMs, beat.nowMs);
+      format !== CLUSTER_FORMAT && isFresh(atMs, beat.nowMs, this.#goneMs);
     const isFirst = this.#beatAtMs === Number.NEGATIVE_INFINITY;
     const others = isFirst ? beat.rows.map((row) => this.#read(row)) : [];
     if (others.some((said) => said !== null && isOtherFormat(said))) return OTHER_FORMAT;
@@ -288,7 +285,7 @@ export class Membership {
       return;
     }
     const beforeMs = known?.node.run === run ? known.seenAtMs : Number.NEGATIVE_INFINITY;
-    const seenAtMs = this.#isFresh(lastBeatMs, nowMs) ? performance.now() : beforeMs;
+    const seenAtMs = isFresh(lastBeatMs, nowMs, this.#goneMs) ? performance.now() : beforeMs;
     const hasLeft = state === 'left';
     if (known?.node.run !== run) {
       if (known !== undefined) {
@@ -333,14 +330,6 @@ export class Membership {
   #idTaken(): MembershipJoined {
     const detail = `another node with the id ${this.id} is running; give each node a GATEHOUSE_NODE_ID of its own`;
     return { kind: 'fault', code: 'id_taken', detail };
-  }
-
-  #schedule(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      void this.beat().finally(() => this.#schedule());
-    }, this.#beatMs);
-    this.#timer.unref();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Argument, Command, Link, Reply } from './link.ts';
+import type { Argument, Command, Link, Reply, Sent } from './link.ts';
 
 /** Single calls of the store, for what is not on the path of a decision. */
 
@@ -44,6 +44,12 @@ export function readStoreTime(link: Link, key: string): Promise<StoreResult<numb
 export function timeOf(reply: Reply): number {
   const [seconds, microseconds] = replyList(reply);
   return Number(replyText(seconds)) * 1000 + Number(replyText(microseconds)) / 1000;
+}
+
+/** Removes a key that another client has overwritten with a value of another type. `sent`: the result of a command with it. */
+export async function freeType(link: Link, key: string, sent: Sent | undefined): Promise<void> {
+  if (sent?.kind === 'fault' && sent.detail.includes('WRONGTYPE'))
+    await link.send([{ key, args: ['DEL', key] }], STORE_DEADLINE_MS);
 }
 
 export function replyList(reply: Reply | undefined): readonly Reply[] {
