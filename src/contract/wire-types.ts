@@ -24,6 +24,7 @@ import type { SIGNED_IN } from './responses/dashboard-responses.ts';
 import type { READINESS } from './responses/operation-responses.ts';
 import type { BACKTEST_JOB, BACKTEST_STARTED } from './responses/backtest-responses.ts';
 import type { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from './responses/policy-responses.ts';
+import type { MODEL_COMPARISON, MODEL_ROWS, MODELS } from './responses/model-responses.ts';
 import type { PROBLEM } from './responses/problem-responses.ts';
 import type { CHECKED_RULE, FACT_LIST, OWN_RULE, OWN_RULE_LIST } from './responses/rule-responses.ts';
 import type { STATS } from './responses/stats-responses.ts';
@@ -41,6 +42,9 @@ export interface WirePage<Row> {
 
 export type LoggedDecisionRow = z.infer<typeof LOGGED_DECISION>;
 export type LoggedDecisionPage = z.infer<typeof LOGGED_DECISION_PAGE>;
+export type ModelsBody = z.infer<typeof MODELS>;
+export type ModelComparisonBody = z.infer<typeof MODEL_COMPARISON>;
+export type ModelRowsBody = z.infer<typeof MODEL_ROWS>;
 export type StatsBody = z.infer<typeof STATS>;
 export type StatsPointBody = StatsBody['points'][number];
 export type LinkSummaryBody = z.infer<typeof LINK_SUMMARY>;

@@ -93,6 +93,15 @@ export const PAGES: readonly PageSpec[] = [
     load: () => withStyle([consoleStyle, decisionStyle, rulesStyle], import('./pages/rules-page.tsx')),
   },
   {
+    id: 'models',
+    path: '/dashboard/models',
+    title: 'Models',
+    icon: 'models',
+    key: 'm',
+    hasRange: false,
+    load: () => withStyle([consoleStyle], import('./pages/models-page.tsx')),
+  },
+  {
     id: 'crawlers',
     path: '/dashboard/crawlers',
     title: 'Who crawls',

@@ -85,6 +85,56 @@ const WEBHOOK = {
   created_at: AT - 7_200,
   updated_at: AT - 7_200,
 };
+const MODEL_SLOT = { version: 'forest one', state: 'ok', detail: '', refused: false, since: AT };
+const MODEL_CANDIDATE = {
+  id: '20261120-000000',
+  version: '20261120-000000',
+  format: 'forest',
+  trained_at: AT,
+  prior: 0.01,
+  threshold: 0.4,
+  budget: 0.002,
+  shadow_only: true,
+  gates: [
+    { name: 'alarms', holds: true },
+    { name: 'latest_frauds', holds: false },
+  ],
+  role: 'challenger',
+};
+export const MODELS_BODY = {
+  active: { id: null, ...MODEL_SLOT, silent: { since: AT, alarms: 61, decisions: 4_200 } },
+  challenger: { ...MODEL_SLOT, id: MODEL_CANDIDATE.id },
+  candidates: [MODEL_CANDIDATE, { ...MODEL_CANDIDATE, id: '20261113-000000', role: null }],
+};
+const share = (part: number, of: number) => ({ part, of, share: part / of, low: part / of / 2, high: (part + 1) / of });
+export const COMPARISON_BODY = {
+  id: MODEL_CANDIDATE.id,
+  since: AT,
+  decisions: 100_000,
+  sessions: 61_000,
+  alarms: { active: share(4, 1_000), challenger: share(5, 1_000) },
+  catch: { active: share(40, 60), challenger: share(48, 60) },
+  catch_by_source: { review: { active: share(40, 60), challenger: share(48, 60) } },
+  unlabelled: { sessions: 59_940, only_active: 12, only_challenger: 340 },
+  gates: [
+    { name: 'shadow_days', holds: true, detail: '3.4 of 3 days' },
+    { name: 'training', holds: false, detail: 'trained on under 500 known fraud sessions' },
+  ],
+  is_truncated: true,
+};
+const labels = (fraud: number, legitimate: number) => ({ fraud, legitimate });
+export const ROWS_BODY = {
+  decisions: 100_000,
+  rows: 24_310,
+  days: 9,
+  labels: { fraud: 210, legitimate: 380, none: 23_720, blocked: 140 },
+  fraud_sessions: 128,
+  honest_sessions: 301,
+  by_source: [{ source: 'review', ages: { week: labels(40, 61), month: labels(70, 199), older: labels(0, 0) } }],
+  missing: ['fraud sessions 128 of 150'],
+  shadow_only: true,
+  is_truncated: true,
+};
 const CRAWLER = { kind: 'crawler', count: 7, decisions: 7, challenged: 1, blocked: 2, worst: 'BLOCK', last_seen: AT };
 const CRAWLERS = [
   { ...CRAWLER, id: 'Googlebot', verified: 'range', operator: 'google', purpose: 'search' },
@@ -264,6 +314,22 @@ export function pageCases(seeded: () => SeededBodies): Readonly<Record<string, P
           at: '/v1/policy/rules',
           response: () =>
             changed('/v1/policy/rules', { examined: { decisions: 100_000, flagged: 9, since: 1, is_truncated: true } }),
+        },
+      },
+    },
+    models: {
+      path: '/dashboard/models',
+      main: '/v1/models',
+      data: 'only to compare',
+      well: () => ({ body: MODELS_BODY }),
+      stale: turnLive,
+      states: {
+        empty: { words: 'No candidate yet', response: () => ({ body: { ...MODELS_BODY, candidates: [] } }) },
+        'no more': 'it shows all candidates',
+        'too much': {
+          words: 'of the newest 100,000 decisions',
+          at: '/v1/models/rows',
+          response: () => ({ body: ROWS_BODY }),
         },
       },
     },
