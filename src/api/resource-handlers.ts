@@ -37,6 +37,7 @@ import { statsHandlers, type StatsParts } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
 import { type WebhookHandlerParts, webhookHandlers } from './webhook-handlers.ts';
+import { recoveryHandlers } from './webhook-recovery.ts';
 
 export interface ManagementParts {
   readonly endpoint: EndpointFactory;
@@ -156,5 +157,6 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...shadowReviewHandlers(endpoint, { store, decisions, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
     ...webhookHandlers(endpoint, { ...webhooks, cursors }),
+    ...recoveryHandlers(endpoint, { ...webhooks, decisions }),
   };
 }

@@ -46,8 +46,19 @@ export interface WebhookControl {
   rotate(customer: CustomerNumber, id: WebhookId, graceSeconds: number, by: Actor): Promise<RotateOutcome>;
   /** Makes one attempt with an example event. Settles when the attempt has ended, successful or not. */
   test(customer: CustomerNumber, id: WebhookId): Promise<TestOutcome>;
+  /** Creates a manual delivery. Returns whether there was room. */
+  redeliver(customer: CustomerNumber, id: WebhookId, given: Redelivery): boolean;
   /** Creates a new delivery of the same bytes, which is stored before this settles. */
   retry(customer: CustomerNumber, id: DeliveryId): Promise<RetryOutcome>;
+}
+
+/** A decision to be delivered again. */
+export interface Redelivery {
+  readonly requestId: string;
+  readonly event: Decision;
+  readonly body: Buffer;
+  /** How many milliseconds before now it is dated, so that many of one moment keep their order. */
+  readonly before: number;
 }
 
 export interface NewWebhook extends BodyWishes {

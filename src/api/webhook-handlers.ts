@@ -225,7 +225,7 @@ export function withOptionalBody<Body>(
 }
 
 /** The same response for another customer's webhook and for one that does not exist. */
-const WEBHOOK_NOT_FOUND: EndpointResponse = {
+export const WEBHOOK_NOT_FOUND: EndpointResponse = {
   kind: 'problem',
   problem: problem('not_found', 'There is no such webhook.'),
 };

@@ -92,6 +92,8 @@ function webhookCalls(call: ApiCall) {
     test: (id: string) => call('testWebhook', 'POST', at('webhooks', id, 'test')),
     rotate: (id: string, body?: ApiCallBody<'rotateSecret'>) =>
       call('rotateSecret', 'POST', at('webhooks', id, 'rotate'), { body }),
+    recover: (id: string, body: ApiCallBody<'recoverDeliveries'>) =>
+      call('recoverDeliveries', 'POST', at('webhooks', id, 'recover'), { body }),
     deliveries: (query?: ApiQuery<'listDeliveries'>) =>
       call('listDeliveries', 'GET', at('webhooks', 'deliveries'), { query }),
     retry: (deliveryId: string) => call('retryDelivery', 'POST', at('webhooks', 'deliveries', deliveryId, 'retry')),

@@ -1487,6 +1487,24 @@ export declare namespace Api {
     readonly grace_seconds?: number | null;
   };
 
+  type Recovery = {
+    /** Unix seconds: decisions of this time and later */
+    readonly since: number;
+    /** Unix seconds: decisions before this time; now by default */
+    readonly until?: number;
+  };
+
+  type Recovered = {
+    /** Deliveries that were created */
+    readonly queued: number;
+    /** Matching decisions with a delivery that succeeded or is pending */
+    readonly delivered: number;
+    /** Matching decisions that a further call would recover */
+    readonly left: number;
+    /** Set if the log does not reach back to `since`: nothing older is recovered */
+    readonly known_since: number | null;
+  };
+
   type ExtractionPage = {
     readonly data: readonly Extraction[];
     readonly has_more: boolean;
@@ -2762,6 +2780,13 @@ export interface ApiCalls {
     readonly query: undefined;
     readonly body: Api.Rotation;
     readonly answer: Api.Webhook & Api.IgnoredMembers;
+  };
+
+  /** Deliver decisions that never arrived: `POST /v1/webhooks/{id}/recover` */
+  recoverDeliveries: {
+    readonly query: undefined;
+    readonly body: Api.Recovery;
+    readonly answer: Api.Recovered & Api.IgnoredMembers;
   };
 
   /** The caller's own extractions, newest first: `GET /v1/extractions` */

@@ -9,13 +9,8 @@ import type { KeyScope } from '../kernel/key-scopes.ts';
 import * as link from './link-forms.ts';
 import { LIST_QUERIES, USAGE } from './list-queries.ts';
 import { decisionFilter, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
-import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
-import { KEY_ROTATION, NEW_KEY } from './requests/key-requests.ts';
 import { HASH } from './requests/list-requests.ts';
-import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
-import { NAMED_LIST_PUT, NAMED_LIST_RESTORE } from './requests/named-list-requests.ts';
-import { ROTATION } from './requests/webhook-requests.ts';
 import {
   AUDIT_KINDS,
   DELIVERY_STATUSES,
@@ -139,6 +134,7 @@ export const ROUTES = {
   deleteWebhook: secret('DELETE', '/v1/webhooks/{id}'),
   testWebhook: secret('POST', '/v1/webhooks/{id}/test'),
   rotateSecret: secret('POST', '/v1/webhooks/{id}/rotate'),
+  recoverDeliveries: secret('POST', '/v1/webhooks/{id}/recover'),
 
   listExtractions: secret('GET', '/v1/extractions'),
   createExtraction: secret('POST', '/v1/extractions'),
@@ -382,18 +378,3 @@ export const QUERIES = {
     until: seconds.optional().meta({ description: 'Only entries before then, Unix seconds' }),
   },
 } satisfies Readonly<Partial<Record<EndpointId, Shape>>>;
-
-/** The bodies that a schema alone validates. `schemaBody` reads them. */
-export const BODIES = {
-  createKey: NEW_KEY,
-  rotateKey: KEY_ROTATION,
-  labelDecision: LABEL_CHANGE,
-  judgeShadowReview: REVIEW_CHANGE,
-  rotateSecret: ROTATION,
-  startBacktest: BACKTEST,
-  checkRule: RULE_CHECK,
-  putRule: RULE_PUT,
-  changeRule: RULE_PATCH,
-  putNamedList: NAMED_LIST_PUT,
-  restoreNamedList: NAMED_LIST_RESTORE,
-} satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

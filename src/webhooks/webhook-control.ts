@@ -204,6 +204,22 @@ export class Control {
     return { kind: 'done', delivery: this.#parts.deliveries.find(customer, deliveryId) ?? row };
   }
 
+  /** Returns whether there was room. */
+  redeliver(
+    customer: CustomerNumber,
+    id: WebhookId,
+    given: Pick<Delivery, 'requestId' | 'event' | 'body'> & { readonly before: number },
+  ): boolean {
+    const webhook = this.#find(customer, id);
+    if (webhook === null || webhook.disabled) return false;
+    const { requestId, event, body, before } = given;
+    const createdAtMs = this.#parts.nowMs() - before;
+    const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
+    return this.#parts.dispatcher.add(
+      newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'manual'),
+    );
+  }
+
   async retry(
     customer: CustomerNumber,
     id: DeliveryId,

@@ -32,18 +32,21 @@ export type EventDetail = Pick<
 /** A decision that is being delivered. Its record is decoded at the first use, because most webhooks need only the event. */
 export class DecidedEvent {
   readonly event: EventInput;
-  readonly #record: Uint8Array;
+  readonly #record: Uint8Array | null;
   #detail: EventDetail | null | undefined;
 
-  /** `record`: bytes of the decision's record, which must not change while this is used; empty if it is not known. */
-  constructor(event: EventInput, record: Uint8Array) {
+  /**
+   * `record`: bytes of the decision's record, which must not change while this is used, empty if it is not known; or what was decoded.
+   */
+  constructor(event: EventInput, record: Uint8Array | EventDetail) {
     this.event = event;
-    this.#record = record;
+    this.#record = record instanceof Uint8Array ? record : null;
+    if (!(record instanceof Uint8Array)) this.#detail = record;
   }
 
   /** Null without a record. */
   get detail(): EventDetail | null {
-    this.#detail ??= this.#record.length === 0 ? null : decodeRecord(this.#record);
+    this.#detail ??= this.#record === null || this.#record.length === 0 ? null : decodeRecord(this.#record);
     return this.#detail;
   }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { FingerprintHash } from '../../kernel/brand.ts';
-import { BODIES } from '../../contract/routes.ts';
+import { BODIES } from '../../contract/bodies.ts';
 import { ENTITY_KIND, LIST_KINDS } from '../../contract/vocabulary.ts';
 import { HASH, LIST_CHANGE } from '../../contract/requests/list-requests.ts';
 import { WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../../contract/requests/webhook-requests.ts';

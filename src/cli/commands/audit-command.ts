@@ -6,6 +6,7 @@ import { NO_CUSTOMER } from '../../state/tables/audit-table.ts';
 import type { Customer } from '../../state/tables/customer-table.ts';
 import type { Store } from '../../state/feed/open-store.ts';
 import { Slices } from '../../state/tables/turns.ts';
+import { parseTime } from '../parse-time.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';
@@ -100,12 +101,6 @@ function factsText(facts: object | null): string {
 
 function toMs(seconds: number | undefined): number | null {
   return seconds === undefined ? null : seconds * 1000;
-}
-
-function parseTime(text: string): number {
-  const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Math.floor(Date.parse(text) / 1000);
-  if (!Number.isSafeInteger(seconds) || seconds < 0) throw new InvalidArgumentError('Unix seconds, or a date');
-  return seconds;
 }
 
 function parseLimit(text: string): number {

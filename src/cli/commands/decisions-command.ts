@@ -1,6 +1,7 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import type { Cli } from '../context.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../export-formats.ts';
+import { parseTime } from '../parse-time.ts';
 import { withStore } from '../with-store.ts';
 
 interface ExportFlags {
@@ -9,14 +10,6 @@ interface ExportFlags {
   readonly until: number;
   readonly format: ExportFormat;
   readonly kept: boolean;
-}
-
-/** Reads Unix seconds or a date of ISO 8601. */
-function parseTime(text: string): number {
-  const seconds = /^\d{1,11}$/.test(text) ? Number(text) : Date.parse(text) / 1000;
-  if (!Number.isFinite(seconds))
-    throw new InvalidArgumentError('It must be Unix seconds or a date such as 2026-11-23.');
-  return seconds;
 }
 
 export function addDecisions(cli: Cli): void {

@@ -11,6 +11,7 @@ import type { Decision } from '../../risk/decision.ts';
 import { addApiOptions, type ApiBody, type ApiCaller, type ApiOptions, type ApiReply, openApi } from '../api-access.ts';
 import { failure, ok, usage, type CommandOutcome } from '../command-outcome.ts';
 import { confirm } from '../confirm.ts';
+import { parseTime } from '../parse-time.ts';
 import type { Cli } from '../context.ts';
 import { parseDecisions } from '../decision-names.ts';
 import { parseGrace } from '../grace-option.ts';
@@ -153,12 +154,42 @@ function addDeliveries(cli: Cli, webhooks: Command): void {
   );
 
   addApiOptions(
+    webhooks
+      .command('recover <id>')
+      .description('deliver the decisions of a time that were not delivered, oldest first')
+      .requiredOption('--since <time>', 'decisions from then on: Unix seconds, or a date such as 2026-11-01', parseTime)
+      .option('--until <time>', 'decisions before then (default: now)', parseTime),
+  ).action(
+    (id: string, { since, until, ...options }: ApiOptions & { readonly since: number; readonly until?: number }) =>
+      runOn(cli, options, (api) => recoverAll(api, id, { since, ...(until !== undefined && { until }) })),
+  );
+
+  addApiOptions(
     webhooks.command('retry <delivery_id>').description('send the same bytes again, as a new delivery'),
   ).action((id: string, options: ApiOptions) =>
     runOn(cli, options, async (api) =>
       delivered(await api.post(pathOf('/v1/webhooks/deliveries', id, 'retry'), {}), false),
     ),
   );
+}
+
+/** Calls until nothing is left: a call recovers at most 10,000. */
+async function recoverAll(api: ApiCaller, id: string, body: ApiBody): Promise<CommandOutcome> {
+  let queued = 0;
+  for (;;) {
+    const reply = await api.post(pathOf('/v1/webhooks', id, 'recover'), body);
+    if (reply.kind === 'error') return reply;
+    const found = reply.body as { queued: number; delivered: number; left: number; known_since: number | null };
+    queued += found.queued;
+    if (found.left > 0 && found.queued > 0) continue;
+    const { left, known_since: knownSince } = found;
+    const lines = [`${queued} queued, ${left === 0 ? 'none' : left} left`];
+    if (knownSince !== null)
+      lines.push(
+        `Nothing before ${new Date(knownSince * 1_000).toISOString()}: older deliveries are not known any more.`,
+      );
+    return ok({ id, queued, left, known_since: knownSince }, lines.join('\n'));
+  }
 }
 
 type OnApi = (api: ApiCaller) => Promise<CommandOutcome>;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { body, type EndpointTexts, json, noContent, optionalBody, reads, writes, writesBody } from '../endpoint.ts';
-import { BODIES, QUERIES } from '../routes.ts';
+import { BODIES } from '../bodies.ts';
+import { QUERIES } from '../routes.ts';
 import { API_KEY_PAGE, ME, NEW_API_KEY } from '../responses/account-responses.ts';
 
 const PREFIX = z.string().meta({ description: 'The first 12 characters of one of your valid keys' });

@@ -8,7 +8,8 @@ import {
   NAMED_LIST_LIST,
   NAMED_LIST_VERSION_LIST,
 } from '../responses/named-list-responses.ts';
-import { BODIES, QUERIES } from '../routes.ts';
+import { BODIES } from '../bodies.ts';
+import { QUERIES } from '../routes.ts';
 
 export const NAMED_LIST_ENDPOINTS = {
   listNamedLists: {

@@ -2,7 +2,8 @@ import { body, type EndpointTexts, json, noContent, optionalBody, reads, writes,
 import { BACKTEST_ID, IF_MATCH, RULE_CODE } from '../parameters.ts';
 import { ANY_OBJECT } from '../requests/webhook-requests.ts';
 import { BODY_PROBLEMS } from '../problem-table.ts';
-import { BODIES, QUERIES } from '../routes.ts';
+import { BODIES } from '../bodies.ts';
+import { QUERIES } from '../routes.ts';
 import { BACKTEST_JOB, BACKTEST_STARTED } from '../responses/backtest-responses.ts';
 import { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from '../responses/policy-responses.ts';
 import { CHECKED_RULE, FACT_LIST, OWN_RULE, OWN_RULE_LIST } from '../responses/rule-responses.ts';

@@ -1,6 +1,7 @@
 import { body, type EndpointTexts, json, reads, writesBody } from '../endpoint.ts';
 import { REQUEST_ID } from '../parameters.ts';
-import { BODIES, QUERIES } from '../routes.ts';
+import { BODIES } from '../bodies.ts';
+import { QUERIES } from '../routes.ts';
 import { LABEL, SHADOW_REVIEW, SHADOW_REVIEW_PAGE } from '../responses/judgement-responses.ts';
 
 export const REVIEW_ENDPOINTS = {

@@ -10,9 +10,17 @@ import {
   writesBody,
 } from '../endpoint.ts';
 import { DELIVERY_ID, WEBHOOK_ID } from '../parameters.ts';
-import { BODIES, QUERIES } from '../routes.ts';
+import { BODIES } from '../bodies.ts';
+import { QUERIES } from '../routes.ts';
 import { ANY_OBJECT, WEBHOOK_CHANGE, WEBHOOK_PATCH } from '../requests/webhook-requests.ts';
-import { DELIVERY, DELIVERY_DETAIL, DELIVERY_PAGE, WEBHOOK, WEBHOOK_PAGE } from '../responses/webhook-responses.ts';
+import {
+  DELIVERY,
+  DELIVERY_DETAIL,
+  DELIVERY_PAGE,
+  RECOVERED,
+  WEBHOOK,
+  WEBHOOK_PAGE,
+} from '../responses/webhook-responses.ts';
 
 const DISABLED = 'not_ready: the webhook is disabled';
 const PENDING_OR_DISABLED = 'not_ready: the delivery is still pending, or its webhook is disabled';
@@ -103,6 +111,22 @@ export const WEBHOOK_ENDPOINTS = {
     body: optionalBody(BODIES.rotateSecret),
     responses: { 200: json(WEBHOOK, 'The webhook; `secret` is the complete new secret') },
     problems: writesBody('not_found'),
+  },
+  recoverDeliveries: {
+    tag: 'webhooks',
+    summary: 'Deliver decisions that never arrived',
+    description:
+      'Creates a manual delivery of each decision of a time that matches the webhook, as it is now, and has no delivery that ' +
+      'succeeded or is pending; oldest first, at most 10,000 per call.',
+    guide:
+      'Delivers the decisions of a time again that match the webhook and were not delivered, for example after an outage: ' +
+      '`{"since":1790000000,"until":1790003600}`, `until` optional. 202 with `queued`, `delivered` (already), `left` (call ' +
+      'again) and `known_since` (older deliveries are not known any more, so nothing older is recovered)',
+    params: { id: WEBHOOK_ID },
+    body: body(BODIES.recoverDeliveries),
+    responses: { 202: json(RECOVERED, 'What was queued') },
+    problems: writesBody('not_found', 'not_ready'),
+    problemTexts: { 409: 'The webhook is disabled, or a node does not answer' },
   },
 } satisfies EndpointTexts;
 

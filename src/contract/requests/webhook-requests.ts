@@ -106,6 +106,14 @@ export const ROTATION = z
   })
   .meta({ id: 'Rotation' });
 
+/** The body of `POST /v1/webhooks/{id}/recover`. */
+export const RECOVERY = z
+  .object({
+    since: z.int().min(0).meta({ description: 'Unix seconds: decisions of this time and later' }),
+    until: z.int().min(0).optional().meta({ description: 'Unix seconds: decisions before this time; now by default' }),
+  })
+  .meta({ id: 'Recovery' });
+
 /** The body of endpoints that ignore its contents. */
 export const ANY_OBJECT = z.record(z.string(), z.unknown());
 

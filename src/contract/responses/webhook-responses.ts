@@ -12,6 +12,18 @@ import {
 } from '../vocabulary.ts';
 import { count, decision, pageOf, unixSeconds } from './response-parts.ts';
 
+/** The answer of `POST /v1/webhooks/{id}/recover`. */
+export const RECOVERED = z
+  .object({
+    queued: count.meta({ description: 'Deliveries that were created' }),
+    delivered: count.meta({ description: 'Matching decisions with a delivery that succeeded or is pending' }),
+    left: count.meta({ description: 'Matching decisions that a further call would recover' }),
+    known_since: unixSeconds.nullable().meta({
+      description: 'Set if the log does not reach back to `since`: nothing older is recovered',
+    }),
+  })
+  .meta({ id: 'Recovered' });
+
 export const WEBHOOK = z
   .object({
     id: z.string().regex(idPattern('wh')),

@@ -60,6 +60,7 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   deleteWebhook: 'write',
   testWebhook: 'write',
   rotateSecret: 'write',
+  recoverDeliveries: 'write',
   listExtractions: 'read',
   createExtraction: 'write',
   findExtraction: 'read',

@@ -27,6 +27,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   judgeShadowReview: { verdict: 'fraud' },
   changeWebhook: { description: 'mine now' },
   rotateSecret: { grace_seconds: 60 },
+  recoverDeliveries: { since: 0 },
   changeRule: { note: 'mine now' },
   changeNamedItems: { add: ['mine.example'] },
   restoreNamedList: { version: 1 },

@@ -402,6 +402,11 @@ describe('webhooks', () => {
     expect((await cli(['webhooks', 'deliveries', failed])).out).toMatch(/failed .*\n {2}1 {2}\S+ {2}500 {2}\d+ ms/);
     expect(await json(['webhooks', 'retry', failed])).toMatchObject([0, { trigger: 'manual', webhook_id: id }]);
     await expect.poll(() => received.length).toBeGreaterThan(2);
+    expect(await json(['webhooks', 'recover', id, '--since', '2026-01-01'])).toEqual([
+      0,
+      { id, queued: 0, left: 0, known_since: null },
+    ]);
+    expect((await cli(['webhooks', 'recover', id, '--since', 'yesterday'])).err).toContain('Unix seconds, or a date');
     expect(await json(['webhooks', 'delete', id])).toEqual([0, { id, deleted: true }]);
     expect(await json(['webhooks', 'show', id])).toMatchObject([1, { error: { code: 'not_found' } }]);
   });
