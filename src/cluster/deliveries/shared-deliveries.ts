@@ -2,7 +2,8 @@ import type { Delivery, DeliveryId, WebhookRetry } from '../../work/webhook.ts';
 import type { StoreWrite } from '../../state/tables/durable.ts';
 import type { Link } from '../store/link.ts';
 import { RepeatedCall } from '../store/repeated-call.ts';
-import { type Claim, RedisWorkQueue, type QueueAnswer, type SettleOutcome } from './redis-work-queue.ts';
+import type { StoreResult } from '../store/store-calls.ts';
+import { type Claim, RedisWorkQueue } from './redis-work-queue.ts';
 import { takenOver } from './taken-delivery.ts';
 
 /** The deliveries of this node. */
@@ -144,10 +145,10 @@ export class SharedDeliveries {
   }
 
   /** Writes in order of the calls. After a fault everything is written again. */
-  async #write(write: () => Promise<{ readonly kind: 'ok' | 'fault' }>): Promise<void> {
+  async #write(write: () => Promise<StoreResult<null>>): Promise<void> {
     const writing = write();
     this.#writes = Promise.all([this.#writes, writing]);
-    if ((await writing).kind === 'fault') this.#lapse();
+    if ((await writing).kind === 'away') this.#lapse();
   }
 
   /**
@@ -157,7 +158,7 @@ export class SharedDeliveries {
   async #reconcile(): Promise<boolean> {
     const { node } = this.#parts;
     const local = this.#local;
-    if (local === null || (await this.#queue.reclaim(node)).kind === 'fault') return false;
+    if (local === null || (await this.#queue.reclaim(node)).kind === 'away') return false;
     // Rows from here on are written by their own calls as well.
     this.#isCurrent = true;
     const changes = this.#changes;
@@ -166,11 +167,11 @@ export class SharedDeliveries {
       const ids = rows.map(({ id }) => id);
       for (const id of ids) known.add(id);
       const taken = await this.#queue.endedOf(node, ids);
-      if (taken.kind === 'fault') return this.#failed();
+      if (taken.kind === 'away') return this.#failed();
       const gone = rows.filter(({ id }) => taken.value.has(id));
       const own = rows.filter(({ id }) => !taken.value.has(id));
       if (gone.length > 0) await local.drop(gone);
-      if (own.length > 0 && (await this.#queue.replace(node, own)).kind === 'fault') return this.#failed();
+      if (own.length > 0 && (await this.#queue.replace(node, own)).kind === 'away') return this.#failed();
     }
     if (!(await this.#withdrawRest(known))) return false;
     // A row that was read before an attempt ended may have replaced the one that was written after it.
@@ -180,12 +181,12 @@ export class SharedDeliveries {
   /** Removes what ended while the store did not answer. */
   async #withdrawRest(known: Set<string>): Promise<boolean> {
     const listed = await this.#queue.idsOf(this.#parts.node);
-    if (listed.kind === 'fault') return this.#failed();
+    if (listed.kind === 'away') return this.#failed();
     for (const rows of this.#local?.pending() ?? []) for (const { id } of rows) known.add(id);
     const rest = listed.value.filter((id) => !known.has(id));
     for (let at = 0; at < rest.length; at += ROWS_AT_ONCE) {
       const done = await this.#queue.withdraw(this.#parts.node, rest.slice(at, at + ROWS_AT_ONCE));
-      if (done.kind === 'fault') return this.#failed();
+      if (done.kind === 'away') return this.#failed();
     }
     return this.#isCurrent;
   }
@@ -212,7 +213,7 @@ export class SharedDeliveries {
     for (const rows of this.#local?.pending() ?? []) {
       const ids = rows.map(({ id }) => id);
       const taken = await this.#queue.endedOf(this.#parts.node, ids);
-      if (taken.kind === 'fault') return;
+      if (taken.kind === 'away') return;
       const gone = rows.filter(({ id }) => taken.value.has(id));
       if (gone.length > 0) await this.#local?.drop(gone);
     }
@@ -226,9 +227,9 @@ export class SharedDeliveries {
   async #takeOver(lane: string): Promise<void> {
     const { node, storeNowMs, onTakenOver } = this.#parts;
     for (;;) {
-      const claims = await this.#queue.claim({ consumer: node, lane, limit: ROWS_AT_ONCE, nowMs: storeNowMs() });
+      const claims = await this.#queue.claim(lane, { consumer: node, limit: ROWS_AT_ONCE, nowMs: storeNowMs() });
       if (claims.length === 0) return;
-      const count = await this.#import(claims);
+      const count = await this.#import(lane, claims);
       if (count > 0) onTakenOver(lane, count);
       if (!this.#isCurrent) return;
       this.#local?.lease(this.#parts.nowMs() + LEASE_MS);
@@ -239,20 +240,20 @@ export class SharedDeliveries {
    * Stores the rows here and in the lane of this node, then ends their claims, then hands out what was still claimed. In this order a node
    * that dies in between leaves each row in at least one place, and none sent.
    */
-  async #import(all: readonly Claim[]): Promise<number> {
+  async #import(lane: string, all: readonly Claim[]): Promise<number> {
     const { node, nowMs } = this.#parts;
-    const claims = await this.#unknown(all);
+    const claims = await this.#unknown(lane, all);
     if (claims.length === 0) return 0;
     const local = this.#local;
     const rows = claims.map(({ row }) => takenOver(row, local?.retryOf(row.endpointId) ?? 'fast', nowMs()));
     const adopted = await this.#local?.adopt(rows);
     const pending = rows.filter(({ status }) => status === 'pending');
-    if (adopted?.kind !== 'ok' || (pending.length > 0 && (await this.#queue.replace(node, pending)).kind === 'fault')) {
-      await this.#queue.release(claims);
+    if (adopted?.kind !== 'ok' || (pending.length > 0 && (await this.#queue.replace(node, pending)).kind === 'away')) {
+      await this.#queue.release(lane, claims);
       return 0;
     }
-    const isMine = await this.#ending(claims);
-    const lost = rows.filter(({ status }, n) => status === 'pending' && !isMine(n));
+    const isMine = await this.#ending(lane, claims);
+    const lost = rows.filter(({ status }, n) => status === 'pending' && isMine[n] !== true);
     if (lost.length > 0) {
       await this.#queue.withdraw(
         node,
@@ -260,7 +261,7 @@ export class SharedDeliveries {
       );
       await this.#local?.drop(lost);
     }
-    this.#local?.handOut(rows.filter((_row, n) => isMine(n)));
+    this.#local?.handOut(rows.filter((_row, n) => isMine[n]));
     return rows.length - lost.length;
   }
 
@@ -268,13 +269,16 @@ export class SharedDeliveries {
    * Returns the claims of deliveries that this node has never had. What it knows it has taken over before, or made itself. Claims of old
    * ones are kept until they lapse, so that they are not read at once again.
    */
-  async #unknown(claims: readonly Claim[]): Promise<readonly Claim[]> {
+  async #unknown(lane: string, claims: readonly Claim[]): Promise<readonly Claim[]> {
     const oldestMs = this.#parts.nowMs() - AGE_MS_MAX;
     const recent = claims.filter(({ row }) => row.createdAtMs >= oldestMs);
     const known = recent.filter(({ row }) => this.#local?.find(row) !== null);
     const ended = known.filter(({ row }) => this.#pendingHere(row) === null);
-    if (ended.length > 0) await this.#settle(ended);
-    await this.#resume(known.filter((claim) => !ended.includes(claim)));
+    if (ended.length > 0) await this.#queue.settle(lane, ended, this.#parts.storeNowMs());
+    await this.#resume(
+      lane,
+      known.filter((claim) => !ended.includes(claim)),
+    );
     this.#refused += claims.length - recent.length + ended.length;
     return recent.filter((claim) => !known.includes(claim));
   }
@@ -283,14 +287,14 @@ export class SharedDeliveries {
    * Continues deliveries that are stored here but not in this node's lane, because the store failed, and those still in progress here. Only
    * this node's own state of them counts.
    */
-  async #resume(claims: readonly Claim[]): Promise<void> {
+  async #resume(lane: string, claims: readonly Claim[]): Promise<void> {
     // Read and sent without a wait in between: an attempt that ends now is written after it.
     const rows = claims.flatMap(({ row }) => this.#pendingHere(row) ?? []);
-    if (rows.length > 0 && (await this.#queue.replace(this.#parts.node, rows)).kind === 'fault')
-      return this.#queue.release(claims);
+    if (rows.length > 0 && (await this.#queue.replace(this.#parts.node, rows)).kind === 'away')
+      return this.#queue.release(lane, claims);
     if (claims.length === 0) return;
-    const isMine = await this.#ending(claims);
-    const mine = claims.filter((_claim, n) => isMine(n));
+    const isMine = await this.#ending(lane, claims);
+    const mine = claims.filter((_claim, n) => isMine[n]);
     this.#local?.handOut(mine.flatMap(({ row }) => this.#pendingHere(row) ?? []));
   }
 
@@ -303,14 +307,10 @@ export class SharedDeliveries {
    * Ends claims. Returns which of them, by their position, are this node's own from then on. If the store does not answer, all are: it may
    * have ended them, and a delivery sent twice is better than one that is never sent.
    */
-  async #ending(claims: readonly Claim[]): Promise<(at: number) => boolean> {
-    const settled = await this.#settle(claims);
-    if (settled.kind === 'ok') return (at) => settled.value[at] === 'stored';
+  async #ending(lane: string, claims: readonly Claim[]): Promise<readonly boolean[]> {
+    const settled = await this.#queue.settle(lane, claims, this.#parts.storeNowMs());
+    if (settled.kind === 'ok') return settled.value;
     this.#lapse();
-    return () => true;
-  }
-
-  #settle(claims: readonly Claim[]): Promise<QueueAnswer<readonly SettleOutcome[]>> {
-    return this.#queue.settle(claims, this.#parts.storeNowMs());
+    return claims.map(() => true);
   }
 }

@@ -82,15 +82,15 @@ describe('deliveries of a node that is gone', () => {
     const [theirs, own] = [delivery(1), delivery(1)];
     await ofNewer.replace('gone', [theirs]);
     await ours.replace('gone', [own]);
-    const order = { consumer: 'a', lane: 'gone', limit: 10, nowMs: Date.now() + 60_000 };
-    const claims = await ours.claim(order);
+    const order = { consumer: 'a', limit: 10, nowMs: Date.now() + 60_000 };
+    const claims = await ours.claim('gone', order);
     expect(claims.map(({ row }) => row.id)).toEqual([own.id]);
     expect(unreadable).toEqual([['gone', 1]]);
     // It can be claimed at once by a node that reads it.
     const decode = (id: string, bytes: Buffer) =>
       unpackDelivery(id, Buffer.concat([Buffer.from([(bytes[0] ?? 0) - 1]), bytes.subarray(1)]));
     const upgraded = new RedisWorkQueue({ ...parts, decode });
-    const [claimed] = await upgraded.claim(order);
+    const [claimed] = await upgraded.claim('gone', order);
     expect(claimed?.row).toEqual(theirs);
     await link.close();
   });

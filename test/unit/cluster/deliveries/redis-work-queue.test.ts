@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Claim, RedisWorkQueue, type QueueAnswer } from '../../../../src/cluster/deliveries/redis-work-queue.ts';
+import { type Claim, RedisWorkQueue } from '../../../../src/cluster/deliveries/redis-work-queue.ts';
+import type { StoreResult } from '../../../../src/cluster/store/store-calls.ts';
 import { linkTo } from '../../../support/links.ts';
 import { type RedisServer, startRedis } from '../../../support/redis.ts';
 import { delivery } from '../../state/deliveries-support.ts';
@@ -31,17 +32,18 @@ async function added(queue: RedisWorkQueue, count: number, lane = 'gone'): Promi
 
 function claimed(
   queue: RedisWorkQueue,
-  order: { readonly consumer?: string; readonly lane?: string; readonly limit?: number; readonly nowMs?: number } = {},
+  order: { readonly consumer?: string; readonly limit?: number; readonly nowMs?: number } = {},
+  lane = 'gone',
 ): Promise<readonly Claim[]> {
-  return queue.claim({ consumer: 'one', lane: 'gone', limit: 1_000, nowMs: START_MS, ...order });
+  return queue.claim(lane, { consumer: 'one', limit: 1_000, nowMs: START_MS, ...order });
 }
 
 function ids(claims: readonly Claim[]): readonly string[] {
   return claims.map(({ row }) => row.id);
 }
 
-function valueOf<T>(answer: QueueAnswer<T>): T {
-  if (answer.kind === 'fault') throw new Error(answer.detail);
+function valueOf<T>(answer: StoreResult<T>): T {
+  if (answer.kind === 'away') throw new Error(answer.detail);
   return answer.value;
 }
 
@@ -68,12 +70,13 @@ describe('the queue of work in the store', () => {
     const queue = await open();
     const [[one], [two]] = [await added(queue, 1, 'a'), await added(queue, 1, 'b')];
     expect([...(await queue.lanes())].toSorted()).toEqual(['a', 'b']);
-    expect(ids(await claimed(queue, { lane: 'b' }))).toEqual([two]);
-    const claims = await claimed(queue, { lane: 'a' });
-    expect([ids(claims), claims.map(({ lane }) => lane)]).toEqual([[one], ['a']]);
-    expect(valueOf(await queue.settle(claims, START_MS))).toEqual(['stored']);
+    expect(ids(await claimed(queue, {}, 'b'))).toEqual([two]);
+    const claims = await claimed(queue, {}, 'a');
+    expect(ids(claims)).toEqual([one]);
+    expect(valueOf(await queue.settle('b', claims, START_MS))).toEqual([false]);
+    expect(valueOf(await queue.settle('a', claims, START_MS))).toEqual([true]);
     expect(await queue.lanes()).toEqual(['b']);
-    expect(await claimed(queue, { lane: 'c' })).toEqual([]);
+    expect(await claimed(queue, {}, 'c')).toEqual([]);
   });
 
   test('An expired claim goes to the next consumer, and the first one can neither settle nor release it', async () => {
@@ -81,14 +84,13 @@ describe('the queue of work in the store', () => {
     const all = await added(queue, 2);
     const first = await claimed(queue);
     const nowMs = START_MS + queue.leaseMs;
-    expect(first.map(({ untilMs }) => untilMs)).toEqual([nowMs, nowMs]);
     expect(await claimed(queue, { consumer: 'two', nowMs: nowMs - 1 })).toEqual([]);
     const second = await claimed(queue, { consumer: 'two', nowMs });
     expect(ids(second)).toEqual(all);
-    expect(valueOf(await queue.settle(first, nowMs))).toEqual(['lost', 'lost']);
-    await queue.release(first);
+    expect(valueOf(await queue.settle('gone', first, nowMs))).toEqual([false, false]);
+    await queue.release('gone', first);
     expect(await claimed(queue, { consumer: 'three', nowMs })).toEqual([]);
-    expect(valueOf(await queue.settle(second, nowMs))).toEqual(['stored', 'stored']);
+    expect(valueOf(await queue.settle('gone', second, nowMs))).toEqual([true, true]);
   });
 
   test('An expired claim that no other consumer has taken can still be settled', async () => {
@@ -96,7 +98,7 @@ describe('the queue of work in the store', () => {
     await added(queue, 1);
     const claims = await claimed(queue);
     const nowMs = START_MS + 2 * queue.leaseMs;
-    expect(valueOf(await queue.settle(claims, nowMs))).toEqual(['stored']);
+    expect(valueOf(await queue.settle('gone', claims, nowMs))).toEqual([true]);
     expect(await claimed(queue, { nowMs })).toEqual([]);
   });
 
@@ -104,7 +106,7 @@ describe('the queue of work in the store', () => {
     const queue = await open();
     const all = await added(queue, 3);
     const claims = await claimed(queue, { limit: 2 });
-    await queue.release(claims.slice(0, 1));
+    await queue.release('gone', claims.slice(0, 1));
     expect(ids(await claimed(queue, { consumer: 'two' }))).toEqual([all[0], all[2]]);
   });
 
@@ -114,8 +116,8 @@ describe('the queue of work in the store', () => {
     const row = delivery(1, {}, START_MS + serial++);
     valueOf(await queue.replace('gone', [row]));
     const claims = await claimed(queue);
-    expect(valueOf(await queue.settle(claims, START_MS))).toEqual(['stored']);
-    expect(valueOf(await queue.settle(claims, START_MS))).toEqual(['lost']);
+    expect(valueOf(await queue.settle('gone', claims, START_MS))).toEqual([true]);
+    expect(valueOf(await queue.settle('gone', claims, START_MS))).toEqual([false]);
     const later = await open(name);
     valueOf(await later.replace('gone', [row]));
     expect(await claimed(later, { nowMs: START_MS + 10 * later.leaseMs })).toEqual([]);
@@ -128,7 +130,7 @@ describe('the queue of work in the store', () => {
     const queue = await open(name);
     const all = await added(queue, 4);
     const claims = await claimed(queue, { limit: 3 });
-    valueOf(await queue.settle(claims.slice(1, 2), START_MS));
+    valueOf(await queue.settle('gone', claims.slice(1, 2), START_MS));
     const later = await open(name);
     const nowMs = START_MS + later.leaseMs;
     expect(ids(await claimed(later, { consumer: 'two', nowMs }))).toEqual([all[0], all[2], all[3]]);
