@@ -37,6 +37,7 @@ export type RoomName =
   | 'learn'
   | 'webhooks'
   | 'extract'
+  | 'privacy'
   | 'api'
   | 'app'
   | 'cli';
@@ -162,6 +163,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     mayImport: ['assets', 'contract', 'egress', 'kernel', 'observe', 'ports', 'state', 'work'],
     path: 'cold',
   },
+  privacy: {
+    holds: 'Erasing a person: marks, one eraser for each place that holds people',
+    mayImport: ['history', 'kernel', 'risk', 'state', 'velocity'],
+    path: 'cold',
+  },
   api: {
     holds: 'Handlers of all endpoints except decide, one file for each resource; `kit` has what they share',
     mayImport: [
@@ -201,6 +207,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'local',
       'observe',
       'ports',
+      'privacy',
       'replay',
       'risk',
       'score',

@@ -27,6 +27,8 @@ import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
 import { ownRuleHandlers, type OwnRuleParts } from './own-rule-handlers.ts';
 import { policyHandlers } from './policy-handlers.ts';
+import { privacyHandlers } from './privacy-handlers.ts';
+import type { PrivacyQueue } from './privacy-port.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { ruleHandlers } from './rule-handlers.ts';
 import type { RuleSampleParts } from './rule-sample.ts';
@@ -61,6 +63,7 @@ export interface ManagementParts {
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
   readonly backtests: BacktestQueue;
+  readonly privacy: PrivacyQueue;
   readonly keyUse: KeyUseReader;
   readonly readModels: ModelParts['readModels'];
   readonly silenceOf: ModelParts['silenceOf'];
@@ -154,6 +157,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, decisions, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...auditHandlers(endpoint, { store, cursors }),
+    ...privacyHandlers(endpoint, parts.privacy),
     ...shadowReviewHandlers(endpoint, { store, decisions, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
     ...webhookHandlers(endpoint, { ...webhooks, cursors }),

@@ -13,7 +13,7 @@ import { KeyUsage } from '../auth/key-usage.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
-import type { Installation } from './installation.ts';
+import { type Installation, LINKS_PURPOSE } from './installation.ts';
 import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
 import type { Log } from '../observe/log.ts';
 import { reconcileRevocations } from '../state/feed/reconcile-revocations.ts';
@@ -27,7 +27,11 @@ import { StartFault } from './start-fault.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
-import type { Slices } from '../state/tables/turns.ts';
+import { Slices } from '../state/tables/turns.ts';
+import { ERASURES_PURPOSE, PersonMarker } from '../privacy/person.ts';
+import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { PrivacyJobs } from './privacy-jobs.ts';
 import { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { ChangeKind } from '../state/feed/changes.ts';
@@ -64,6 +68,7 @@ export interface Recovered {
   readonly historyStats: HistoryStats<Slices>;
   readonly decisionSink: DecisionWriter;
   readonly requests: OpenRequests;
+  readonly privacy: PrivacyJobs;
 }
 
 /** Restores the state of the last run from the store, the journal and the files of `hot/`. */
@@ -112,8 +117,30 @@ export async function recover(
     history: cluster?.nodes.history(decisions) ?? decisions,
     historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,
+    privacy: openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log }),
     requests: openRequestLog(settings, { store, keyFor }, policies?.policyArchive ?? null, clock, log),
   };
+}
+
+interface PrivacyParts extends Pick<Installation, 'store' | 'keyFor'> {
+  readonly settings: Settings;
+  readonly decisions: DecisionLog;
+  readonly velocity: OpenVelocity | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+function openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log }: PrivacyParts): PrivacyJobs {
+  const marker = new PersonMarker({
+    links: keyFor(LINKS_PURPOSE),
+    lists: keyFor(LIST_VALUES_PURPOSE),
+    marks: keyFor(ERASURES_PURPOSE),
+  });
+  const slicesOf = (customer: CustomerNumber): Slices => new Slices(store.turns, customer);
+  const memory = velocity?.memory ?? null;
+  const { dataDir } = settings;
+  const parts = { store, decisions, dataDir, keyFor, velocity: memory, changes: store.changes, marker, slicesOf };
+  return new PrivacyJobs(parts, () => clock.nowMs(), log);
 }
 
 async function openPolicies(settings: Settings, store: Store, clock: Clock, log: Log): Promise<OpenPolicies> {

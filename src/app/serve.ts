@@ -216,7 +216,7 @@ function openSenders(
   settings: Settings,
   { store, feed, keyFor }: Installation,
   cluster: Cluster | null,
-  { journal, policies }: Recovered,
+  { journal, policies, privacy }: Recovered,
   log: Log,
 ): Senders {
   const { roles } = settings;
@@ -239,6 +239,7 @@ function openSenders(
   feed?.onOthersCommitted((change) => {
     followWebhookChange(dispatcher, store.webhooks, change);
     followJudgement(store, change);
+    privacy.follow(change);
   });
   openNotices(dispatcher, store, policies);
   const allDeliveries = work?.reads(ownDeliveries(dispatcher, store.deliveries)) ?? null;
@@ -311,6 +312,7 @@ function run(parts: Parts): Running {
     log,
   });
   if (parts.deciding !== null) parts.feeds.start();
+  void recovered.privacy.start();
   return {
     summary: {
       url: listener.url,
@@ -324,6 +326,7 @@ function run(parts: Parts): Running {
     },
     async stop() {
       service.stopping();
+      recovered.privacy.close();
       stopMaintenance();
       parts.feeds.close();
       await stop(parts);

@@ -58,6 +58,7 @@ export function wireApi(
       fingerprints,
       policies,
       backtests: parts.requests.backtests,
+      privacy: parts.privacy,
       readModels: () => readModels(settings.modelsDir, (slot) => modelStatus(parts.deciding, slot)),
       silenceOf: (customer) => modelBreaker.silenceOf(customer),
       keyUse: parts.cluster?.nodes.keyUse(parts.keyUsage) ?? parts.keyUsage,

@@ -1731,7 +1731,7 @@ export declare namespace Api {
      * the operator; `circuit_breaker`: that of rules of your own; `service`: the service itself
      */
     readonly actor: string;
-    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed";
+    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase";
     /**
      * What was changed: the id of the customer, webhook or decision, the fingerprint hash, or the first 12 characters of
      * the key; null for a batch
@@ -1741,6 +1741,38 @@ export declare namespace Api {
     readonly before: { readonly [name: string]: unknown } | null;
     /** The same fields as they are now; null if nothing is left */
     readonly after: { readonly [name: string]: unknown } | null;
+  };
+
+  /**
+   * Exactly one of `entity.<name>` (an identity as it was sent to decide), `ip` and `browser` (the id of a browser, or its
+   * hash), and optionally `keep_blocks` (default true): list entries that block the person stay
+   */
+  type PersonErasure = { readonly [name: string]: string | boolean };
+
+  type ErasureStarted = {
+    readonly id: string;
+    readonly status: "queued" | "running" | "succeeded" | "failed";
+  };
+
+  type ErasureJob = {
+    readonly id: string;
+    /** failed: a place could not be written; the next start repeats the erasure */
+    readonly status: "queued" | "running" | "succeeded" | "failed";
+    /** entity.<name>, ip or browser; the value is not kept */
+    readonly subject: string;
+    readonly keep_blocks: boolean;
+    readonly requested_at: number;
+    readonly finished_at: number | null;
+    /** Place → rows that were erased there; empty until it has ended */
+    readonly erased: { readonly [name: string]: number };
+    /** What stays, and why */
+    readonly kept: readonly {
+      readonly place: string;
+      /** null: not counted */
+      readonly rows: number | null;
+      readonly ground: "keep_blocks" | "to_be_sent" | "decision_record" | "expires" | "not_searched";
+      readonly meaning: string;
+    }[];
   };
 
   type Models = {
@@ -2907,7 +2939,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** Only entries of this kind */
-      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed";
+      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase";
       /** Only entries from then on, Unix seconds */
       readonly since?: number;
       /** Only entries before then, Unix seconds */
@@ -2915,6 +2947,20 @@ export interface ApiCalls {
     };
     readonly body: undefined;
     readonly answer: Api.AuditPage;
+  };
+
+  /** Erase a person: `POST /v1/privacy/erase` */
+  erasePerson: {
+    readonly query: undefined;
+    readonly body: Api.PersonErasure;
+    readonly answer: Api.ErasureStarted & Api.IgnoredMembers;
+  };
+
+  /** An erasure: what was found where, and what stays on which ground: `GET /v1/privacy/{id}` */
+  findErasure: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.ErasureJob;
   };
 
   /** The active model, the challenger beside it, and the candidates: `GET /v1/models` */

@@ -3,6 +3,7 @@ import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requ
 import { KEY_ROTATION, NEW_KEY } from './requests/key-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
 import { NAMED_LIST_PUT, NAMED_LIST_RESTORE } from './requests/named-list-requests.ts';
+import { PERSON_ERASURE } from './requests/privacy-requests.ts';
 import { RECOVERY, ROTATION } from './requests/webhook-requests.ts';
 import type { EndpointId } from './routes.ts';
 
@@ -20,4 +21,5 @@ export const BODIES = {
   changeRule: RULE_PATCH,
   putNamedList: NAMED_LIST_PUT,
   restoreNamedList: NAMED_LIST_RESTORE,
+  erasePerson: PERSON_ERASURE,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

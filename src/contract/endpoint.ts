@@ -48,6 +48,7 @@ export type Tag =
   | 'models'
   | 'operation'
   | 'policy'
+  | 'privacy'
   | 'reviews'
   | 'sessions'
   | 'webhooks';

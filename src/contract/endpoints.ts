@@ -16,6 +16,7 @@ import { LIST_ENDPOINTS } from './endpoints/list-endpoints.ts';
 import { MODEL_ENDPOINTS } from './endpoints/model-endpoints.ts';
 import { NAMED_LIST_ENDPOINTS } from './endpoints/named-list-endpoints.ts';
 import { OPERATION_ENDPOINTS } from './endpoints/operation-endpoints.ts';
+import { PRIVACY_ENDPOINTS } from './endpoints/privacy-endpoints.ts';
 import { POLICY_ENDPOINTS } from './endpoints/policy-endpoints.ts';
 import { REVIEW_ENDPOINTS } from './endpoints/review-endpoints.ts';
 import { SESSION_ENDPOINTS } from './endpoints/session-endpoints.ts';
@@ -29,6 +30,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...DECISION_ENDPOINTS,
   ...SIMULATE_ENDPOINT,
   ...POLICY_ENDPOINTS,
+  ...PRIVACY_ENDPOINTS,
   ...LIST_ENDPOINTS,
   ...NAMED_LIST_ENDPOINTS,
   ...OUTCOME_ENDPOINTS,

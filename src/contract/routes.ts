@@ -150,6 +150,8 @@ export const ROUTES = {
   listConnectors: secret('GET', '/v1/connectors'),
   findConnector: secret('GET', '/v1/connectors/{id}'),
   listAudit: secret('GET', '/v1/audit'),
+  erasePerson: secret('POST', '/v1/privacy/erase', 'admin'),
+  findErasure: secret('GET', '/v1/privacy/{id}', 'admin'),
   readModels: secret('GET', '/v1/models'),
   readModelRows: secret('GET', '/v1/models/rows'),
   compareModels: secret('GET', '/v1/models/compare'),

@@ -86,6 +86,7 @@ export const AUDIT_KINDS = [
   'model.promoted',
   'model.rolled_back',
   'model.resumed',
+  'privacy.erase',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

@@ -12,6 +12,7 @@ import { GrowingBlocks } from './decision-log/growing-blocks.ts';
 import type { LogPlace } from './decision-log/order.ts';
 import { searchFingerprints } from './decision-log/fingerprints.ts';
 import { LinkIndex } from './decision-log/link-index.ts';
+import { erasePersonRows, type PersonRows, visitPersonRows } from './decision-log/erase-rows.ts';
 import { DECISION_LOG_BOUNDS, type DecisionLogBounds } from './decision-log/log-bounds.ts';
 import { CustomerLog, LogIndex } from './decision-log/log-index.ts';
 import {
@@ -26,6 +27,7 @@ import {
   wantedBy,
 } from './decision-log/log-query.ts';
 import { unpackRecord } from './decision-log/match.ts';
+import { RawRecord } from './decision-log/raw-record.ts';
 import { readRecordHead } from './decision-log/record-head.ts';
 import { type RowPlace, type RowScanner, scanRows } from './decision-log/scan.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
@@ -74,6 +76,7 @@ export class DecisionLog implements DecisionReader {
   readonly #freeBytes: () => Promise<number | null>;
   readonly #index = new LogIndex();
   readonly #buffers = new Buffers();
+  readonly #table: Database<Buffer, Buffer>;
   readonly #writer: BlockWriter;
   readonly #reader: BlockReader;
   readonly #links: LinkIndex | null;
@@ -95,6 +98,7 @@ export class DecisionLog implements DecisionReader {
     this.#bounds = { ...DECISION_LOG_BOUNDS, ...bounds };
     if (this.#bounds.rowsPerCustomerMax < 2 * this.#bounds.blockRowsMax) throw new Error('both open blocks must fit');
     this.#freeBytes = freeBytes ?? (() => freeBytesOf(folder));
+    this.#table = table;
     this.#writer = new BlockWriter(table, this.#buffers);
     this.#reader = new BlockReader(table);
     this.#growing = new GrowingBlocks({
@@ -265,6 +269,31 @@ export class DecisionLog implements DecisionReader {
       const wanted = wantedBy(all, isFlaggedOnly ? [1] : [0, 1], this.#nextArrival);
       return { kind: 'scanned', ...(await scanRows(log, wanted, rowsMax, this.#reader, slices, visit)) };
     });
+  }
+
+  /** Returns the ids of the decisions about a person, in slices. */
+  async idsAbout(customer: CustomerNumber, rows: PersonRows): Promise<readonly string[]> {
+    const ids: string[] = [];
+    const raw = new RawRecord();
+    const [log, slices] = [this.#index.customers.get(customer), new Slices(this.#turns, customer)];
+    await slices.begin();
+    if (log === undefined) return ids;
+    await visitPersonRows(log, rows, { reader: this.#reader, slices }, (_block, bytes, { recordAt, recordEnd }) => {
+      if (raw.read(bytes, recordAt, recordEnd)) ids.push(raw.requestId);
+    });
+    return ids;
+  }
+
+  /** Removes from the decisions about a person what is about the person. Returns their number. Throws if it cannot be written. */
+  async erase(customer: CustomerNumber, rows: PersonRows): Promise<number> {
+    await this.flush();
+    const [log, slices] = [this.#index.customers.get(customer), new Slices(this.#turns, customer)];
+    await slices.begin();
+    if (log === undefined) return 0;
+    const parts = { reader: this.#reader, slices, table: this.#table, writer: this.#writer };
+    const erased = await erasePersonRows(log, rows, parts);
+    if (erased > 0) await this.#links?.forget(customer, slices);
+    return erased;
   }
 
   /** Returns the row at a place that a scan passed; null if its block was removed since. */

@@ -111,6 +111,25 @@ export class EventKeys {
     this.#readDevice(fingerprintHash, scope);
   }
 
+  /** Computes the keys of one entity, as index 0. */
+  readEntity(customer: CustomerNumber, publicKey: boolean, name: string, value: string): void {
+    const scope = scopeOf(customer, publicKey);
+    this.nameHash[0] = this.#name(name);
+    this.#hash.update(mix(this.nameHash[0], scope, 0), value);
+    this.entityLow[0] = this.#hash.low | 0;
+    this.entityHigh[0] = this.#hash.high | 0;
+  }
+
+  /** Computes the keys of an address. */
+  readAddress(customer: CustomerNumber, publicKey: boolean, networks: HistoryEvent['networks']): void {
+    this.#readNetworks(networks, scopeOf(customer, publicKey));
+  }
+
+  /** Computes the keys of a browser with an id. */
+  readBrowser(customer: CustomerNumber, publicKey: boolean, browser: string): void {
+    this.#readBrowser(browser, scopeOf(customer, publicKey));
+  }
+
   #readSession(sessionId: string, scope: number): void {
     const hash = this.#hash;
     hash.update(scope, sessionId);

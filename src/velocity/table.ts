@@ -130,6 +130,26 @@ export class Table {
     return 0;
   }
 
+  /** Removes the records of a key, of all kinds, with their content. Returns their number. */
+  forget(low: number, high: number): number {
+    const words = this.words;
+    let forgotten = 0;
+    for (const line of [this.#groupOfLow(low), this.#groupOfHigh(high)]) {
+      for (let way = 0; way < LINE_END; way += 2) {
+        const at = line + way;
+        const record = recordOf(line, way);
+        if ((words[at] ?? 0) >>> 4 !== (high & 0xfffffff) || words[record] !== low >>> 0) continue;
+        // A worker that sees the record meanwhile changes its state.
+        for (let state = words[at + 1] ?? 0; state >= SEEN_MIN; state = Atomics.load(words, at + 1)) {
+          this.#giveBack(at, state);
+        }
+        words.fill(0, record, record + RECORD_WORDS);
+        forgotten++;
+      }
+    }
+    return forgotten;
+  }
+
   /** Keeps a record longer than those that were seen once. */
   keep(record: number): void {
     const inGroup = (record - HEAD_WORDS) % GROUP_WORDS;

@@ -114,6 +114,35 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       },
       validKeysMax: pick([null, 2]),
     }),
+    'erasure.requested': () => ({
+      kind: 'erasure.requested',
+      customer: customer(),
+      erasure: {
+        id: newId('prv', nowMs),
+        subject: 'entity.email',
+        keepBlocks: random(2) === 0,
+        marks: ['00112233aabbccdd'],
+        encrypted: random(2) === 0 ? null : Buffer.from('encrypted'),
+        requestedAtMs: nowMs,
+      },
+    }),
+    'erasure.rows': () => ({
+      kind: 'erasure.rows',
+      customer: customer(),
+      rows: {
+        lists: [fingerprint()],
+        namedItems: [{ list: random(3), key: fingerprint() }],
+        versions: [random(3)],
+        notes: [pick(requestIds)],
+        audit: [],
+      },
+    }),
+    'erasure.finished': () => ({
+      kind: 'erasure.finished',
+      customer: customer(),
+      id: newId('prv', nowMs),
+      finish: { atMs: nowMs, erased: { lists: random(3) }, kept: {} },
+    }),
     'key.revoked': () => ({ kind: 'key.revoked', hash: keyHash() }),
     'key.replaced': () => ({
       kind: 'key.replaced',

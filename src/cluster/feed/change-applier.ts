@@ -4,7 +4,7 @@ import type { Environment } from '../../state/tables/environment.ts';
 import { apply, applying } from '../../state/feed/apply.ts';
 import { countRecord, makeRoomForRecord } from '../../state/feed/apply/audit-record.ts';
 import { batchEntry, countNew, prepareBatchInSlices } from '../../state/feed/apply/lists.ts';
-import type { Change, ChangeOf } from '../../state/feed/changes.ts';
+import type { Change, ChangeOf, ErasedRows } from '../../state/feed/changes.ts';
 import {
   committed,
   fault,
@@ -202,6 +202,8 @@ function weightOf(change: Change): number {
       return change.seen.length;
     case 'reviews.queued':
       return change.rows.length;
+    case 'erasure.rows':
+      return sizeOfErasedRows(change.rows);
     case 'keys.revoked_again':
       return change.revocations.length;
     case 'customer.created':
@@ -226,10 +228,16 @@ function weightOf(change: Change): number {
     case 'rule.removed':
     case 'named_list.put':
     case 'named_list.removed':
+    case 'erasure.requested':
+    case 'erasure.finished':
       return 1;
     default:
       return unreachable(change);
   }
+}
+
+function sizeOfErasedRows({ lists, namedItems, versions, notes, audit }: ErasedRows): number {
+  return 1 + lists.length + namedItems.length + versions.length + notes.length + audit.length;
 }
 
 function revocationsOf(change: Change, { nowMs }: Origin): readonly (readonly [hash: string, atSeconds: number])[] {

@@ -119,6 +119,12 @@ export function malformationOf(change: Change): string | null {
       return NAMED_LIST_NAME.test(change.name) ? null : 'a malformed name of a list';
     case 'named_list.items':
       return change.items.every(({ key }) => isHash(key)) ? null : 'a malformed key of an item';
+    case 'erasure.requested':
+      return rowKey('prv', change.customer, change.erasure.id) === null ? 'a malformed id of an erasure' : null;
+    case 'erasure.rows': {
+      const { lists, namedItems } = change.rows;
+      return [...lists, ...namedItems.map(({ key }) => key)].every(isHash) ? null : 'a malformed key of an item';
+    }
     // Keys that no row can have are found to be absent.
     case 'customer.changed':
     case 'key.revoked':
@@ -133,6 +139,7 @@ export function malformationOf(change: Change): string | null {
     case 'webhook.health':
     case 'rule.removed':
     case 'named_list.removed':
+    case 'erasure.finished':
     case 'rows.expired':
       return null;
     default:

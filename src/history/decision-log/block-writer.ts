@@ -111,7 +111,8 @@ export class BlockWriter {
         keys.push(key);
         // Writes the new version before removing the old one: after a crash in between, the longer one is kept.
         commits.add(this.#table.put(key, value));
-        if (block.key !== null) commits.add(this.#table.remove(block.key));
+        // The key is the same if only the rows' content has changed.
+        if (block.key !== null && !block.key.equals(key)) commits.add(this.#table.remove(block.key));
       }
       for (const key of removals) commits.add(this.#table.remove(key));
     } catch (error) {

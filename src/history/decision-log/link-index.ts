@@ -106,6 +106,19 @@ export class LinkIndex {
     }
   }
 
+  /** Removes the segments of a customer, some of whose rows have lost their links; they are built again in the background. */
+  async forget(customer: CustomerNumber, slices: Slices): Promise<void> {
+    // A build that has begun may have read links that are gone.
+    await this.#running;
+    const segments = this.#segments.get(customer)?.flat() ?? [];
+    this.#segments.delete(customer);
+    this.#due.add(customer);
+    for (const segment of segments) {
+      if (slices.isOver) await slices.begin();
+      await this.#removed(segment);
+    }
+  }
+
   /** Looks up the links, and returns a function that selects the sealed blocks, by stream, that may have all of them. */
   async select(
     customer: CustomerNumber,
@@ -238,9 +251,11 @@ export class LinkIndex {
   }
 
   #remove(segment: Segment): void {
-    for (const part of allParts(segment.layout)) {
-      this.#table.remove(segmentKey(segment, part)).catch(() => {});
-    }
+    this.#removed(segment).catch(() => {});
+  }
+
+  async #removed(segment: Segment): Promise<void> {
+    await Promise.all(allParts(segment.layout).map((part) => this.#table.remove(segmentKey(segment, part))));
   }
 
   #add(segment: Segment): void {

@@ -207,13 +207,15 @@ function textAt(bytes: Buffer, at: number): string | null {
   return bytes.utf8Slice(at + 3, at + 3 + bytes.readUInt16BE(at + 1));
 }
 
-function arrayLength(bytes: Buffer, at: number): number {
+/** Returns the number of elements of an array; 0 for any other value. */
+export function arrayLength(bytes: Buffer, at: number): number {
   const head = bytes[at] ?? 0;
   if ((head & 0xf0) === 0x90) return head & 0x0f;
   return head === ARRAY_16 ? bytes.readUInt16BE(at + 1) : 0;
 }
 
-function headBytes(bytes: Buffer, at: number): number {
+/** Returns the bytes before an array's first element. */
+export function headBytes(bytes: Buffer, at: number): number {
   return bytes[at] === ARRAY_16 ? 3 : 1;
 }
 
@@ -225,7 +227,7 @@ function skipValues(bytes: Buffer, end: number, from: number, values: number): n
 }
 
 /** Returns the position after a value of the kinds that `PackWriter` writes; at least one byte on for any other. */
-function skipValue(bytes: Buffer, at: number): number {
+export function skipValue(bytes: Buffer, at: number): number {
   const head = bytes[at] ?? 0;
   if (head < 0x80 || head >= 0xe0 || head === 0xc0) return at + 1;
   if ((head & 0xe0) === 0xa0) return at + 1 + (head & 0x1f);

@@ -58,11 +58,12 @@ export interface ErasedRequests {
 
 /**
  * Removes the requests about a person, and their outcomes. A server may run: a file that it wrote to meanwhile is read again. Damaged parts
- * of a file that is rewritten go too, since nobody can tell whom they are about.
+ * of a file that is rewritten go too, since nobody can tell whom they are about. `rest`: awaited after each segment.
  */
 export async function eraseRequests(
   { dataDir, customer, keyFor }: RequestQuery,
-  isAbout: (body: Buffer) => boolean,
+  isAbout: (body: Buffer, atMs: number) => boolean,
+  rest: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ErasedRequests> {
   let requests = 0;
   let files = 0;
@@ -76,9 +77,10 @@ export async function eraseRequests(
       for (const read of readSegments(bytes, key, purpose)) {
         if (read.kind === 'damaged') continue;
         const left = [...readLoggedEntries(read.entries)].filter((entry) => {
-          if (entry.kind === 'request' && isAbout(entry.body)) erased.add(entry.requestId);
+          if (entry.kind === 'request' && isAbout(entry.body, entry.atMs)) erased.add(entry.requestId);
           return !erased.has(entry.requestId);
         });
+        await rest();
         if (left.length > 0) kept.push(await packSegment(packed(left), key, purpose));
       }
       if (erased.size === 0) break;

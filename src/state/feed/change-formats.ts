@@ -163,5 +163,8 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'named_list.put': FIRST,
   'named_list.items': LISTED_ITEMS,
   'named_list.removed': FIRST,
+  'erasure.requested': FIRST,
+  'erasure.rows': FIRST,
+  'erasure.finished': FIRST,
   'rows.expired': FIRST,
 };

@@ -9,6 +9,7 @@ import type { Customer } from '../tables/customer-table.ts';
 import type { StoreFault } from '../tables/durable.ts';
 import type { ApiKey } from '../tables/key-table.ts';
 import type { JudgedDecision, StoredLabel } from '../tables/label-table.ts';
+import type { Erasure, ErasureFinish } from '../tables/erasure-table.ts';
 import type { ListEntryChange, ListPut } from '../tables/list-table.ts';
 import type { RegistryEntry } from '../tables/registry-table.ts';
 import type { ReviewWork, ShadowReview } from '../tables/review-row.ts';
@@ -254,12 +255,41 @@ export type StateChanges = {
     readonly fields: { readonly customer: CustomerNumber; readonly name: string };
     readonly outcome: boolean;
   };
+  /** Someone asks for the erasure of a person. `known`: it was recorded before. The audit log has its id, not whom it is about. */
+  'erasure.requested': {
+    readonly fields: { readonly customer: CustomerNumber; readonly erasure: Erasure };
+    readonly outcome: 'recorded' | 'known' | 'limit_reached';
+  };
+  /** Removes rows about an erased person, and what people wrote beside rows that stay. Pass a hundred at most. */
+  'erasure.rows': {
+    readonly fields: { readonly customer: CustomerNumber; readonly rows: ErasedRows };
+    /** The number of rows that were changed. */
+    readonly outcome: number;
+  };
+  /** The erasure is complete on the node that answered the call. What identifies the person goes, except marks. */
+  'erasure.finished': {
+    readonly fields: { readonly customer: CustomerNumber; readonly id: string; readonly finish: ErasureFinish };
+    readonly outcome: boolean;
+  };
   /** Removes those of the rows that are still expired when the change is applied. The outcome is their number. */
   'rows.expired': {
     readonly fields: { readonly table: ExpiringTable; readonly keys: readonly Buffer[] };
     readonly outcome: number;
   };
 };
+
+/** Rows of `state` about a person. */
+export interface ErasedRows {
+  /** Keys of list entries, 64 hex digits. */
+  readonly lists: readonly string[];
+  readonly namedItems: readonly { readonly list: number; readonly key: string }[];
+  /** Numbers of named lists whose earlier versions go, because they name the person. */
+  readonly versions: readonly number[];
+  /** Decisions whose labels and reviews lose their notes. */
+  readonly notes: readonly string[];
+  /** Stored keys of audit entries that lose what they are about. */
+  readonly audit: readonly Buffer[];
+}
 
 export type ChangeKind = keyof StateChanges;
 export type Change = ChangeIn<StateChanges>;

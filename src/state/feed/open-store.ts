@@ -12,6 +12,8 @@ import { Deliveries } from '../tables/delivery-table.ts';
 import { watchDisk } from '../tables/disk-room.ts';
 import { fault, messageOf, type StoreFault } from '../tables/durable.ts';
 import { openEnvironment, table } from '../tables/environment.ts';
+import { Erased, Erasures } from '../tables/erasure-table.ts';
+import { ErasureFile } from './erasure-file.ts';
 import { type ExtractStore, openExtractStore } from '../tables/extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from '../tables/label-table.ts';
@@ -60,6 +62,9 @@ export interface Store extends Omit<StateTables, 'rowCounters'> {
   readonly outcomes: Outcomes | null;
   /** Feature rows that outlive their decisions; null when opened read-only. */
   readonly learningRows: LearningRows | null;
+  /** Which erasures this node has carried out in its own tables; null when opened read-only. */
+  readonly erased: Erased | null;
+  readonly erasureFile: ErasureFile;
   /** Time slices shared by all long reads of management calls, whichever table they read. */
   readonly turns: Turns;
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
@@ -122,6 +127,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       changes,
       ownChanges: changes,
       revocations,
+      erasureFile: new ErasureFile(options.dataDir),
       positions,
       sightingReports,
       sightingQueue,
@@ -173,12 +179,17 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
     rules: new OwnRules(table(state, 'rules')),
     namedLists: new NamedLists(table(state, 'named-lists'), table(state, 'named-list-items')),
     namedListVersions: new NamedListVersions(table(state, 'named-list-versions'), table(state, 'named-list-replaced')),
+    erasures: new Erasures(table(state, 'erasures')),
   };
 }
 
-type HotTables = Pick<Store, 'outcomes' | 'learningRows' | 'decisionBlocks' | 'decisionLinks' | 'decisionStats'>;
+type HotTables = Pick<
+  Store,
+  'erased' | 'outcomes' | 'learningRows' | 'decisionBlocks' | 'decisionLinks' | 'decisionStats'
+>;
 
 const NO_HOT_TABLES: HotTables = {
+  erased: null,
   outcomes: null,
   learningRows: null,
   decisionBlocks: null,
@@ -194,5 +205,6 @@ function openHotTables(hot: RootDatabase<Buffer, Buffer>, dataDir: string): HotT
   const decisionLinks = table(hot, 'decision-links');
   const decisionStats = table(hot, 'decision-stats');
   for (const written of [decisionBlocks, decisionLinks, decisionStats]) watchDisk(written, dataDir);
-  return { outcomes, learningRows, decisionBlocks, decisionLinks, decisionStats };
+  const erased = new Erased(hot, table(hot, 'erased'));
+  return { erased, outcomes, learningRows, decisionBlocks, decisionLinks, decisionStats };
 }

@@ -9,6 +9,7 @@ import { fault, messageOf, type StoreFault } from '../tables/durable.ts';
 import { checkIntegrity, INTEGRITY_ALL_VALUES_MS, type IntegrityResult } from './integrity-check.ts';
 import { FORMAT_VERSION, type Marker, MARKER_NAME, markRestoring, putMarker, readMarker } from './marker.ts';
 import { MASTER_KEY_NAME, proveKeyOfBackup } from './master-key.ts';
+import { ERASURES_NAME } from '../feed/erasure-file.ts';
 import { BACKUP_COPY_NAME, isWholeRevocations, RevocationFile, REVOCATIONS_NAME } from '../feed/revocations.ts';
 import { acquireServerLock, SERVER_LOCK_NAMES } from './server-lock.ts';
 import { type BackupName, ENVIRONMENT_NAMES, namesInBackup } from '../tables/table-names.ts';
@@ -49,7 +50,13 @@ export interface Restored {
 }
 
 /** Files that an operator may supply before the restore: everything else in the data directory is in the way. */
-const SUPPLIED: ReadonlySet<string> = new Set([MASTER_KEY_NAME, REVOCATIONS_NAME, 'geoip', ...SERVER_LOCK_NAMES]);
+const SUPPLIED: ReadonlySet<string> = new Set([
+  MASTER_KEY_NAME,
+  REVOCATIONS_NAME,
+  ERASURES_NAME,
+  'geoip',
+  ...SERVER_LOCK_NAMES,
+]);
 /** What a killed restore may have left. */
 const LEFT: ReadonlySet<string> = new Set([...ENVIRONMENT_NAMES, MARKER_NAME, BACKUP_COPY_NAME]);
 /** Choice: names of files in the way that a message shows. */
@@ -104,7 +111,7 @@ function refuseTarget(dataDir: string): StoreFault | null {
   return fault(
     'restore_refused',
     `${dataDir} is not empty (${shown}${inTheWay.length > NAMES_SHOWN_MAX ? ', …' : ''}). Restore into an empty folder; it may only contain ` +
-      `${MASTER_KEY_NAME}, ${REVOCATIONS_NAME} and geoip`,
+      `${MASTER_KEY_NAME}, ${REVOCATIONS_NAME}, ${ERASURES_NAME} and geoip`,
   );
 }
 

@@ -101,6 +101,29 @@ export class Audit {
     return this.#table.putRow(row);
   }
 
+  /** For `apply`, inside its transaction. The entry stays, without what it is about. Returns whether there was one. */
+  dropTarget(key: Buffer): boolean {
+    const at = KEY.decode(key);
+    const entry = this.#table.get(at);
+    if (entry === null) return false;
+    this.#table.put(at, { ...entry, target: null });
+    return true;
+  }
+
+  /** Passes the stored key and the target of each entry, in slices. */
+  async eachTarget(
+    customer: CustomerNumber,
+    slices: Slices,
+    visit: (key: Buffer, target: string) => void,
+  ): Promise<void> {
+    const range = { start: u32Key(customer), end: endOfCustomer(customer) };
+    await walkInSlices(this.#table.database, range, slices, (key, value) => {
+      const { target } = this.#table.decode(Buffer.from(value));
+      if (target !== null) visit(Buffer.from(key), target);
+      return 'on';
+    });
+  }
+
   rowsOf(customer: CustomerNumber): number {
     return this.#table.rowsOf(customer);
   }

@@ -43,6 +43,7 @@ const OWNED: readonly (readonly [TableName, Owns])[] = [
   ['named-list-versions', all],
   ['named-list-replaced', all],
   ['audit', all],
+  ['erasures', all],
 ];
 
 export interface ChangeTable {

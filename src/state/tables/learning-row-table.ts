@@ -7,8 +7,9 @@ import {
 } from '../../kernel/history-limits.ts';
 import { pack, unpack } from '../../kernel/pack.ts';
 import { DECISIONS, type Decision } from '../../risk/decision.ts';
-import { durablyTogether, type StoreFault } from './durable.ts';
+import { durablyTogether, type StoreFault, type StoreWrite } from './durable.ts';
 import { endOfCustomer, requestIdOf, requestKey } from './request-rows.ts';
+import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 /** Why the row of a decision is kept longer than the decision: a sample of ALLOW, or a label. */
@@ -97,6 +98,30 @@ export class LearningRows {
       if (row.occurredAtMs >= nowMs - LEARNING_ROWS_KEPT_MS) visit(key.readUInt32BE(0) as CustomerNumber, row);
       if (++n % SLICE_ROWS === 0) yield;
     }
+  }
+
+  /** Removes rows of a customer; returns their number, or a fault. */
+  async erase(
+    customer: CustomerNumber,
+    isAbout: (row: KeptRow) => boolean,
+    slices: Slices,
+    nowMs: number,
+  ): Promise<StoreWrite<number>> {
+    const flushed = await this.flush(nowMs);
+    if (flushed !== null) return flushed;
+    const keys: Buffer[] = [];
+    const range = { start: u32Key(customer), end: endOfCustomer(customer) };
+    await walkInSlices(this.#table, range, slices, (key, value) => {
+      const own = Buffer.from(key);
+      if (isAbout(readRow(own, Buffer.from(withoutSum(value))))) keys.push(own);
+      return 'on';
+    });
+    const removed = await durablyTogether(this.#root, () => {
+      for (const key of keys) void this.#table.remove(key);
+      return keys.length;
+    });
+    this.#rowsOf.delete(customer);
+    return removed;
   }
 
   /** Writes waiting rows and removes some ended and excess ones; null on success. Calls do not overlap. */

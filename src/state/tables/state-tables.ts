@@ -13,6 +13,7 @@ import type { Audit } from './audit-table.ts';
 import type { Counters } from './counters.ts';
 import type { Customers } from './customer-table.ts';
 import type { ApiKeys } from './key-table.ts';
+import type { Erasures } from './erasure-table.ts';
 import type { Labels } from './label-table.ts';
 import type { ListKinds } from './list-kinds-table.ts';
 import type { Lists } from './list-table.ts';
@@ -46,6 +47,7 @@ export interface StateTables {
   readonly rules: OwnRules;
   readonly namedLists: NamedLists;
   readonly namedListVersions: NamedListVersions;
+  readonly erasures: Erasures;
 }
 
 /** Maximum numbers of rows for each customer. */

@@ -28,6 +28,7 @@
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
  * | state       | `audit`        | customer number, u32 (0: no customer); ms, u48; number, u40; 1 for an account, 0 for content, u8 (4+6+5+1) | version u8, msgpack [entry] (`audit-table.ts`) | server, CLI | server, CLI |
+ * | state       | `erasures`     | customer number, u32; erasure's id (4+16) | version u8, msgpack [erasure] (`erasure-table.ts`)     | server       | server                 |
  * | state       | `feed`         | 1, u8 (1)                                | msgpack [cluster, number, token, loading]; only on a node of a cluster | server | server, CLI   |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
@@ -35,6 +36,7 @@
  * | hot         | `decision-stats` | customer number, u32; 0 minute or 1 hour, u8; its number, u32 (9) | msgpack, counts of the period (`stats/period-counts.ts`) | server | server |
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
  * | hot         | `learning-rows` | customer number, u32; request id (4+16) | msgpack [why it is kept, event type, decision, session, accounts, feature row] (`learning-row-table.ts`) | server | server, CLI |
+ * | hot         | `erased`       | customer number, u32; erasure's id (4+16) | nothing: the rows of this node were erased             | server       | server                 |
  * | extract     | `extract-meta` | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | extract     | `extract-rowCounters` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
  * | extract     | `jobs`         | customer number, u32; job id (4+16)      | msgpack, the job's constant fields (`extractions/job-row.ts`) | server | server                |
@@ -61,56 +63,107 @@
  * The folder of `hot` also contains `hot/replay/`, plain files that do not belong to LMDB.
  */
 export const TABLES = [
-  { environment: 'state', name: 'meta', keyBytes: 1 },
-  { environment: 'state', name: 'customers', keyBytes: 4 },
-  { environment: 'state', name: 'customer-ids', keyBytes: 26 },
-  { environment: 'state', name: 'api-keys', keyBytes: 32 },
-  { environment: 'state', name: 'lists', keyBytes: 36 },
-  { environment: 'state', name: 'list-kinds', keyBytes: 4 },
-  { environment: 'state', name: 'registry', keyBytes: 32 },
-  { environment: 'state', name: 'sightings', keyBytes: 36 },
-  { environment: 'state', name: 'labels', keyBytes: 20 },
-  { environment: 'state', name: 'shadow-reviews', keyBytes: 20 },
-  { environment: 'state', name: 'webhooks', keyBytes: 20 },
-  { environment: 'state', name: 'rules', keyBytes: 44 },
-  { environment: 'state', name: 'named-lists', keyBytes: 44 },
-  { environment: 'state', name: 'named-list-items', keyBytes: 40 },
-  { environment: 'state', name: 'named-list-versions', keyBytes: 8 },
-  { environment: 'state', name: 'named-list-replaced', keyBytes: 16 },
-  { environment: 'state', name: 'deliveries', keyBytes: 20 },
-  { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
-  { environment: 'state', name: 'tallies', keyBytes: 5 },
-  { environment: 'state', name: 'audit', keyBytes: 16 },
-  { environment: 'state', name: 'feed', keyBytes: 1 },
-  { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
-  { environment: 'hot', name: 'decisions', keyBytes: 33 },
-  { environment: 'hot', name: 'decision-links', keyBytes: 12 },
-  { environment: 'hot', name: 'decision-stats', keyBytes: 9 },
-  { environment: 'hot', name: 'outcomes', keyBytes: 16 },
-  { environment: 'hot', name: 'learning-rows', keyBytes: 20 },
-  { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
-  { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
-  { environment: 'extract', name: 'jobs', keyBytes: 20 },
-  { environment: 'extract', name: 'job-states', keyBytes: 4 },
-  { environment: 'extract', name: 'jobs-open', keyBytes: 4 },
-  { environment: 'extract', name: 'jobs-ended', keyBytes: 10 },
-  { environment: 'extract', name: 'jobs-cleanup', keyBytes: 4 },
-  { environment: 'extract', name: 'jobs-deliveries', keyBytes: 4 },
-  { environment: 'extract', name: 'jobs-owners', keyBytes: 4 },
-  { environment: 'extract', name: 'steps', keyBytes: 10 },
-  { environment: 'extract', name: 'step-keys', keyBytes: 20 },
-  { environment: 'extract', name: 'record-keys', keyBytes: 20 },
-  { environment: 'extract', name: 'record-chunks', keyBytes: 8 },
-  { environment: 'extract', name: 'sessions', keyBytes: 20 },
-  { environment: 'extract', name: 'failures', keyBytes: 16 },
-  { environment: 'extract', name: 'idempotency', keyBytes: 36 },
+  { environment: 'state', name: 'meta', keyBytes: 1, kept: 'forever', person: 'none' },
+  { environment: 'state', name: 'customers', keyBytes: 4, kept: 'as long as the customer', person: 'none' },
+  { environment: 'state', name: 'customer-ids', keyBytes: 26, kept: 'as long as the customer', person: 'none' },
+  { environment: 'state', name: 'api-keys', keyBytes: 32, kept: 'as long as the customer', person: 'none' },
+  {
+    environment: 'state',
+    name: 'lists',
+    keyBytes: 36,
+    kept: 'until its expiry, else until it is removed',
+    person: 'lists',
+  },
+  { environment: 'state', name: 'list-kinds', keyBytes: 4, kept: 'as long as the list', person: 'none' },
+  {
+    environment: 'state',
+    name: 'registry',
+    keyBytes: 32,
+    kept: 'until it has faded, at most 180 days',
+    person: 'none',
+  },
+  { environment: 'state', name: 'sightings', keyBytes: 36, kept: 'until it has faded', person: 'none' },
+  { environment: 'state', name: 'labels', keyBytes: 20, kept: '400 days', person: 'notes' },
+  { environment: 'state', name: 'shadow-reviews', keyBytes: 20, kept: '30 days', person: 'notes' },
+  { environment: 'state', name: 'webhooks', keyBytes: 20, kept: 'until it is deleted', person: 'none' },
+  { environment: 'state', name: 'rules', keyBytes: 44, kept: 'until it is deleted', person: 'none' },
+  { environment: 'state', name: 'named-lists', keyBytes: 44, kept: 'until it is deleted', person: 'none' },
+  {
+    environment: 'state',
+    name: 'named-list-items',
+    keyBytes: 40,
+    kept: 'until its expiry, else until it is removed',
+    person: 'named_lists',
+  },
+  { environment: 'state', name: 'named-list-versions', keyBytes: 8, kept: 'the last four writes', person: 'none' },
+  {
+    environment: 'state',
+    name: 'named-list-replaced',
+    keyBytes: 16,
+    kept: 'the last four writes',
+    person: 'named_lists',
+  },
+  { environment: 'state', name: 'deliveries', keyBytes: 20, kept: '30 days', person: 'deliveries' },
+  {
+    environment: 'state',
+    name: 'deliveries-pending',
+    keyBytes: 33,
+    kept: 'until the delivery has ended',
+    person: 'none',
+  },
+  { environment: 'state', name: 'tallies', keyBytes: 5, kept: 'as long as the customer', person: 'none' },
+  { environment: 'state', name: 'audit', keyBytes: 16, kept: '400 days', person: 'audit' },
+  { environment: 'state', name: 'erasures', keyBytes: 20, kept: 'as long as the customer', person: 'none' },
+  { environment: 'state', name: 'feed', keyBytes: 1, kept: 'as long as the node is in the cluster', person: 'none' },
+  { environment: 'hot', name: 'hot-meta', keyBytes: 1, kept: 'forever', person: 'none' },
+  { environment: 'hot', name: 'decisions', keyBytes: 33, kept: 'ALLOW 24 hours, others 30 days', person: 'decisions' },
+  { environment: 'hot', name: 'decision-links', keyBytes: 12, kept: 'as its decisions', person: 'decisions' },
+  { environment: 'hot', name: 'decision-stats', keyBytes: 9, kept: '30 days', person: 'none' },
+  { environment: 'hot', name: 'outcomes', keyBytes: 16, kept: '24 hours', person: 'none' },
+  { environment: 'hot', name: 'learning-rows', keyBytes: 20, kept: '120 days', person: 'learning_rows' },
+  { environment: 'hot', name: 'erased', keyBytes: 20, kept: 'as long as hot', person: 'none' },
+  { environment: 'extract', name: 'extract-meta', keyBytes: 1, kept: 'forever', person: 'none' },
+  { environment: 'extract', name: 'extract-tallies', keyBytes: 5, kept: 'as long as the customer', person: 'none' },
+  { environment: 'extract', name: 'jobs', keyBytes: 20, kept: 'as its records', person: 'extracted' },
+  { environment: 'extract', name: 'job-states', keyBytes: 4, kept: 'as its records', person: 'none' },
+  { environment: 'extract', name: 'jobs-open', keyBytes: 4, kept: 'until the job has ended', person: 'none' },
+  { environment: 'extract', name: 'jobs-ended', keyBytes: 10, kept: 'as its records', person: 'none' },
+  { environment: 'extract', name: 'jobs-cleanup', keyBytes: 4, kept: 'until the rows are removed', person: 'none' },
+  { environment: 'extract', name: 'jobs-deliveries', keyBytes: 4, kept: 'until it has been delivered', person: 'none' },
+  { environment: 'extract', name: 'jobs-owners', keyBytes: 4, kept: 'until the job has ended', person: 'none' },
+  { environment: 'extract', name: 'steps', keyBytes: 10, kept: 'until the job has ended', person: 'extracted' },
+  { environment: 'extract', name: 'step-keys', keyBytes: 20, kept: 'until the job has ended', person: 'none' },
+  { environment: 'extract', name: 'record-keys', keyBytes: 20, kept: 'until the job has ended', person: 'none' },
+  { environment: 'extract', name: 'record-chunks', keyBytes: 8, kept: 'as its job', person: 'extracted' },
+  { environment: 'extract', name: 'sessions', keyBytes: 20, kept: 'until its expiry', person: 'extracted' },
+  { environment: 'extract', name: 'failures', keyBytes: 16, kept: 'as its job', person: 'extracted' },
+  { environment: 'extract', name: 'idempotency', keyBytes: 36, kept: '24 hours', person: 'extracted' },
 ] as const satisfies readonly TableDefinition[];
 
 export interface TableDefinition {
   readonly environment: EnvironmentName;
   readonly name: string;
   readonly keyBytes: number;
+  /** For how long a row is kept. */
+  readonly kept: string;
+  /**
+   * How a person is found in it, and so what erases one. `none`: its rows name no person. `extracted`: they have what a source says, which
+   * may name anyone; they are not searched. Else the place that erases.
+   */
+  readonly person: PersonPlace | 'none' | 'extracted';
 }
+
+/** The places that hold people; `src/privacy/erase-person.ts` has an eraser for each. Two of them are no tables. */
+export type PersonPlace =
+  | 'velocity'
+  | 'learning_rows'
+  | 'requests'
+  | 'deliveries'
+  | 'notes'
+  | 'lists'
+  | 'named_lists'
+  | 'audit'
+  | 'decisions';
 
 /**
  * The environments, and which backups contain each. `all`: automatic ones too, from which a start replaces a damaged environment. `manual`:

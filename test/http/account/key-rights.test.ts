@@ -78,6 +78,8 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   listNamedItems: 'read',
   changeNamedItems: 'write',
   listAudit: 'read',
+  erasePerson: 'admin',
+  findErasure: 'admin',
   readModels: 'read',
   readModelRows: 'read',
   compareModels: 'read',

@@ -84,6 +84,8 @@ beforeAll(async () => {
   for (const id of ['rotateKey', 'revokeKey']) ids[id] = key.slice(0, 12);
   const backtest = await owner.call('POST', '/v1/policy/backtest', { rules: [{ ...rule, code: 'own_one' }], since: 0 });
   for (const id of ['findBacktest', 'cancelBacktest']) ids[id] = String(backtest.json['id']);
+  const erasure = await owner.call('POST', '/v1/privacy/erase', { 'entity.email': 'nobody@shop.example' });
+  ids['privacy'] = String(erasure.json['id']);
   const delivery = await webhooks.ended(`?request_id=${ids['decisions']}`);
   ids['findDelivery'] = delivery.id;
   ids['retryDelivery'] = delivery.id;

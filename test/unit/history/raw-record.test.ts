@@ -2,6 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pack } from '../../../src/kernel/pack.ts';
 import { keptRowOf } from '../../../src/history/kept-row.ts';
+import { eraseRecord } from '../../../src/history/decision-log/erase-record.ts';
+import { linkCount } from '../../../src/history/decision-log/row-links.ts';
 import { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
 import { DECISIONS } from '../../../src/risk/decision.ts';
 import { decodeRecord, encodeRecord } from '../../../src/risk/decision-record.ts';
@@ -52,6 +54,37 @@ const parts = fc.record({
     { bytes: tailOf(['session', 'ip', 'entity.email', 'entity.own name']), identities: ['a***@shop.example', 'x'] },
     { bytes: tailOf(['network']), identities: null },
   ),
+});
+
+describe('a record that loses what is about a person', () => {
+  test('It keeps its length, time, decision, score and reason codes, and nothing else about anybody', () => {
+    fc.assert(
+      fc.property(parts, fc.nat(40), (given, offset) => {
+        const bytes = encodeRecord(given);
+        const all = Buffer.concat([Buffer.alloc(offset, 0xdc), bytes, Buffer.alloc(9, 0xdc)]);
+        const before = decodeRecord(bytes);
+        expect(eraseRecord(all, offset, offset + bytes.length)).toBe(true);
+        expect(all.subarray(0, offset).every((byte) => byte === 0xdc)).toBe(true);
+        expect(all.subarray(offset + bytes.length)).toEqual(Buffer.alloc(9, 0xdc));
+        const { links, ...after } = decodeRecord(all.subarray(offset, offset + bytes.length));
+        expect(links === null ? [] : readLinkTail(links)).toEqual([]);
+        expect(linkCount(all, offset, offset + bytes.length)).toBe(0);
+        const { links: _links, ...rest } = before;
+        expect(after).toEqual({
+          ...rest,
+          fingerprintHash: null,
+          ip: null,
+          asn: null,
+          trace: null,
+          path: null,
+          classBytes: null,
+          features: null,
+          identities: null,
+          contributions: before.contributions.map((one) => ({ ...one, evidence: '' })),
+        });
+      }),
+    );
+  });
 });
 
 describe('a record that is read without unpacking it', () => {

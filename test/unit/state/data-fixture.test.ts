@@ -67,10 +67,12 @@ test('Every table has rows, so that a migration cannot miss one unseen', async (
     'named-list-versions',
     'named-list-replaced',
     'audit',
+    'erasures',
     'feed',
     'decision-links',
     'decision-stats',
     'learning-rows',
+    'erased',
     'jobs-owners',
   ];
   const checked = await checkIntegrity(folder, ENVIRONMENT_NAMES, 60_000);

@@ -1,6 +1,7 @@
 import { newId } from '../../../src/kernel/ids.ts';
 import type { Delivery, DeliveryId } from '../../../src/work/webhook.ts';
-import { Deliveries, type DeliveryBounds } from '../../../src/state/tables/delivery-table.ts';
+import type { DeliveryBounds } from '../../../src/state/tables/deliveries/bounds.ts';
+import { Deliveries } from '../../../src/state/tables/delivery-table.ts';
 import type { DeliveryPage, DeliveryQuery } from '../../../src/state/tables/deliveries/pages.ts';
 import type { DeliveryUpdate } from '../../../src/state/tables/deliveries/row.ts';
 import { table } from '../../../src/state/tables/environment.ts';

@@ -90,6 +90,17 @@ function isAnother(before: NamedItem | null, { isRemoved, expiresAtSeconds, valu
   return isRemoved || before.expiresAtSeconds !== expiresAtSeconds || before.value !== value;
 }
 
+/** Removes an item about an erased person; returns whether there was one. Makes no version, which would hold the item. */
+export function removeErasedItem({ tables }: Applying, customer: CustomerNumber, number: number, key: string): boolean {
+  if (!tables.namedLists.removeItem(customer, number, key)) return false;
+  tables.rowCounters.add('namedListItems', customer, -1);
+  const list = tables.namedLists.of(customer).find((one) => one.number === number);
+  if (list === undefined) return true;
+  const left = list.items - 1;
+  tables.namedLists.put(customer, { ...list, items: left, details: left === 0 ? [] : list.details });
+  return true;
+}
+
 /** Removes those of the rows that are expired, or of which the list was deleted. Returns their number. */
 export function removeNamedItems({ tables, nowSeconds }: Applying, keys: readonly Buffer[]): number {
   const lists = new Map<string, { readonly customer: CustomerNumber; readonly list: NamedList; removed: number }>();

@@ -113,6 +113,11 @@ export function isOfWebhook(place: Uint8Array): boolean {
   return place[0] === ENDPOINT_KINDS.indexOf('wh');
 }
 
+/** Returns the id of the decision that a delivery is about. */
+export function requestOfRow(stored: Buffer): string {
+  return readId('req', stored, REQUEST_AT);
+}
+
 export function isPending(stored: Uint8Array): boolean {
   return stored[0] === PENDING;
 }

@@ -32,6 +32,7 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'model.promoted': 'Model promoted',
   'model.rolled_back': 'Model rolled back',
   'model.resumed': 'Model counts again',
+  'privacy.erase': 'Erasure of a person asked for',
 };
 
 /** `key:sk_live_4fQ2/1b2f9c07` → `sk_live_4fQ2… in the dashboard (session 1b2f9c07)`. */

@@ -1,0 +1,109 @@
+import { problem } from '../contract/problem.ts';
+import { personMembers } from '../contract/requests/privacy-requests.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { originOf } from './kit/actor.ts';
+import { schemaBody } from './kit/body-readers.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler, EndpointResponse } from './kit/endpoint-types.ts';
+import type { BodyOf } from './kit/request-body.ts';
+import type { ErasureState, PrivacyQueue } from './privacy-port.ts';
+
+const BODY = schemaBody('erasePerson');
+
+/** Returns the handlers for people's rights. Source: contract, 9.13. */
+export function privacyHandlers(
+  endpoint: EndpointFactory,
+  queue: PrivacyQueue,
+): SecretHandlers<'erasePerson' | 'findErasure'> {
+  const erase: EndpointHandler<BodyOf<typeof BODY>> = async (request) => {
+    const { body, caller } = request;
+    if (body.kind === 'problem') return body;
+    const [subject = ''] = personMembers(body.value);
+    const wish = {
+      customer: caller.customer,
+      subject,
+      value: String(body.value[subject]),
+      keepBlocks: body.value['keep_blocks'] !== false,
+    };
+    const started = await queue.erase(wish, originOf(request));
+    if (started === 'not_a_value') {
+      const errors = [{ pointer: `/${subject}`, code: 'invalid_value', message: 'This must be a value of that kind.' }];
+      return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors }) };
+    }
+    if (started === 'limit_reached') return TOO_MANY;
+    if ('code' in started) return started;
+    return { kind: 'json', status: 202, body: { id: started.id, status: started.status } };
+  };
+  const find: EndpointHandler = ({ caller, params }) => show(queue.find(caller.customer, params['id'] ?? ''));
+  return { erasePerson: endpoint({ body: BODY }, erase), findErasure: endpoint({}, find) };
+}
+
+const TOO_MANY: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('limit_reached', 'The customer has 100,000 erasures.'),
+};
+const NOT_FOUND: EndpointResponse = { kind: 'problem', problem: problem('not_found', 'There is no such erasure.') };
+
+function show(state: ErasureState | null): EndpointResponse {
+  if (state === null) return NOT_FOUND;
+  const { id, status, subject, keepBlocks, requestedAtMs, finish } = state;
+  return {
+    kind: 'json',
+    status: 200,
+    body: {
+      id,
+      status,
+      subject,
+      keep_blocks: keepBlocks,
+      requested_at: Math.floor(requestedAtMs / 1_000),
+      finished_at: finish === null ? null : Math.floor(finish.atMs / 1_000),
+      erased: finish?.erased ?? {},
+      kept: finish === null ? [] : keptOf(finish),
+    },
+  };
+}
+
+/** What always stays of a person, and why. */
+const ALWAYS_KEPT = [
+  {
+    place: 'decisions',
+    ground: 'decision_record',
+    meaning:
+      'Time, decision, score, country and reason codes stay: they record what your service decided, and name nobody.',
+  },
+  {
+    place: 'backups',
+    ground: 'expires',
+    meaning: 'Backups keep the person until you delete them. The first start after a restore repeats the erasure.',
+  },
+  {
+    place: 'journal',
+    ground: 'expires',
+    meaning: 'Deliveries of the last minutes are in the journal for 301 s.',
+  },
+  {
+    place: 'extractions',
+    ground: 'not_searched',
+    meaning: 'Records of extractions and sessions of sources are not searched. Delete those that are about the person.',
+  },
+] as const;
+
+function keptOf({ kept }: NonNullable<ErasureState['finish']>): readonly object[] {
+  const found = [];
+  if (kept['lists'] !== undefined)
+    found.push({
+      place: 'lists',
+      rows: kept['lists'],
+      ground: 'keep_blocks',
+      meaning: 'Entries that block the person stay, because keep_blocks is true.',
+    });
+  if (kept['deliveries'] !== undefined)
+    found.push({
+      place: 'deliveries',
+      rows: kept['deliveries'],
+      ground: 'to_be_sent',
+      meaning: 'Deliveries that are still to be sent stay until then. Erase again when they have ended.',
+    });
+  const always = ALWAYS_KEPT.map(({ place, ground, meaning }) => ({ place, rows: null, ground, meaning }));
+  return [...found, ...always];
+}

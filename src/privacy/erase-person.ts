@@ -1,0 +1,120 @@
+import type { Slices } from '../state/tables/turns.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { decrypt, encrypt } from '../kernel/encryption.ts';
+import type { Committer, ErasedRows } from '../state/feed/changes.ts';
+import type { Store } from '../state/feed/open-store.ts';
+import type { Erasure, ErasureFinish } from '../state/tables/erasure-table.ts';
+import type { PersonPlace } from '../state/tables/table-names.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
+import { eraseAuditTargets } from './erasers/audit-eraser.ts';
+import { eraseDeliveries } from './erasers/delivery-eraser.ts';
+import { eraseLearningRows } from './erasers/learning-row-eraser.ts';
+import { eraseListEntries } from './erasers/list-eraser.ts';
+import { eraseNamedItems } from './erasers/named-list-eraser.ts';
+import { eraseNotes } from './erasers/note-eraser.ts';
+import { eraseLoggedPerson } from './erasers/request-eraser.ts';
+import { eraseHistory } from './erasers/velocity-eraser.ts';
+import { type Eraser, type Erasing, writtenValue } from './erasing.ts';
+import { ERASURES_PURPOSE, type PersonMarker, type MarkForm, type Person } from './person.ts';
+
+/**
+ * All places that hold something about a person, with what erases it there. Decisions come last and apart: their rows lose the links by
+ * which the others find what is about them.
+ */
+const ERASERS = {
+  velocity: eraseHistory,
+  learning_rows: eraseLearningRows,
+  requests: eraseLoggedPerson,
+  deliveries: eraseDeliveries,
+  notes: eraseNotes,
+  lists: eraseListEntries,
+  named_lists: eraseNamedItems,
+  audit: eraseAuditTargets,
+} satisfies Readonly<Record<Exclude<PersonPlace, 'decisions'>, Eraser>>;
+
+export interface EraseParts {
+  readonly store: Store;
+  readonly decisions: DecisionLog;
+  readonly dataDir: string;
+  readonly keyFor: (purpose: string) => Buffer;
+  readonly velocity: VelocityMemory | null;
+  readonly changes: Committer;
+  readonly marker: PersonMarker;
+  /** Starts slices for the work of a customer. */
+  readonly slicesOf: (customer: CustomerNumber) => Slices;
+}
+
+/**
+ * Erases a person on this node, place by place, in slices of the main thread. `isShared`: also in the tables that all nodes share. May be
+ * repeated at any time: what a kill interrupted is done by the next call. Throws if a place cannot be written.
+ */
+export async function erasePerson(
+  parts: EraseParts,
+  {
+    customer,
+    erasure,
+    isShared,
+  }: { readonly customer: CustomerNumber; readonly erasure: Erasure; readonly isShared: boolean },
+  nowMs: number,
+): Promise<ErasureFinish> {
+  const { store, decisions, changes, marker, keyFor } = parts;
+  const slices = parts.slicesOf(customer);
+  const marks = new Set(erasure.marks);
+  const isMarked = (form: MarkForm, hash: string): boolean => marks.has(marker.markOf(customer, form, hash));
+  const rows = {
+    isMarked: (bytes: Buffer, at: number): boolean => isMarked('link', bytes.hexSlice(at, at + 8)),
+    untilMs: erasure.requestedAtMs,
+  };
+  const isLinked = erasure.subject !== 'browser';
+  const requestIds = new Set(isLinked ? await decisions.idsAbout(customer, rows) : []);
+  await slices.begin();
+  const erasing: Erasing = {
+    ...parts,
+    nowMs,
+    customer,
+    erasure,
+    person: personOf(erasure, customer, keyFor),
+    isMarked,
+    requestIds,
+    isShared,
+    slices,
+    async eraseRows(some) {
+      const change = { kind: 'erasure.rows', customer, rows: { ...NO_ROWS, ...some } } as const;
+      return writtenValue(await changes.commit(change, { by: 'service', nowMs }));
+    },
+  };
+  const erased: Record<string, number> = {};
+  const kept: Record<string, number> = {};
+  for (const [place, eraser] of Object.entries<Eraser>(ERASERS)) {
+    const found = await eraser(erasing);
+    erased[place] = found.erased;
+    if ((found.kept ?? 0) > 0) kept[place] = found.kept ?? 0;
+  }
+  erased['decisions'] = isLinked ? await decisions.erase(customer, rows) : 0;
+  const fault = await store.erased?.note(customer, erasure.id);
+  if (fault !== undefined && fault !== null) throw new Error(fault.detail);
+  return { atMs: nowMs, erased, kept };
+}
+
+const NO_ROWS: ErasedRows = { lists: [], namedItems: [], versions: [], notes: [], audit: [] };
+
+/** Encrypts a person for the time of the erasure. */
+export function encryptPerson(
+  person: Person,
+  customer: CustomerNumber,
+  id: string,
+  keyFor: EraseParts['keyFor'],
+): Buffer {
+  return encrypt(
+    keyFor(`${ERASURES_PURPOSE}/person`),
+    Buffer.from(JSON.stringify(person)),
+    `erasure/${customer}/${id}`,
+  );
+}
+
+function personOf({ encrypted, id }: Erasure, customer: CustomerNumber, keyFor: EraseParts['keyFor']): Person | null {
+  if (encrypted === null) return null;
+  const plain = decrypt(keyFor(`${ERASURES_PURPOSE}/person`), encrypted, `erasure/${customer}/${id}`);
+  return plain === null ? null : (JSON.parse(plain.toString()) as Person);
+}

@@ -1,0 +1,65 @@
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { ErasedRows } from '../state/feed/changes.ts';
+import type { Store } from '../state/feed/open-store.ts';
+import type { Erasure } from '../state/tables/erasure-table.ts';
+import type { Slices } from '../state/tables/turns.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
+import type { MarkForm, PersonMarker, Person } from './person.ts';
+
+/** What an eraser works on. */
+export interface Erasing {
+  readonly store: Store;
+  /** This node's own. */
+  readonly decisions: DecisionLog;
+  readonly dataDir: string;
+  readonly keyFor: (purpose: string) => Buffer;
+  /** Null on a node without a velocity store. */
+  readonly velocity: VelocityMemory | null;
+  readonly nowMs: number;
+  readonly customer: CustomerNumber;
+  readonly erasure: Erasure;
+  /** Null for an erasure that is repeated after a restore: only its marks are known. */
+  readonly person: Person | null;
+  readonly marker: PersonMarker;
+  /** `hash`: as hex digits. */
+  readonly isMarked: (form: MarkForm, hash: string) => boolean;
+  /** Ids of the decisions of this node about the person. */
+  readonly requestIds: ReadonlySet<string>;
+  /** Whether this node erases in the tables that all nodes share. */
+  readonly isShared: boolean;
+  readonly slices: Slices;
+  /** Erases rows of `state`, on all nodes; returns how many there were. Throws if that fails. */
+  readonly eraseRows: (rows: Partial<ErasedRows>) => Promise<number>;
+}
+
+/** What an eraser found. */
+export interface Found {
+  readonly erased: number;
+  /** Rows about the person that stay. */
+  readonly kept?: number;
+}
+
+/** Erases a person in one place. Throws if it cannot; it is then repeated, so it must do no harm twice. */
+export type Eraser = (erasing: Erasing) => Promise<Found>;
+
+/** Returns the erased rows, or throws the fault of a write. */
+export function writtenValue<T>(
+  written: { readonly kind: 'ok'; readonly value: T } | { readonly kind: 'fault'; readonly detail: string },
+): T {
+  if (written.kind === 'fault') throw new Error(written.detail);
+  return written.value;
+}
+
+/** Choice: rows of one change; each takes some 6 µs of the main thread. */
+const ROWS_AT_ONCE = 100;
+
+/** Erases rows of one kind in changes of a bounded size; returns how many there were. */
+export async function eraseInParts<T>(
+  rows: readonly T[],
+  erase: (part: readonly T[]) => Promise<number>,
+): Promise<number> {
+  let erased = 0;
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) erased += await erase(rows.slice(at, at + ROWS_AT_ONCE));
+  return erased;
+}
