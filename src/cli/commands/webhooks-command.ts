@@ -1,19 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  DECISIONS,
   DELIVERY_STATUSES,
-  EXTRACTION_EVENTS,
+  DELIVERY_EVENTS,
   WEBHOOK_FIELDS,
   WEBHOOK_FORMATS,
   WEBHOOK_RETRIES,
 } from '../../contract/vocabulary.ts';
-import type { Decision } from '../../risk/decision.ts';
 import { addApiOptions, type ApiBody, type ApiCaller, type ApiOptions, type ApiReply, openApi } from '../api-access.ts';
 import { failure, ok, usage, type CommandOutcome } from '../command-outcome.ts';
 import { confirm } from '../confirm.ts';
 import { parseTime } from '../parse-time.ts';
 import type { Cli } from '../context.ts';
-import { parseDecisions } from '../decision-names.ts';
+import { parseEvents, type SubscribedEvents } from '../decision-names.ts';
 import { parseGrace } from '../grace-option.ts';
 import { tableText, timeText } from '../text-table.ts';
 
@@ -24,7 +22,7 @@ const DELIVERIES_SHOWN_DEFAULT = 20;
 /** What a webhook can be made with or changed to. */
 interface WebhookOptions extends ApiOptions {
   readonly target?: string;
-  readonly events?: readonly Decision[];
+  readonly events?: SubscribedEvents;
   readonly description?: string;
   readonly filter?: string;
   readonly format?: string;
@@ -77,7 +75,7 @@ function addWrites(cli: Cli, webhooks: Command): void {
   addApiOptions(
     withFields(webhooks.command('create <target>'))
       .description('make a webhook, and print its secret: nothing shows it again')
-      .requiredOption('--events <decisions>', 'which decisions, separated by commas', parseDecisions),
+      .requiredOption('--events <events>', 'decisions and further events, separated by commas', parseEvents),
   ).action((target: string, options: WebhookOptions) =>
     runOn(cli, options, async (api) => shown(await api.post('/v1/webhooks', bodyOf({ ...options, target })))),
   );
@@ -86,7 +84,7 @@ function addWrites(cli: Cli, webhooks: Command): void {
     withFields(webhooks.command('update <id>'))
       .description('change what is given; the secret is kept')
       .option('--target <url>', 'send to this URL')
-      .option('--events <decisions>', 'which decisions, separated by commas', parseDecisions)
+      .option('--events <events>', 'decisions and further events, separated by commas', parseEvents)
       .addOption(new Option('--disable', 'send nothing; pending deliveries end as skipped').conflicts('enable'))
       .option('--enable', 'send again'),
   ).action((id: string, options: WebhookOptions) =>
@@ -137,9 +135,7 @@ function addDeliveries(cli: Cli, webhooks: Command): void {
       .option('--webhook <id>', 'only those to this webhook')
       .option('--request <id>', 'only those about this decision or extraction')
       .addOption(new Option('--status <status>', 'only those with this status').choices(DELIVERY_STATUSES))
-      .addOption(
-        new Option('--event <event>', 'only those of this event').choices([...DECISIONS, ...EXTRACTION_EVENTS]),
-      )
+      .addOption(new Option('--event <event>', 'only those of this event').choices(DELIVERY_EVENTS))
       .option(
         '--limit <deliveries>',
         `at most this many, up to ${DELIVERIES_SHOWN_MAX}`,
@@ -221,7 +217,7 @@ function bodyOf({
 }: WebhookOptions): ApiBody {
   return {
     ...(target !== undefined && { url: target }),
-    ...(events !== undefined && { event_types: events }),
+    ...(events !== undefined && { event_types: events.decisions, events: events.notices }),
     ...(description !== undefined && { description: description === '' ? null : description }),
     ...(filter !== undefined && { filter: filter === '' ? null : filter }),
     ...(format !== undefined && { format }),

@@ -384,10 +384,10 @@ describe('webhooks', () => {
     );
     expect(await json(['webhooks', 'test', id])).toMatchObject([1, { status: 'failed', last_status_code: 500 }]);
     const byKey = ['--key', server.secretKey, '--url', server.url];
-    const changes = ['--events', 'BLOCK', '--description', '', '--filter', 'score > 90', '--disable'];
+    const changes = ['--events', 'block,rule.tripped', '--description', '', '--filter', 'score > 90', '--disable'];
     expect(await json(['webhooks', 'update', id, ...changes, ...byKey])).toMatchObject([
       0,
-      { event_types: ['BLOCK'], description: null, filter: 'score > 90', disabled: true },
+      { event_types: ['BLOCK'], events: ['rule.tripped'], description: null, filter: 'score > 90', disabled: true },
     ]);
     expect(await json(['webhooks', 'update', id, '--enable', '--filter', ''])).toMatchObject([
       0,
