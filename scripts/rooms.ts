@@ -244,7 +244,20 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
 
 /** Folders beside `src` and the rooms and folders that they may import. */
 export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly string[]>> = {
-  workers: ['api', 'app', 'cluster', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
+  workers: [
+    'api',
+    'app',
+    'cluster',
+    'egress',
+    'extract',
+    'frames',
+    'http',
+    'kernel',
+    'score',
+    'state',
+    'velocity',
+    'webhooks',
+  ],
   scripts: ['client', 'contract', 'data', 'kernel', 'risk'],
   bench: [
     'api',

@@ -1,13 +1,7 @@
-import { threadId } from 'node:worker_threads';
 import type { ScoreTask, ScoreWorkerData } from '../frames/score-messages.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
-import { openWorkerAssets } from '../score/asset-slots.ts';
-import { openLane, openSides, WARM_UP_VELOCITY_BYTES } from '../score/lane.ts';
 import { WITHOUT_MODEL } from '../score/model.ts';
-import { openWorkerPolicies } from '../score/policies.ts';
-import { openStore } from '../state/feed/open-store.ts';
-import { LocalVelocity } from '../velocity/local-velocity.ts';
-import { createVelocityMemory } from '../velocity/memory.ts';
+import { openOwnLane } from './own-lane.ts';
 
 /** Choice: handing over takes a fifth of a decision, so beyond four the second thread gains more than it costs. */
 const INLINE_REQUESTS_MAX = 4;
@@ -21,38 +15,20 @@ const WORKERS_QUIET_MS = 5;
  * costs a fifth of a decision. At most `INLINE_REQUESTS_MAX` bodies of at most `INLINE_BODY_BYTES_MAX` bytes; all others go to `pool`. So
  * do simulations, and everything while there is a model, because a run of it would stop the main thread.
  *
- * The thread opens what a worker opens, read-only, and gets the same changes of lists, rules, policies and databases. A batch is scored
- * within the call of `run` and the microtasks after it: a later batch counts in the velocity store after it. A batch that throws is
- * rejected like that of a worker.
+ * A batch is scored within the call of `run` and the microtasks after it: a later batch counts in the velocity store after it. A batch that
+ * throws is rejected like that of a worker.
  *
  * Not for a node of a cluster: its velocity store answers after a round trip, during which a worker scores other batches.
  * Measured: docs/performance.md, "Small batches".
  */
 export async function scoreSmallBatches(
   pool: ScorePool,
-  { dataDir, layers: set, policies: seed, velocity: memory, keys }: Omit<ScoreWorkerData, 'frames' | 'exchange'>,
+  data: Omit<ScoreWorkerData, 'frames' | 'exchange'>,
 ): Promise<ScorePool> {
-  const opened = openStore({ dataDir, readOnly: true });
-  if (opened.kind === 'fault') throw new Error(opened.detail);
-  const { store } = opened;
+  const { layers: set, policies } = data;
   // Both are cleared when they were read, so these are copies of what the main thread keeps for workers that start later.
-  const layers = await openWorkerAssets({ ...set, geo: { ...set.geo } }, threadId, () =>
-    Promise.resolve(WITHOUT_MODEL),
-  );
-  const policies = openWorkerPolicies({ ...seed });
-  const sides = openSides(pool.frames);
-  const velocity = new LocalVelocity(memory);
-  const score = openLane({
-    sides,
-    store,
-    layers,
-    policies,
-    keys,
-    velocity,
-    warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, memory.hashKey)),
-    // Simulations go to a worker.
-    simulatedVelocity: velocity,
-  });
+  const copies = { ...data, layers: { ...set, geo: { ...set.geo } }, policies: { ...policies } };
+  const lane = await openOwnLane(copies, pool.frames, () => Promise.resolve(WITHOUT_MODEL));
   const { simulationBatches = 0, warmUpBatches = 0 } = pool;
   const warmUpFrom = pool.frames.length - warmUpBatches;
   const simulationsFrom = warmUpFrom - simulationBatches;
@@ -65,7 +41,7 @@ export async function scoreSmallBatches(
     if (set.model.kind !== 'absent' || set.challenger.kind !== 'absent') return false;
     if (frame >= simulationsFrom && frame < warmUpFrom) return false;
     if (performance.now() - handedOverMs < WORKERS_QUIET_MS) return false;
-    const requests = sides[frame]?.requests;
+    const requests = lane.sides[frame]?.requests;
     for (let at = from; at < from + count; at++) {
       if ((requests?.bodyBytes(at) ?? Infinity) > INLINE_BODY_BYTES_MAX) return false;
     }
@@ -76,7 +52,7 @@ export async function scoreSmallBatches(
     isScoring = true;
     batches++;
     try {
-      await score(task);
+      await lane.score(task);
     } finally {
       isScoring = false;
     }
@@ -92,9 +68,7 @@ export async function scoreSmallBatches(
     },
     async close() {
       await pool.close();
-      policies.close();
-      await layers.close();
-      await store.close();
+      await lane.close();
     },
   };
 }

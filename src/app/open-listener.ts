@@ -43,7 +43,7 @@ type ListenerSettings = Pick<
   Settings,
   'host' | 'port' | 'tls' | 'transport' | 'trustedProxies' | 'connectionsMax' | 'sourceConnectionsMax'
 > &
-  Partial<Pick<Settings, 'dataDir'> & Pick<ConnectionBounds, 'sourceHandshakesMax'>>;
+  Partial<Pick<Settings, 'dataDir' | 'cells'> & Pick<ConnectionBounds, 'sourceHandshakesMax'>>;
 
 /**
  * Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. `setting` names the port in
@@ -55,11 +55,12 @@ export async function openListener(
   onCrash: TransportOptions['onCrash'],
   setting = 'GATEHOUSE_PORT',
 ): Promise<Listener | ListenerFault> {
-  const { host, port, tls, dataDir } = settings;
+  const { host, port, tls, dataDir, cells = 1 } = settings;
   const scratch = dataDir === undefined ? {} : { dataDir };
   const handlers = { onRequest, onCrash };
   const trustedProxies = new TrustedProxies(settings.trustedProxies);
-  const listening = await listen(settings.transport, {
+  const threads = cells === 1 ? null : { count: cells, trustedProxies: settings.trustedProxies };
+  const options = {
     ...scratch,
     host,
     port,
@@ -68,7 +69,8 @@ export async function openListener(
     connections: boundsWithin(descriptorsMax(), { sourceHandshakesMax: SOURCE_HANDSHAKES_MAX, ...settings }),
     onRequest: (head, exchange) => handlers.onRequest(head, exchange),
     onCrash: (error, exchange) => handlers.onCrash(error, exchange),
-  });
+  } satisfies TransportOptions;
+  const listening = await listen(settings.transport, options, threads);
   if (listening.kind === 'unavailable') {
     return { kind: 'fault', detail: `GATEHOUSE_TRANSPORT is uws, but ${listening.detail}`, isSetting: true };
   }

@@ -11,6 +11,7 @@ import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
 import { KeyUsage } from '../auth/key-usage.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
+import { createRateMemory } from '../local/rate-window.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
 import { type Installation, LINKS_PURPOSE } from './installation.ts';
@@ -36,6 +37,7 @@ import { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { ChangeKind } from '../state/feed/changes.ts';
 import { keyPoller } from './maintenance.ts';
+import { StoredKeys } from './cells.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { Cluster } from './wire-cluster.ts';
 
@@ -52,9 +54,12 @@ const KEY_CHANGES: ReadonlySet<ChangeKind> = new Set([
 export interface Recovered {
   readonly admission: Admission;
   readonly replay: ReplayGuard;
+  /** Memory of the rate windows. */
+  readonly rates: SharedArrayBuffer;
   readonly journal: Journal & DueJournal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
+  readonly storedKeys: StoredKeys;
   readonly keyUsage: KeyUsage;
   readonly pollKeys: () => void;
   /** Null on a node that neither decides nor serves the API. */
@@ -82,13 +87,15 @@ export async function recover(
   const settled = settings.simulatedTime ? null : new SettledSeconds(REPLAY_HOLD_SECONDS);
   const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'), settled);
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
-  const local = new LocalAdmission(replay, journal);
+  const rates = createRateMemory(3);
+  const local = new LocalAdmission(replay, journal, rates);
   const admission = cluster?.admission(local) ?? local;
   const revoked = await reconcileRevocations(store, Date.now());
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
   const keyCache = new KeyCache();
-  const pollKeys = keyPoller(store, keyCache);
+  const storedKeys = new StoredKeys(keyCache);
+  const pollKeys = keyPoller(store, storedKeys);
   pollKeys();
   // A changed key counts before the command or the call that changed it gets its response.
   store.changes.onCommitted(({ change }) => {
@@ -103,10 +110,12 @@ export async function recover(
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
   return {
     admission,
+    rates,
     replay,
     journal,
     clock,
     keyCache,
+    storedKeys,
     keyUsage: new KeyUsage(Math.floor(clock.nowMs() / 1000)),
     pollKeys,
     policies,

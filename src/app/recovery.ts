@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { EncryptedValues } from '../cluster/store/encrypted-values.ts';
 import type { Link } from '../cluster/store/link.ts';
@@ -8,7 +9,7 @@ import { unreachable } from '../kernel/brand.ts';
 import { describeNewer, type NewerFormat } from '../kernel/formats.ts';
 import { createSimulatedClock, systemClock, type Clock } from '../kernel/clock.ts';
 import { type DueJournal, type Journal, openJournal } from '../decide/journal.ts';
-import { findNewerFile } from '../decide/journal-read.ts';
+import { findNewerFile, idsInFolder } from '../decide/journal-read.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
 import type { Log } from '../observe/log.ts';
@@ -31,6 +32,7 @@ import type { Cluster } from './wire-cluster.ts';
 export function newerFilesFault(dataDir: string): string | null {
   const newer =
     unlessUnreadable(() => findNewerFile(journalFolder(dataDir))) ??
+    unlessUnreadable(() => firstOf(cellFolders(dataDir), ({ folder }) => findNewerFile(folder))) ??
     unlessUnreadable(() => findNewerSnapshot(velocityFolder(dataDir)));
   return newer === null ? null : describeNewer(newer);
 }
@@ -45,6 +47,26 @@ function unlessUnreadable(find: () => NewerFormat | null): NewerFormat | null {
 
 function journalFolder(dataDir: string): string {
   return join(dataDir, 'hot', 'replay');
+}
+
+/** The journal of a cell. */
+export function cellJournalFolder(dataDir: string, cell: number): string {
+  return join(journalFolder(dataDir), `cell-${cell}`);
+}
+
+/** Returns the journals of cells, also of those that this start does not have. */
+function cellFolders(dataDir: string): { readonly cell: number; readonly folder: string }[] {
+  const folder = journalFolder(dataDir);
+  const cells = existsSync(folder) ? readdirSync(folder).map((name) => Number(/^cell-(\d{1,2})$/.exec(name)?.[1])) : [];
+  return cells.filter((cell) => cell >= 0).map((cell) => ({ cell, folder: cellJournalFolder(dataDir, cell) }));
+}
+
+function firstOf<T, R>(all: readonly T[], find: (one: T) => R | null): R | null {
+  for (const one of all) {
+    const found = find(one);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function velocityFolder(dataDir: string): string {
@@ -62,13 +84,23 @@ export function openJournalAndClock(
   const nowSeconds = settings.simulatedTime ? 0 : Math.floor(Date.now() / 1000);
   const startedAtMs = performance.now();
   const restorer = replay.restorer();
+  const ofCells = cellFolders(settings.dataDir);
+  const cellIds = ofCells.reduce((ids, one) => ids + idsInFolder(one.folder), 0);
   const { journal, read } = openJournal(
     folder,
     nowSeconds,
     (entry) => restorer.add(entry),
-    (ids) => restorer.reserve(ids),
+    (ids) => restorer.reserve(ids + cellIds),
     dueStoredUpTo,
   );
+  for (const { cell, folder: cellFolder } of ofCells) {
+    const ofCell = openJournal(cellFolder, nowSeconds, (entry) => restorer.add(entry));
+    ofCell.journal.close();
+    if (ofCell.read.damagedFiles > 0)
+      log.warn({ cell, files: ofCell.read.damagedFiles }, 'journal truncated at corrupt block');
+    // A start with more cells has left it, and its ids have expired.
+    if (cell >= settings.cells && ofCell.read.entries === 0) rmSync(cellFolder, { recursive: true });
+  }
   restorer.done();
   if (read.damagedFiles > 0) log.warn({ files: read.damagedFiles }, 'journal truncated at corrupt block');
   if (read.entries > 0) {

@@ -3,7 +3,6 @@ import { sendProblem } from '../http/reply.ts';
 import { usableProcessors } from '../kernel/processors.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import { BACKUPS_KEPT, DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX } from '../kernel/limits.ts';
-import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
 import { DataFeeds } from './data-feeds.ts';
@@ -12,13 +11,7 @@ import { listenAddressesOf, openListener, type Listener } from './open-listener.
 import { CONNECTORS_WITH_BASE, openExtractionService, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import { scoreSmallBatches } from './inline-scorer.ts';
-import {
-  GRANTS_PURPOSE,
-  LINKS_PURPOSE,
-  openInstallation,
-  REQUESTS_PURPOSE,
-  type Installation,
-} from './installation.ts';
+import { openInstallation, type Installation } from './installation.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
 import type { TransportOptions } from '../http/transport.ts';
@@ -26,7 +19,10 @@ import { createLog, type Log } from '../observe/log.ts';
 import { openScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault } from './recovery.ts';
 import { hasRole, undoneWork } from './roles.ts';
+import type { Cells } from './cells.ts';
 import type { Deciding } from './service-parts.ts';
+import { openCells, scoreData } from './wire-cells.ts';
+import type { Handler } from '../http/exchange.ts';
 import { createService, type Service } from './service.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
@@ -91,6 +87,8 @@ interface Parts {
   readonly service: Service;
   /** Takes changes of the command line. */
   readonly control: ControlServer;
+  /** Null if the main thread decides alone. */
+  readonly cells: Cells | null;
   readonly backups: AutomaticBackups;
   readonly feeds: DataFeeds;
 }
@@ -107,6 +105,15 @@ interface Running {
 async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
+  try {
+    return await startBehind(listener, settings, version, log);
+  } catch (error) {
+    await listener.transport.close?.();
+    throw error;
+  }
+}
+
+async function startBehind(listener: Listener, settings: Settings, version: string, log: Log): Promise<Running> {
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
   const ownDashboard = openDashboard(settings, dashboardListener ?? listener);
   if (ownDashboard?.guard.isUsable === false) {
@@ -136,7 +143,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const feeds = new DataFeeds(settings, log);
   const opened = { settings, log, listener, dashboardListener, installation, cluster, backups, feeds };
   const parts = { ...opened, recovered, senders, deciding };
-  const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
+  const cellCount = listener.transport.lead === undefined ? 0 : settings.cells;
+  const cellWords = Array.from({ length: cellCount }, () => new Int32Array(new SharedArrayBuffer(4)));
+  const service = createService({ ...parts, cellWords, ...recovered, ...senders, dashboard, version });
   const addresses = listenAddressesOf(listener, dashboardListener);
   await senders.dispatcher.listens(addresses);
   senders.extractions.listens(addresses);
@@ -147,13 +156,19 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const createLink = linkCreator(dashboard, recovered.keyCache);
   const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });
   cluster?.nodes.start();
-  listener.lead(service.onRequest, service.onCrash);
-  if (service.onDashboardRequest !== null) dashboardListener?.lead(service.onDashboardRequest, service.onCrash);
-  return run({ ...parts, service, control });
+  const cells = openCells({ settings, listener, installation, recovered, deciding, service, cellWords });
+  const behindCells = (handler: Handler): Handler => cells?.recordFirst(handler) ?? handler;
+  listener.lead(behindCells(service.onRequest), service.onCrash);
+  if (service.onDashboardRequest !== null)
+    dashboardListener?.lead(behindCells(service.onDashboardRequest), service.onCrash);
+  return run({ ...parts, service, control, cells });
 }
 
 async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
   const listener = await openStarting(settings, version, log, 'GATEHOUSE_PORT');
+  if (listener.transport.name === 'node' && settings.cells > 1) {
+    log.warn('GATEHOUSE_CELLS has no effect with node:http: the main thread serves alone');
+  }
   if (listener.transport.name === 'node' && settings.transport === 'auto') {
     log.warn(
       { detail: listener.transportDetail },
@@ -176,6 +191,7 @@ async function takeDashboardPort(
     ...settings,
     port,
     transport: transport.name,
+    cells: 1,
     connectionsMax: Math.min(settings.connectionsMax, DASHBOARD_CONNECTIONS_MAX),
     sourceConnectionsMax: Math.min(settings.sourceConnectionsMax, DASHBOARD_SOURCE_CONNECTIONS_MAX),
   };
@@ -271,24 +287,13 @@ async function openDeciding(
 ): Promise<Deciding | null> {
   if (layers === null || policies === null || velocity === null) return null;
   const { policyFile } = policies;
-  const data = {
-    dataDir: settings.dataDir,
-    layers: layers.initial(),
-    policies: policyFile.initial(),
-    velocity: velocity.memory,
-    exchange: velocity.exchange,
-    keys: {
-      links: keyFor(LINKS_PURPOSE),
-      requests: keyFor(REQUESTS_PURPOSE),
-      grants: keyFor(GRANTS_PURPOSE),
-      lists: keyFor(LIST_VALUES_PURPOSE),
-    },
-  };
+  const { exchange } = velocity;
+  const data = { ...scoreData(settings.dataDir, keyFor, layers, policyFile, velocity.memory), exchange };
   const pool = await openScorePool(settings.workers, data, {
     onError: (error) => log.error({ err: error }, 'a score worker failed'),
     onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
   });
-  return { layers, policyFile, pool: data.exchange === null ? await scoreSmallBatches(pool, data) : pool };
+  return { layers, policyFile, pool: exchange === null ? await scoreSmallBatches(pool, data) : pool };
 }
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
@@ -319,6 +324,7 @@ function run(parts: Parts): Running {
       ...(parts.dashboardListener !== null && { dashboard_url: parts.dashboardListener.url }),
       roles: settings.roles,
       transport: listener.transport.name,
+      cells: listener.transport.close === undefined ? 1 : settings.cells,
       workers: parts.deciding === null ? 0 : settings.workers,
       processors: usableProcessors(),
       simulated_time: settings.simulatedTime,
@@ -338,6 +344,7 @@ function run(parts: Parts): Running {
 async function stop(parts: Parts): Promise<void> {
   const { log, listener, dashboardListener, installation, cluster, recovered, senders, deciding, service, control } =
     parts;
+  const { cells } = parts;
   const { decisionSink, requests, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
@@ -347,11 +354,15 @@ async function stop(parts: Parts): Promise<void> {
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
   await senders.work?.close();
+  if (cells !== null) {
+    await cells.stop();
+  }
   reportFaults(await decisionSink.flush(), log);
   await requests.close();
   await stats.close();
   // Gives responses that were just written time to leave the socket.
   await new Promise((done) => setTimeout(done, 100));
+  await listener.transport.close?.();
   journal.close();
   await deciding?.pool.close();
   await service.close();

@@ -101,5 +101,7 @@ export interface ServiceParts {
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly feeds: DataFeeds;
+  /** One word for each cell: how many of its decisions are recorded. */
+  readonly cellWords: readonly Int32Array<SharedArrayBuffer>[];
   readonly log: Log;
 }

@@ -3,6 +3,7 @@ import { OwnPolicies } from '../api/own-policies.ts';
 import { simulateHandlers } from '../api/simulate-handlers.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { problem } from '../contract/problem.ts';
+import type { DecideObserver } from '../decide/observer.ts';
 import type { DecidePipeline } from '../decide/pipeline.ts';
 import type { WarmUpResult } from '../decide/warm-up.ts';
 import { bindRoutes } from '../http/bind.ts';
@@ -34,6 +35,7 @@ export interface Service {
   readonly onCrash: TransportOptions['onCrash'];
   /** Null on a node that does not decide. */
   readonly decide: DecidePipeline | null;
+  readonly decideObserver: DecideObserver | null;
   readonly endpoint: EndpointFactory;
   /** Fields for the log line of a start. */
   summary(): Readonly<Record<string, unknown>>;
@@ -81,6 +83,7 @@ export function createService(parts: ServiceParts): Service {
   ];
   return {
     decide: decideRole?.decide ?? null,
+    decideObserver: decideRole?.observer ?? null,
     endpoint,
     onRequest: createRouter(routes, onRefused, sites),
     onDashboardRequest: dashboard === null || isPublic ? null : onlyDashboard(dashboard, onRefused),

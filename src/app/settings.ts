@@ -51,6 +51,8 @@ export interface Settings {
   readonly logLevel: LogLevel;
   readonly replayIds: number;
   readonly workers: number;
+  /** Threads that serve the port and decide; 1 for the main thread alone. */
+  readonly cells: number;
   readonly metricsToken: string | null;
   readonly transport: 'auto' | 'uws' | 'node';
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
@@ -148,6 +150,8 @@ const nodeId = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letter
 
 /** Choice: more score workers than this only wait for the single main thread. */
 const WORKERS_MAX = 64;
+/** Choice: beyond this the main thread, which decides, is the limit whatever reads its requests. */
+const CELLS_MAX = 16;
 /** Choice: an extraction slower than a page a minute makes no sense. */
 const HOST_GAP_MS_MAX = 60_000;
 /** Choice: the number of connections that the SSRF-guarded client opens to one origin. */
@@ -192,6 +196,7 @@ const SCHEMA = z.object({
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
+  GATEHOUSE_CELLS: whole(1, CELLS_MAX).default(1),
   GATEHOUSE_METRICS_TOKEN: secret.optional(),
   GATEHOUSE_TRANSPORT: z.enum(['auto', 'uws', 'node'], 'must be auto, uws or node').default('auto'),
   GATEHOUSE_TLS_CERT: text.optional(),
@@ -265,7 +270,19 @@ export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonl
     faults.push('GATEHOUSE_DASHBOARD_PORT must differ from GATEHOUSE_PORT');
   }
   if (!parsed.success || faults.length > 0) return { kind: 'faults', faults };
-  return { kind: 'settings', settings: { ...toSettings(parsed.data), connectorBases }, warnings };
+  const settings = { ...toSettings(parsed.data), connectorBases };
+  const alone = onlyMainThread(settings);
+  if (alone === null) return { kind: 'settings', settings, warnings };
+  warnings.push(`GATEHOUSE_CELLS has no effect ${alone}: the main thread serves alone`);
+  return { kind: 'settings', settings: { ...settings, cells: 1 }, warnings };
+}
+
+/** Returns why only the main thread can serve although cells are set; null if they can, or if none are. */
+function onlyMainThread({ cells, cluster, simulatedTime, transport }: Settings): string | null {
+  if (cells === 1) return null;
+  if (cluster !== null) return 'on a node of a cluster';
+  if (simulatedTime) return 'with simulated time';
+  return transport === 'node' ? 'with node:http' : null;
 }
 
 function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBases'> {
@@ -296,6 +313,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? defaultWorkers(usableProcessors()),
+    cells: values.GATEHOUSE_CELLS,
     metricsToken: values.GATEHOUSE_METRICS_TOKEN ?? null,
     transport: values.GATEHOUSE_TRANSPORT,
     tls:

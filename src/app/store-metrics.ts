@@ -1,5 +1,5 @@
 import type { AttributeCounts } from '../assets/attribute-counts.ts';
-import type { ConnectionRoom } from '../http/connection-room.ts';
+import type { OpenConnections } from '../http/connection-room.ts';
 import { level, type Reading, total, totals } from '../observe/reading.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { StoreNotice } from '../state/repair/ensure-usable.ts';
@@ -10,7 +10,7 @@ import { readVelocityStats } from '../velocity/stats.ts';
 import { type MarkCounter, StreamMarks } from '../velocity/stream-marks.ts';
 
 /** Metrics of the connections to the service's port. */
-export function connectionReadings(connections: ConnectionRoom | null): readonly Reading[] {
+export function connectionReadings(connections: OpenConnections | null): readonly Reading[] {
   if (connections === null) return [];
   return [
     level('gatehouse_connections', 'Open connections of clients.', () => connections.open),
@@ -21,6 +21,16 @@ export function connectionReadings(connections: ConnectionRoom | null): readonly
       () => Object.entries(connections.refused),
     ),
   ];
+}
+
+/** `words`: see `ServiceParts.cellWords`. */
+export function cellReading(words: readonly Int32Array<SharedArrayBuffer>[]): Reading {
+  return totals(
+    'gatehouse_cell_decisions_total',
+    'Decisions by the cell that made them; the main thread makes the others.',
+    'cell',
+    () => words.map((word, cell) => [String(cell), Atomics.load(word, 0) >>> 0] as const),
+  );
 }
 
 /** What requests have and does not count. */

@@ -1,4 +1,5 @@
 import { RULES } from '../risk/rules/rule-table.ts';
+import type { DecideObserver } from '../decide/observer.ts';
 import { createDecidePipeline, type DecidePipeline } from '../decide/pipeline.ts';
 import { RepeatedRequests } from '../decide/repeated-requests.ts';
 import { Simulator } from '../decide/simulator.ts';
@@ -18,6 +19,8 @@ export interface DecideRole {
   readonly decide: DecidePipeline;
   readonly recorder: Pick<DecisionRecorder, 'storeFailedAtMs'>;
   readonly simulator: Simulator;
+  /** For decisions of every thread. */
+  readonly observer: DecideObserver;
   /** Compiles the decide path with synthetic requests. */
   warmUp(): Promise<WarmUpResult>;
 }
@@ -38,6 +41,7 @@ export function wireDecide(
     writes.set(customer, (writes.get(customer) ?? 0) + 1);
   });
   const inputs = (customer: number): string => `${writes.get(customer) ?? 0} ${policyFile.status().version}`;
+  const observer = recordingStats(recorder, parts, () => clock.nowMs());
   const decide = createDecidePipeline({
     repeats: {
       requests: new RepeatedRequests(() => performance.now(), inputs),
@@ -54,12 +58,13 @@ export function wireDecide(
     decisionSink,
     due: dispatcher,
     requestSink: parts.requests.requestLog,
-    observer: recordingStats(recorder, parts, () => clock.nowMs()),
+    observer,
   });
   return {
     decide,
     recorder,
     simulator,
+    observer,
     warmUp() {
       const unread = new DecisionRecorder(new DecisionCounts(RULES.length), createUnreadLog(settings.logLevel));
       const ids = new ReplayGuard(WARM_UP_IDS, Buffer.alloc(16));

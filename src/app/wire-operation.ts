@@ -23,6 +23,7 @@ import type { OpenVelocity, ServiceParts } from './service-parts.ts';
 import { machineReadings } from './machine-metrics.ts';
 import {
   attributeReadings,
+  cellReading,
   connectionReadings,
   decisionReadings,
   exchangeReadings,
@@ -115,6 +116,7 @@ function metricsOf(
     work,
     deciding,
     policies,
+    cellWords,
   }: ServiceParts,
   role: DecideRole | null,
   counts: DecisionCounts,
@@ -144,6 +146,7 @@ function metricsOf(
     level('gatehouse_replay_ids', 'Request ids held for replay detection.', () => replay.size),
     ...machineReadings(settings, { version, transport: listener.transport.name }),
     ...connectionReadings(listener.transport.connections),
+    cellReading(cellWords),
     ...(deciding === null ? [] : attributeReadings(deciding.policyFile.attributes)),
     ...(deciding === null ? [] : modelReadings(deciding.layers)),
     ...(policies?.trips.readings ?? []),

@@ -53,6 +53,11 @@ function firstVersionIn(file: string): number | null {
   }
 }
 
+/** Estimates how many ids the files of a folder hold. */
+export function idsInFolder(folder: string): number {
+  return listJournalFiles(folder).reduce((ids, { name }) => ids + idsIn(join(folder, name)), 0);
+}
+
 /** Estimates how many ids a file holds, from its first blocks and its written length. */
 export function idsIn(file: string): number {
   const sample = Buffer.alloc(Math.min(statSync(file).size, SAMPLE_BYTES));

@@ -13,7 +13,7 @@ import {
   MAGIC_DUE,
   MAGIC_IDS,
 } from './journal-blocks.ts';
-import { idsIn, listJournalFiles, readFile } from './journal-read.ts';
+import { idsInFolder, listJournalFiles, readFile } from './journal-read.ts';
 import { JournalRoom } from './journal-room.ts';
 import type { AdmittedId } from '../ports/admission.ts';
 
@@ -100,7 +100,7 @@ export function openJournal(
   let damagedFiles = 0;
   let next = 1;
   const found = listJournalFiles(folder);
-  reserve(found.reduce((ids, { name }) => ids + idsIn(join(folder, name)), 0));
+  reserve(idsInFolder(folder));
   for (const { number, name } of found) {
     const result = readFile(join(folder, name), nowSeconds, visit);
     files.set(number, result);

@@ -221,6 +221,11 @@ export class AnswerWriter {
     this.#end = ANSWER_HEAD_BYTES;
   }
 
+  /** Returns a copy of everything written, for a reader whose buffer holds it: see `AnswerReader.fill`. */
+  written(): Uint8Array {
+    return new Uint8Array(this.#bytes.subarray(0, this.#end));
+  }
+
   write(at: number, answer: Answer): void {
     const { text, id = '', link = '', fingerprint = '', tail = '' } = answer;
     if (this.#end + text.length + id.length + link.length + fingerprint.length + tail.length > OUTPUT_BYTES)
@@ -266,6 +271,11 @@ export class AnswerReader {
   constructor(frame: BatchBuffer) {
     this.#words = new Uint32Array(frame.memory, frame.at + OUTPUT_AT, ANSWER_HEAD_BYTES / 4);
     this.#bytes = Buffer.from(frame.memory, frame.at + OUTPUT_AT, OUTPUT_BYTES);
+  }
+
+  /** Replaces the output by that of another buffer. */
+  fill(written: Uint8Array): void {
+    this.#bytes.set(written);
   }
 
   status(at: number): number {

@@ -6,7 +6,7 @@ import {
   SOURCE_CONNECTIONS_SHARE,
 } from '../kernel/limits.ts';
 import { bodySourceOf } from './body-room.ts';
-import { HandshakeRate } from './handshake-rate.ts';
+import { HandshakeRate, type SharedHandshakes } from './handshake-rate.ts';
 
 export interface ConnectionBounds {
   /** Open connections in all. */
@@ -39,34 +39,85 @@ export interface SourceCounts {
 /** `rate`: the handshakes of one source. */
 export type ConnectionRefusal = 'source' | 'total' | 'rate';
 
+/** What is known of the connections of a transport. */
+export interface OpenConnections {
+  readonly open: number;
+  readonly refused: Readonly<Record<ConnectionRefusal, number>>;
+}
+
+/** Words of the memory, after that of the open connections. */
+const REFUSALS = ['source', 'total', 'rate'] as const satisfies readonly ConnectionRefusal[];
+
+/** Counts of one transport in memory that its threads may share. */
+export class ConnectionTally implements OpenConnections {
+  readonly memory: SharedArrayBuffer;
+  readonly #words: Int32Array;
+
+  constructor(memory = new SharedArrayBuffer(4 * (1 + REFUSALS.length))) {
+    this.memory = memory;
+    this.#words = new Int32Array(memory);
+  }
+
+  get open(): number {
+    return Atomics.load(this.#words, 0);
+  }
+
+  get refused(): Readonly<Record<ConnectionRefusal, number>> {
+    const [source = 0, total = 0, rate = 0] = REFUSALS.map((_, at) => Atomics.load(this.#words, 1 + at));
+    return { source, total, rate };
+  }
+
+  /** Adds 1 or -1 to the open connections. */
+  change(by: 1 | -1): void {
+    Atomics.add(this.#words, 0, by);
+  }
+
+  refuse(refusal: ConnectionRefusal): void {
+    Atomics.add(this.#words, 1 + REFUSALS.indexOf(refusal), 1);
+  }
+}
+
+/** What the threads of one transport share to bound their connections together. */
+export interface SharedBounds {
+  readonly threads: number;
+  readonly connections: SharedArrayBuffer;
+  readonly handshakes: SharedHandshakes;
+}
+
 /**
  * Decides which connections may stay open. The last `CONNECTIONS_RESERVED` are for sources with few connections, so that the scrape of
  * metrics and small clients get in while others fill the rest.
  */
-export class ConnectionRoom {
+export class ConnectionRoom implements OpenConnections {
   readonly #bounds: ConnectionBounds;
   readonly #trustedProxies: TrustedProxies;
   readonly #counts: SourceCounts;
   readonly #handshakes: HandshakeRate | null;
-  readonly #refused = { source: 0, total: 0, rate: 0 };
+  readonly #tally: ConnectionTally;
   readonly #reservedFrom: number;
-  #open = 0;
 
-  /** `isTls`: each connection costs a handshake. */
-  constructor(bounds: ConnectionBounds, trustedProxies: TrustedProxies, counts: SourceCounts, isTls: boolean) {
-    this.#handshakes = isTls ? new HandshakeRate(bounds.sourceHandshakesMax) : null;
+  /** `isTls`: each connection costs a handshake. `shared`: by the threads of the transport; absent if it has one. */
+  constructor(
+    bounds: ConnectionBounds,
+    trustedProxies: TrustedProxies,
+    counts: SourceCounts,
+    isTls: boolean,
+    shared?: SharedBounds,
+  ) {
+    this.#handshakes = isTls ? new HandshakeRate(bounds.sourceHandshakesMax, shared?.handshakes) : null;
     this.#bounds = bounds;
     this.#trustedProxies = trustedProxies;
     this.#counts = counts;
+    this.#tally = new ConnectionTally(shared?.connections);
     this.#reservedFrom = Math.max(Math.ceil(bounds.connectionsMax / 2), bounds.connectionsMax - CONNECTIONS_RESERVED);
   }
 
   get open(): number {
-    return this.#open;
+    return this.#tally.open;
   }
 
   get refused(): Readonly<Record<ConnectionRefusal, number>> {
-    return this.#refused;
+    return this.#tally.refused;
   }
 
   /** Returns whether the connection may stay; the caller must close it otherwise. Call `leave` once for each one that stays. */
@@ -74,26 +125,27 @@ export class ConnectionRoom {
     const source = this.#trustedProxies.has(address) ? null : bodySourceOf(address);
     const refusal = this.#refusalOf(source);
     if (refusal !== null) {
-      this.#refused[refusal]++;
+      this.#tally.refuse(refusal);
       return false;
     }
-    this.#open++;
+    this.#tally.change(1);
     if (source !== null) this.#counts.opened(source);
     return true;
   }
 
   /** `address` is ignored by counts that cannot use it. */
   leave(address: string): void {
-    this.#open--;
+    this.#tally.change(-1);
     if (!this.#trustedProxies.has(address)) this.#counts.closed(bodySourceOf(address));
   }
 
   #refusalOf(source: string | null): ConnectionRefusal | null {
     const { connectionsMax, sourceConnectionsMax } = this.#bounds;
-    if (this.#open >= connectionsMax) return 'total';
-    const isReserved = this.#open >= this.#reservedFrom;
+    const { open } = this.#tally;
+    if (open >= connectionsMax) return 'total';
+    const isReserved = open >= this.#reservedFrom;
     if (source === null) return isReserved ? 'total' : null;
-    const ofSource = this.#counts.of(source, this.#open);
+    const ofSource = this.#counts.of(source, open);
     if (ofSource >= sourceConnectionsMax) return 'source';
     if (isReserved && ofSource >= CONNECTIONS_RESERVED_SOURCE_MAX) return 'total';
     return this.#handshakes?.take(source) === false ? 'rate' : null;

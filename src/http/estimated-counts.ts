@@ -15,6 +15,7 @@ export class EstimatedCounts implements SourceCounts {
   readonly #census: Census;
   readonly #watchedFrom: number;
   readonly #nowMs: () => number;
+  readonly #threads: number;
   /** Result of the last census; null before the first one. */
   #counted: ReadonlyMap<string, number> | null = null;
   /** Opened since the last census began and before a running one did. */
@@ -28,8 +29,15 @@ export class EstimatedCounts implements SourceCounts {
   #watch = 0;
   #nextAtMs = 0;
 
-  constructor(census: Census, sourceConnectionsMax: number, nowMs: () => number = () => performance.now()) {
+  /** `threads` share the port: each knows the connections that it has accepted since the census, about this part of all. */
+  constructor(
+    census: Census,
+    sourceConnectionsMax: number,
+    nowMs: () => number = () => performance.now(),
+    threads = 1,
+  ) {
     this.#census = census;
+    this.#threads = threads;
     this.#watchedFrom = Math.ceil(sourceConnectionsMax / 2);
     this.#nowMs = nowMs;
   }
@@ -43,7 +51,8 @@ export class EstimatedCounts implements SourceCounts {
     if (!this.#isRunning && this.#nowMs() >= this.#nextAtMs) void this.#count();
     if (this.#isBlind) return 0;
     const counted = this.#counted === null ? this.#watchedFrom : (this.#counted.get(source) ?? 0);
-    return Math.min(open, counted + (this.#before.get(source) ?? 0) + (this.#since.get(source) ?? 0));
+    const opened = (this.#before.get(source) ?? 0) + (this.#since.get(source) ?? 0);
+    return Math.min(open, counted + opened * this.#threads);
   }
 
   opened(source: string): void {

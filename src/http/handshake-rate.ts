@@ -2,8 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { KeyedHash } from '../kernel/keyed-hash.ts';
 import { SOURCE_HANDSHAKES_BURST_SECONDS, SOURCE_HANDSHAKES_CELLS } from '../kernel/limits.ts';
 
+/** What the threads of one transport share. */
+export interface SharedHandshakes {
+  readonly memory: SharedArrayBuffer;
+  readonly hashKey: Uint8Array;
+}
+
+export function createSharedHandshakes(): SharedHandshakes {
+  return { memory: new SharedArrayBuffer(8 * SOURCE_HANDSHAKES_CELLS), hashKey: new Uint8Array(randomBytes(8)) };
+}
+
 /**
- * Limits the TLS handshakes of each source per second. A handshake takes the main thread as long as ten decisions, so a source that only
+ * Limits the TLS handshakes of each source per second. A handshake takes its thread as long as ten decisions, so a source that only
  * opens connections would take all of it.
  *
  * Constant memory: a keyed hash maps a source to two cells, and the earlier one decides. A source is wrongly refused only when others use
@@ -11,14 +21,23 @@ import { SOURCE_HANDSHAKES_BURST_SECONDS, SOURCE_HANDSHAKES_CELLS } from '../ker
  */
 export class HandshakeRate {
   /** Time at which everything that a cell's sources have begun is paid for, ms. */
-  readonly #paidAtMs = new Float64Array(SOURCE_HANDSHAKES_CELLS);
-  readonly #hash = new KeyedHash(randomBytes(8));
+  readonly #paidAtMs: Float64Array;
+  readonly #hash: KeyedHash;
   readonly #gapMs: number;
   readonly #burstMs: number;
   readonly #nowMs: () => number;
 
-  /** `nowMs` is a monotonic clock. */
-  constructor(perSecond: number, nowMs: () => number = () => performance.now()) {
+  /**
+   * `nowMs` is a monotonic clock, the same in all threads that share the memory. Two handshakes that threads begin at the same moment may
+   * count as one.
+   */
+  constructor(
+    perSecond: number,
+    { memory, hashKey }: SharedHandshakes = createSharedHandshakes(),
+    nowMs: () => number = () => performance.timeOrigin + performance.now(),
+  ) {
+    this.#paidAtMs = new Float64Array(memory);
+    this.#hash = new KeyedHash(Buffer.from(hashKey));
     this.#gapMs = 1_000 / perSecond;
     this.#burstMs = SOURCE_HANDSHAKES_BURST_SECONDS * 1_000;
     this.#nowMs = nowMs;

@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
+import { type HttpThreadsWanted, listenInThreads } from './http-threads.ts';
 import { loadUws } from './load-uws.ts';
 import { listenNode } from './node.ts';
 import type { Transport, TransportOptions } from './transport.ts';
@@ -13,18 +14,31 @@ export type Listening =
   | { readonly kind: 'refused'; readonly code: string };
 
 /**
- * Serves with uWebSockets.js if available, else with `node:http`. `detail` explains why `node:http` was chosen. Rejects only for invalid
- * TLS files.
+ * Serves with uWebSockets.js if available, else with `node:http`. `detail` explains why `node:http` was chosen. With `threads`, threads of
+ * that number serve, with uWebSockets.js only. Rejects only for invalid TLS files.
  */
-export async function listen(choice: TransportChoice, options: TransportOptions): Promise<Listening> {
+export async function listen(
+  choice: TransportChoice,
+  options: TransportOptions,
+  threads: HttpThreadsWanted | null = null,
+): Promise<Listening> {
   if (choice === 'node') return byNode(options, 'chosen by setting');
   const loaded = loadUws(options.dataDir);
   if (loaded.kind === 'loaded') {
-    const transport = await listenUws(loaded.uws, options);
-    if (transport === null) return { kind: 'refused', code: await refusalCode(options) };
+    const transport = threads === null ? await listenUws(loaded.uws, options) : await listenAlone(options, threads);
+    if (transport === null) return { kind: 'refused', code: (await tryToBind(options)).code };
     return { kind: 'listening', transport, detail: '' };
   }
   return choice === 'uws' ? loaded : byNode(options, loaded.detail);
+}
+
+/**
+ * Null if another process has the address: several threads can listen on a port only in a way that would share it with that process too.
+ * For the same reason the library shares no port that it chooses itself.
+ */
+async function listenAlone(options: TransportOptions, threads: HttpThreadsWanted): Promise<Transport | null> {
+  const { code, port } = await tryToBind(options);
+  return code === '' ? listenInThreads({ ...options, port }, threads) : null;
 }
 
 async function byNode(options: TransportOptions, detail: string): Promise<Listening> {
@@ -37,12 +51,18 @@ async function byNode(options: TransportOptions, detail: string): Promise<Listen
   }
 }
 
-/** Binds the address again with Node.js, because uWebSockets.js does not report why it failed. */
-function refusalCode({ host, port }: TransportOptions): Promise<string> {
+/**
+ * Binds the address with Node.js for a moment. Returns the port, and the system's error code if that fails, which uWebSockets.js does not
+ * report; '' if it does not.
+ */
+function tryToBind({ host, port }: TransportOptions): Promise<{ readonly code: string; readonly port: number }> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', (error) => resolve(codeOf(error)));
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve('')));
+    probe.once('error', (error) => resolve({ code: codeOf(error), port }));
+    probe.listen({ host, port, exclusive: true }, () => {
+      const bound = (probe.address() as AddressInfo).port;
+      probe.close(() => resolve({ code: '', port: bound }));
+    });
   });
 }
 

@@ -1,8 +1,9 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Exchange, Handler } from './exchange.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from './reply.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
-import type { ConnectionBounds, ConnectionRoom } from './connection-room.ts';
+import type { ConnectionBounds, OpenConnections } from './connection-room.ts';
 import { type BodyRoom, type HeldBody, bodySourceOf } from './body-room.ts';
 
 /** Common interface of the two transports, uWebSockets.js and `node:http`, which behave alike behind it. */
@@ -25,9 +26,13 @@ export interface Transport {
   readonly name: 'uws' | 'node';
   readonly port: number;
   /** null without bounds. */
-  readonly connections: ConnectionRoom | null;
+  readonly connections: OpenConnections | null;
   /** Accepts no new connections from now on, and closes each open one after its next response. */
   drain(): void;
+  /** Cuts all connections and ends the threads of the transport; absent if it has none. The process must not exit before. */
+  close?(): Promise<void>;
+  /** Gives each thread of the transport a port over which it gets what it needs to answer requests itself; absent if it has none. */
+  lead?(ports: readonly MessagePort[]): void;
 }
 
 /**

@@ -1,23 +1,32 @@
 import { type ColdHeaders, NO_COLD_HEADERS } from '../kernel/cold-headers.ts';
-import type { Exchange, HeaderFields, StreamedBody } from './exchange.ts';
-import { BodyRoom, type HeldBody } from './body-room.ts';
-import { BodyPieces } from './body-pieces.ts';
+import type { Exchange, HeaderFields, RequestHead, StreamedBody } from './exchange.ts';
+import { BodyRoom } from './body-room.ts';
 import { countConnections } from './census.ts';
-import { ConnectionRoom } from './connection-room.ts';
+import { ConnectionRoom, type SharedBounds } from './connection-room.ts';
 import { EstimatedCounts } from './estimated-counts.ts';
 import { HeaderValidation } from './gate.ts';
+import { IncomingBody } from './incoming-body.ts';
 import { hasNoContent, statusLine } from './status-lines.ts';
 import { cancelBody, pump } from './stream-body.ts';
 import { ParserTurn } from './parser-turn.ts';
-import { holdBody, refuseHeldBody, type Transport, type TransportOptions, type TransportState } from './transport.ts';
+import type { Transport, TransportOptions, TransportState } from './transport.ts';
 import { UwsChunkedSink, UwsSizedSink } from './uws-sink.ts';
 import type { UwsApp, UwsModule, UwsResponse } from './uws-types.ts';
 
-/**
- * Serves with uWebSockets.js; null if the address cannot be bound. Must run on the main thread: when a worker thread that hosts an App
- * ends, the whole process ends.
- */
-export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport | null> {
+/** `onRequest` of a thread that hands its requests on reads their bodies in pieces. */
+export interface UwsOptions extends Omit<TransportOptions, 'onRequest'> {
+  readonly onRequest: (head: RequestHead, exchange: UwsExchange) => void;
+  /** Set if several threads listen on the port. */
+  readonly shared?: SharedBounds;
+}
+
+export interface UwsTransport extends Transport {
+  /** Closes all connections. When a thread ends before that, the whole process ends. */
+  cut(): void;
+}
+
+/** Serves with uWebSockets.js; null if the address cannot be bound. */
+export function listenUws(uws: UwsModule, options: UwsOptions): Promise<UwsTransport | null> {
   const gate = new HeaderValidation();
   const state: UwsState = {
     draining: false,
@@ -55,7 +64,8 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 
   return new Promise((resolve) => {
     // Without the exclusive option, a second server would silently share the port.
-    app.listen(options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+    const how = options.shared === undefined ? uws.LIBUS_LISTEN_EXCLUSIVE_PORT : 0;
+    app.listen(options.host, options.port, how, (socket) => {
       if (socket === false) {
         resolve(null);
         return;
@@ -69,6 +79,9 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
           state.draining = true;
           uws.us_listen_socket_close(socket);
         },
+        cut() {
+          app.close();
+        },
       });
     });
   });
@@ -77,12 +90,13 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 /** Closes connections beyond the bounds as soon as they are accepted. `port` is the port in use. */
 function boundConnections(
   app: UwsApp,
-  { connections: bounds, trustedProxies, tls }: TransportOptions,
+  { connections: bounds, trustedProxies, tls, shared }: UwsOptions,
   port: () => number,
 ): ConnectionRoom | null {
   if (bounds === undefined) return null;
-  const counts = new EstimatedCounts(() => countConnections(port()), bounds.sourceConnectionsMax);
-  const room = new ConnectionRoom(bounds, trustedProxies, counts, tls !== null);
+  const census = (): ReturnType<typeof countConnections> => countConnections(port());
+  const counts = new EstimatedCounts(census, bounds.sourceConnectionsMax, undefined, shared?.threads);
+  const room = new ConnectionRoom(bounds, trustedProxies, counts, tls !== null, shared);
   let isRefusing = false;
   app.filter((res, change) => {
     if (change < 0) {
@@ -106,7 +120,7 @@ interface UwsState extends TransportState {
   readonly turn: ParserTurn;
 }
 
-class UwsExchange implements Exchange {
+export class UwsExchange implements Exchange {
   contentLength = -1;
   isHead = false;
   cold: ColdHeaders = NO_COLD_HEADERS;
@@ -147,46 +161,31 @@ class UwsExchange implements Exchange {
       done(null);
       return;
     }
-    let earlier: BodyPieces | null = null;
-    let held: HeldBody | null = null;
-    let finished = false;
-    this.#onAborted = () => {
-      held?.release();
-      if (!finished) onGone?.();
-    };
+    const incoming = new IncomingBody({
+      state: this.#state,
+      exchange: this,
+      announced: this.contentLength,
+      bytesMax,
+      done: (body, isOwned) => this.#guarded(() => done(body, isOwned)),
+      pace,
+      onGone,
+    });
+    this.readPieces(
+      (piece, isLast) => incoming.take(piece, isLast),
+      () => incoming.gone(),
+    );
+  }
+
+  /**
+   * Calls `take` with each piece of the body, instead of `readBody`; a request without a body has an empty one. The bytes are valid only
+   * until it returns. `onGone` is called when the client has disconnected before it was answered.
+   */
+  readPieces(take: (piece: Uint8Array, isLast: boolean) => void, onGone: () => void): void {
+    this.#onAborted = onGone;
     this.#res.onData((chunk, isLast) => {
-      if (finished) return;
       if (isLast) this.#resume();
-      const bytes = new Uint8Array(chunk);
-      if ((earlier?.length ?? 0) + bytes.length > bytesMax) {
-        finished = true;
-        held?.release();
-        this.#guarded(() => done(null));
-      } else if (isLast && earlier === null) {
-        finished = true;
-        this.#guarded(() => done(bytes));
-      } else {
-        held ??= holdBody(this.#state, this);
-        if (!held.take(bytes.length)) {
-          finished = true;
-          held.release();
-          earlier = null;
-          onGone?.();
-          this.#guarded(() => refuseHeldBody(this));
-          return;
-        }
-        // Copied, because the chunk's memory belongs to the parser and is invalid after this call.
-        const pieces = (earlier ??= new BodyPieces(this.contentLength));
-        pieces.add(bytes);
-        if (!isLast) {
-          const next = pace?.(bytes.length) ?? null;
-          if (next !== null) this.pauseUntil(next);
-          return;
-        }
-        finished = true;
-        held.release();
-        this.#guarded(() => done(pieces.joined(), true));
-      }
+      // The chunk's memory belongs to the parser.
+      take(new Uint8Array(chunk), isLast);
     });
   }
 

@@ -36,6 +36,18 @@ export class ColdHeaders {
   readonly #names: string[] = [];
   readonly #values: string[] = [];
 
+  /** Names and values in turn, as the constructor takes them. */
+  get pairs(): readonly string[] {
+    return this.#names.flatMap((name, at) => [name, this.#values[at] ?? '']);
+  }
+
+  constructor(pairs: readonly string[] = []) {
+    for (let at = 0; at + 1 < pairs.length; at += 2) {
+      this.#names.push(pairs[at] ?? '');
+      this.#values.push(pairs[at + 1] ?? '');
+    }
+  }
+
   /** Returns the value as sent, `''` if the field is absent. */
   get(name: ColdHeader): string {
     return this.#values[this.#names.indexOf(name)] ?? '';

@@ -10,6 +10,7 @@ const IS_SOURCE = import.meta.url.endsWith('.ts');
 
 /** Programs that run in their own thread or process: the source file without its extension. `scripts/bundle.ts` bundles each. */
 export const PROGRAMS = {
+  cell: 'workers/cell',
   score: 'workers/score',
   deliver: 'workers/deliver',
   engine: 'workers/engine',

@@ -119,6 +119,7 @@ describe('settings', () => {
       logLevel: 'debug',
       replayIds: 1_024,
       workers: 3,
+      cells: 1,
       metricsToken: '0123456789abcdef',
       transport: 'node',
       tls: { certFile: '/srv/cert.pem', keyFile: '/srv/key.pem' },
@@ -142,6 +143,18 @@ describe('settings', () => {
     expect(read({ GATEHOUSE_GEOIP_DIR: '/srv/geoip' }).settings.geoipDir).toBe('/srv/geoip');
   });
 
+  test.each([
+    ['on a node of a cluster', { GATEHOUSE_CLUSTER_URL: 'redis://store:6379' }],
+    ['with simulated time', { GATEHOUSE_SIMULATED_TIME: '1' }],
+    ['with node:http', { GATEHOUSE_TRANSPORT: 'node' }],
+  ])('Cells have no effect %s, and the start says so', (where, env) => {
+    const { settings, warnings } = read({ ...env, GATEHOUSE_CELLS: '4' });
+    expect(settings.cells).toBe(1);
+    expect(warnings).toEqual([`GATEHOUSE_CELLS has no effect ${where}: the main thread serves alone`]);
+    expect(read({ GATEHOUSE_CELLS: '4' })).toMatchObject({ settings: { cells: 4 }, warnings: [] });
+    expect(read({ ...env }).warnings).toEqual([]);
+  });
+
   test('An empty value is treated as absent', () => {
     expect(
       read({ GATEHOUSE_PORT: '', GATEHOUSE_WORKERS: '', GATEHOUSE_TLS_CERT: '', GATEHOUSE_SOMETHING: '' }).warnings,
@@ -155,6 +168,7 @@ describe('settings', () => {
     GATEHOUSE_LOG_LEVEL: 'loud',
     GATEHOUSE_REPLAY_IDS: '1023',
     GATEHOUSE_WORKERS: '0',
+    GATEHOUSE_CELLS: '17',
     GATEHOUSE_METRICS_TOKEN: 'short',
     GATEHOUSE_TRANSPORT: 'http3',
     GATEHOUSE_TLS_CERT: '/srv/cert.pem',

@@ -217,6 +217,7 @@ describe('deploy/compose.yaml', () => {
 const NO_PANEL = [
   'backup_bytes',
   'backups',
+  'cell_decisions_total',
   'cluster_commands_total',
   'cluster_deliveries_held',
   'cluster_deliveries_taken_over_total',

@@ -3,7 +3,7 @@ import { HandshakeRate } from '../../../src/http/handshake-rate.ts';
 
 function rateOf(perSecond: number) {
   let nowMs = 5_000;
-  const rate = new HandshakeRate(perSecond, () => nowMs);
+  const rate = new HandshakeRate(perSecond, undefined, () => nowMs);
   /** Begins handshakes until one is refused, at most `max`; returns how many began. */
   const begin = (source: string, max = 10_000): number => {
     let begun = 0;
