@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModelSlot } from '../assets/asset-messages.ts';
+import { readActiveChoice } from '../assets/model-candidates.ts';
 import { checkModelApart } from '../assets/model-child.ts';
 import { folderOfChoice, isCandidateId, readSlot, SLOT_FILES, type SlotChoice } from '../assets/model-slots.ts';
 import type { ChangeOf } from '../state/feed/changes.ts';
@@ -114,8 +115,7 @@ export async function resumeModel(
   const active = await readSlot(modelsDir, 'model');
   if (active.kind === 'fault') return failure('slot_invalid', active.detail);
   const { id, ...before } = active.kind === 'chosen' ? active : { id: null };
-  const unfit = id === null ? null : await whyUnfit(modelsDir, id);
-  if (unfit !== null) return unfit;
+  if ((await readActiveChoice(modelsDir)) === null) return failure('no_model', `no model is active in ${modelsDir}`);
   writeSlot(modelsDir, 'model', { ...before, id, sinceMs: nowMs });
   const noted = await note(door, { how: 'resumed', id, previous: id, overruled: [] }, nowMs);
   if (noted !== null) return noted;

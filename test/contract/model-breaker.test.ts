@@ -87,6 +87,8 @@ describe('the circuit breaker of the model', () => {
     });
     expect(await reasonsOf(mine)).not.toContain('model_score');
 
+    const nothing = ['--data-dir', server.dataDir, 'models', 'resume', '--models', join(folder, 'nothing')];
+    expect(await command(nothing)).toMatchObject({ code: 1, err: expect.stringContaining('no model is active in') });
     const resumed = await command(['--data-dir', server.dataDir, '--json', 'models', 'resume', '--models', models]);
     expect(resumed.code).toBe(0);
     await modelCounts(mine, true);

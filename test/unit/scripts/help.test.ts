@@ -10,7 +10,18 @@ import { expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NO_PROGRAM = new Set(['usage.js', 'facts-table.js', 'rooms.js', 'delivery-schemas.js', 'client-types.js']);
-const BENCHES = ['check', 'check/prove', 'cluster', 'decide', 'extract', 'isolation', 'micro', 'open-loop', 'webhooks'];
+const BENCHES = [
+  'check',
+  'check/prove',
+  'cluster',
+  'decide',
+  'demo-learning',
+  'extract',
+  'isolation',
+  'micro',
+  'open-loop',
+  'webhooks',
+];
 
 const scripts = readdirSync(join(ROOT, 'dist/scripts')).filter((name) => name.endsWith('.js') && !NO_PROGRAM.has(name));
 const PROGRAMS = [
