@@ -3,6 +3,7 @@ import { flaggedColumns } from '../learn/flagged-columns.ts';
 import type { LearningRow } from '../learn/learning-rows.ts';
 import type { LearningStock } from '../learn/learning-stock.ts';
 import type { Candidate } from '../learn/make-candidate.ts';
+import { shareWithInterval } from '../kernel/wilson.ts';
 
 export interface CandidateFiles {
   readonly id: string;
@@ -32,6 +33,7 @@ export function reportOnCandidate({ id, nowMs, prior, budget, columns, stock, ro
     rows: candidate.rows,
     honestSessions,
     addedSessions,
+    addedShareHigh: shareWithInterval(addedSessions, honestSessions).high,
     fraudSessions: stock.fraudSessions,
     ...report,
     leftOut,
@@ -46,4 +48,28 @@ function newestPolicy(rows: readonly LearningRow[]): string | null {
   let newest: LearningRow | null = null;
   for (const row of rows) if (row.policyVersion !== null && row.atMs > (newest?.atMs ?? 0)) newest = row;
   return newest?.policyVersion ?? null;
+}
+
+/** Choice: sessions of which none is stopped show a share below 1 / n at about this many times n. */
+const SESSIONS_TO_SHOW = 4;
+
+/**
+ * Returns what the number of sessions says of the model's alarms: few cannot show that a budget is kept. `budget` is a share of honest
+ * sessions, null without one.
+ */
+export function alarmsText(
+  { addedSessions, honestSessions }: Pick<Candidate, 'addedSessions' | 'honestSessions'>,
+  budget: number | null,
+): string {
+  const { high } = shareWithInterval(addedSessions, honestSessions);
+  const counted = `on the latest rows the model alone stops ${addedSessions} of ${honestSessions} honest sessions`;
+  const most = high === null ? '' : `: in operation up to ${percentText(high)} (95 % interval)`;
+  if (budget === null || budget === 0 || addedSessions > 0) return counted + most;
+  const needed = Math.ceil(SESSIONS_TO_SHOW / budget);
+  const few = `the budget of ${percentText(budget)} allows none of so few, and ${needed} would show that it is kept`;
+  return `${counted}${most}; ${few}`;
+}
+
+export function percentText(share: number): string {
+  return `${Math.round(share * 1e4) / 100} %`;
 }

@@ -1,5 +1,5 @@
 import type { OperatingRow, RocCurve } from '../learn/operating-table.ts';
-import type { CandidateReportFile } from './candidate-figures.ts';
+import { alarmsText, type CandidateReportFile } from './candidate-figures.ts';
 import { htmlPage, htmlTable, htmlText } from './html-page.ts';
 
 /** Choice: no forest leans on more columns than a reader looks at. */
@@ -59,7 +59,7 @@ function introduction({
   const chosen = budget === null ? 'without a budget' : `for a budget of ${share(budget)}`;
   return `<p class="quiet">Trained ${htmlText(trainedAt.slice(0, 16).replace('T', ' '))} UTC on ${rows.training} rows under
 policy ${htmlText(policyHash ?? 'unknown')}; ${rows.stopping} later rows stopped the training. The figures are those of the
-latest ${rows.latest} rows, with ${report.honestSessions} honest sessions. Threshold ${threshold.toFixed(4)} at a prior of
+latest ${rows.latest} rows; ${htmlText(alarmsText(report, budget))}. Threshold ${threshold.toFixed(4)} at a prior of
 ${share(prior)}, ${chosen}.</p>`;
 }
 

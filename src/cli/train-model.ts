@@ -4,6 +4,7 @@ import { type Candidate, makeCandidate } from '../learn/make-candidate.ts';
 import { TRAINING_DEFAULTS } from '../learn/train-forest.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
 import { DEFAULT_POLICY } from '../risk/policy/policy.ts';
+import { alarmsText, percentText } from './candidate-figures.ts';
 import { candidateId, writeCandidate } from './candidate-files.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 import type { Io } from './io.ts';
@@ -66,7 +67,7 @@ export function trainModel(
   const { threshold, addedSessions, honestSessions, forest, report } = candidate;
   const text = [
     `wrote ${folder}: ${forest.starts.length} trees, threshold ${threshold.toFixed(4)} at a prior of ${prior}`,
-    `on the latest rows the model alone stops ${addedSessions} of ${honestSessions} honest sessions`,
+    alarmsText(candidate, budget),
     ...report.budgets.map((row) => `  for ${percentText(row.budget)} of honest sessions: ${budgetText(row)}`),
     ...(stock.isShadowOnly ? ['with under 500 known fraud sessions, only compare it with the rules'] : []),
     `report: ${join(folder, 'report.html')}`,
@@ -77,8 +78,4 @@ export function trainModel(
 function budgetText({ threshold, addedCatch }: Candidate['report']['budgets'][number]): string {
   const caught = addedCatch === null ? 'no known fraud' : `${percentText(addedCatch)} more fraud caught`;
   return `threshold ${threshold.toFixed(4)}, ${caught}`;
-}
-
-function percentText(share: number): string {
-  return `${Math.round(share * 1e4) / 100} %`;
 }

@@ -50,8 +50,15 @@ export function scoreSessions(
 export const THRESHOLD_DEFAULT = 0.5;
 
 /**
+ * Choice: without a session above the ones that may not be stopped, the threshold has twice their odds. Further up a model that was tested on
+ * few sessions would find nothing.
+ */
+const ODDS_ABOVE = 2;
+
+/**
  * Returns the lowest threshold at which the model alone stops at most the share `budget` of the honest sessions, each counted as many times
- * as it stands for.
+ * as it stands for: between the sessions that may not be stopped and the next one above them. A budget of less than one session lets none be
+ * stopped.
  */
 export function thresholdFor(sessions: readonly ScoredSession[], budget: number): number {
   const honest = sessions.filter(({ isFraud }) => !isFraud);
@@ -63,11 +70,24 @@ export function thresholdFor(sessions: readonly ScoredSession[], budget: number)
     let end = at;
     let weight = 0;
     for (; passed[end]?.top === top; end++) weight += passed[end]?.weight ?? 0;
-    if (weight > left) return top + ((passed[at - 1]?.top ?? 1) - top) / 2;
+    if (weight > left) return justAbove(top, sessions);
     left -= weight;
     at = end;
   }
   return THRESHOLD_DEFAULT;
+}
+
+/** Returns a threshold between `top` and the next session above it, by their odds: probabilities at a low prior lie close to 0. */
+function justAbove(top: number, sessions: readonly ScoredSession[]): number {
+  let above = 1;
+  for (const session of sessions) if (session.top > top) above = Math.min(above, session.top);
+  const odds = Math.min(ODDS_ABOVE * oddsOf(top), Math.sqrt(oddsOf(top) * oddsOf(above)));
+  const threshold = odds / (1 + odds);
+  return threshold > top ? threshold : top + (above - top) / 2;
+}
+
+function oddsOf(probability: number): number {
+  return probability / (1 - probability);
 }
 
 export function weightOf(sessions: readonly ScoredSession[]): number {
