@@ -87,7 +87,7 @@ function playedEvent(
 ): PlayedEvent {
   const { requestId, eventType, decision, score } = record;
   const customer = event.session.customer.number;
-  const { session, accounts } = learningLinks(record);
+  const { session } = learningLinks(record);
   // Copied: the record is part of a batch buffer.
   const features = record.features === null ? null : Buffer.from(record.features);
   const row: LearningRow = {
@@ -96,7 +96,6 @@ function playedEvent(
     policyVersion: null,
     atMs: event.atMs,
     session: session === null ? null : `${seed} ${customer} ${session}`,
-    accounts: accounts.map((account) => `${seed} ${customer} account ${account}`),
     ...known,
     isBlocked: decision === 'BLOCK',
     isAllowed: decision === 'ALLOW' || decision === 'ALLOW_WATCH',

@@ -62,7 +62,7 @@ export function alarmsText(
   budget: number | null,
 ): string {
   const { high } = shareWithInterval(addedSessions, honestSessions);
-  const counted = `on the latest rows the model alone stops ${addedSessions} of ${honestSessions} honest sessions`;
+  const counted = `on the rows after the training the model alone stops ${addedSessions} of ${honestSessions} honest sessions`;
   const most = high === null ? '' : `: in operation up to ${percentText(high)} (95 % interval)`;
   if (budget === null || budget === 0 || addedSessions > 0) return counted + most;
   const needed = Math.ceil(SESSIONS_TO_SHOW / budget);

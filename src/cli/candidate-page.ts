@@ -59,7 +59,7 @@ function introduction({
   const chosen = budget === null ? 'without a budget' : `for a budget of ${share(budget)}`;
   return `<p class="quiet">Trained ${htmlText(trainedAt.slice(0, 16).replace('T', ' '))} UTC on ${rows.training} rows under
 policy ${htmlText(policyHash ?? 'unknown')}; ${rows.stopping} later rows stopped the training. The figures are those of the
-latest ${rows.latest} rows; ${htmlText(alarmsText(report, budget))}. Threshold ${threshold.toFixed(4)} at a prior of
+latest ${rows.latest} rows. Budgets are counted on both: ${htmlText(alarmsText(report, budget))}. Threshold ${threshold.toFixed(4)} at a prior of
 ${share(prior)}, ${chosen}.</p>`;
 }
 

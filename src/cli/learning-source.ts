@@ -34,7 +34,7 @@ export async function readLearningRows(
   const logged = new Set<string>();
   const reading = readDecisions(store, { customer, sinceMs: 0 }, (owner, record) => {
     const { requestId, occurredAtMs, eventType, learning } = record;
-    const { session, accounts } = linksFor(owner, learningLinks(record));
+    const session = sessionOf(owner, learningLinks(record));
     const features = record.features !== null && isReadableRow(record.features) ? record.features : null;
     const known = knownLabel(store, owner, requestId);
     const label = known?.label ?? null;
@@ -57,7 +57,6 @@ export async function readLearningRows(
       atMs: occurredAtMs,
       eventType,
       session,
-      accounts,
       label,
       isReviewed: known?.source === 'review',
       hasPassed: outcome === 'challenge_passed' ? true : outcome === 'challenge_failed' ? false : null,
@@ -104,14 +103,13 @@ function* readKept(
     const known = knownLabel(store, owner, requestId);
     const label = known?.label ?? null;
     const { isPassed, isAllowed, isBlocked } = judgedOf(row.decision);
-    const { session, accounts } = linksFor(owner, row);
+    const session = sessionOf(owner, row);
     counter.add({ occurredAtMs, eventType, session, hasFeatures: true, isBlocked, label });
     onRow({
       requestId,
       atMs: occurredAtMs,
       eventType,
       session,
-      accounts,
       label,
       isReviewed: known?.source === 'review',
       hasPassed: null,
@@ -125,12 +123,6 @@ function* readKept(
 }
 
 /** Hashes of two customers may be equal. */
-function linksFor(
-  owner: CustomerNumber,
-  { session, accounts }: { readonly session: string | null; readonly accounts: readonly string[] },
-): { readonly session: string | null; readonly accounts: readonly string[] } {
-  return {
-    session: session === null ? null : `${owner} ${session}`,
-    accounts: accounts.map((account) => `${owner} account ${account}`),
-  };
+function sessionOf(owner: CustomerNumber, { session }: { readonly session: string | null }): string | null {
+  return session === null ? null : `${owner} ${session}`;
 }

@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import type { LearningRow } from '../learn/learning-rows.ts';
 import { type LearningStock, StockCounter } from '../learn/learning-stock.ts';
 import { SparseRows } from '../learn/sparse-rows.ts';
-import { ENTITY_PREFIX } from '../risk/decision-links.ts';
 import { type Decision, DECISIONS, isStop } from '../risk/decision.ts';
 import { FEATURE_NAMES } from '../risk/features.ts';
 import { readFeatureRow } from '../risk/stored-features.ts';
@@ -96,7 +95,7 @@ export function readExportLine(text: string): ExportLine | null {
     requestId,
     atMs,
     eventType: textOf(fields['event_type']) ?? '',
-    ...linksIn(fields),
+    session: sessionIn(fields),
     label: label === 'fraud' || label === 'legitimate' ? label : null,
     isReviewed: fields['label_source'] === 'review',
     hasPassed: outcome === 'challenge_passed' ? true : outcome === 'challenge_failed' ? false : null,
@@ -121,19 +120,15 @@ function featuresIn(given: unknown): readonly (readonly [number, number])[] | nu
 }
 
 /** As `learningLinks`, from what the export shows of them. Links of two customers may be equal. */
-function linksIn(fields: Readonly<Record<string, unknown>>): Pick<LearningRow, 'session' | 'accounts'> {
+function sessionIn(fields: Readonly<Record<string, unknown>>): string | null {
   const customer = textOf(fields['customer_id']) ?? '';
   const links = Array.isArray(fields['links']) ? fields['links'] : [];
   let session = textOf(fields['fingerprint_hash']);
-  const accounts: string[] = [];
   for (const link of links as readonly unknown[]) {
     if (typeof link !== 'object' || link === null || !('kind' in link) || !('id' in link)) continue;
-    const { kind, id } = link;
-    if (typeof kind !== 'string' || typeof id !== 'string') continue;
-    if (kind === 'session') session = id;
-    else if (kind.startsWith(ENTITY_PREFIX)) accounts.push(`${customer} account ${id}`);
+    if (link.kind === 'session' && typeof link.id === 'string') session = link.id;
   }
-  return { session: session === null ? null : `${customer} ${session}`, accounts };
+  return session === null ? null : `${customer} ${session}`;
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | null {

@@ -69,6 +69,8 @@ export interface ReportParts {
   readonly prior: number;
   readonly unknownRate: number;
   readonly columns: readonly string[];
+  /** Those that chose the threshold: of all rows after the training. */
+  readonly sessions: readonly ScoredSession[];
   /** Probabilities of the latest rows. */
   readonly scores: Float64Array;
   /** Returns the values of a row; the array is used again. */
@@ -90,7 +92,7 @@ export function candidateReport(given: ReportParts): CandidateReport {
     all: operatingRow('all', knownSessions(sessions), threshold),
     byEventType: rowsByEventType(given),
     bySource: rowsBySource(sessions, threshold),
-    budgets: budgetRows(sessions),
+    budgets: budgetRows(given.sessions),
     reliability: reliabilityBins(given),
     firstDay: firstDayOf(given),
     moved: movedSessions(given, sessions),

@@ -50,15 +50,15 @@ export function scoreSessions(
 export const THRESHOLD_DEFAULT = 0.5;
 
 /**
- * Choice: without a session above the ones that may not be stopped, the threshold has twice their odds. Further up a model that was tested on
- * few sessions would find nothing.
+ * Choice: without a session above the ones that may not be stopped, the threshold has twice their odds. Further up, a model that was
+ * tested on few sessions would find nothing.
  */
 const ODDS_ABOVE = 2;
 
 /**
- * Returns the lowest threshold at which the model alone stops at most the share `budget` of the honest sessions, each counted as many times
- * as it stands for: between the sessions that may not be stopped and the next one above them. A budget of less than one session lets none be
- * stopped.
+ * Returns the lowest threshold at which the model alone stops at most the share `budget` of the honest sessions, each counted as many
+ * times as it stands for: between the sessions that may not be stopped and the next one above them. A budget of less than one session lets
+ * none be stopped.
  */
 export function thresholdFor(sessions: readonly ScoredSession[], budget: number): number {
   const honest = sessions.filter(({ isFraud }) => !isFraud);
