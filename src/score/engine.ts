@@ -260,7 +260,7 @@ export class Engine {
     const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
-    const isKept = decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample;
+    const rate = rowRate(requestId, decision !== 'ALLOW' || isChallenged ? 1 : logFeaturesSample);
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
     const isSighting = verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(scored);
     const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
@@ -278,7 +278,7 @@ export class Engine {
       contributions: own.observed.length === 0 ? found : [...found, ...own.observed],
       beside,
       links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
-      learning: isKept ? learningNote(scored, decision, running.model) : null,
+      learning: rate === null ? null : learningNote(scored, rate, running.model),
     });
     answers.write(at, {
       status: 200,
@@ -344,6 +344,14 @@ export class Engine {
       recordBytes,
     });
   }
+}
+
+/**
+ * Returns the rate of the sample that has the decision's feature row; null if it is left out. Rate 1 keeps all: decisions that are not
+ * ALLOW, and those that a challenger would decide otherwise, which are reviewed and compared later.
+ */
+function rowRate(requestId: string, rate: number): number | null {
+  return rate === 1 || sampleOf(requestId, FEATURES_SEED) < rate ? rate : null;
 }
 
 /** Gives a request whose scoring threw its own 500. */

@@ -1,5 +1,4 @@
 import type { ChallengerFinding } from '../risk/challenger-finding.ts';
-import type { Decision } from '../risk/decision.ts';
 import { addHit, type Evaluated, hasFired } from '../risk/evaluate.ts';
 import { fillFeatures } from '../risk/features.ts';
 import { type Contribution, fuse, type OwnEffect } from '../risk/fuse.ts';
@@ -96,14 +95,14 @@ export function challengerFinding(
   return { id: challenger.version, probability: challengerProbability, decision };
 }
 
-/** Returns what the feature row of a decision was made under. */
+/** Returns what the feature row of a decision was made under. `rate` is the share of such decisions whose row is kept. */
 export function learningNote(
   { active: { policy }, probability }: Pick<ModelledRequest, 'active' | 'probability'>,
-  decision: Decision,
+  rate: number,
   model: ActiveModel | null,
 ): LearningNote {
   return {
-    rate: decision === 'ALLOW' ? policy.logFeaturesSample : 1,
+    rate,
     policyVersion: policy.version,
     model: model === null || probability === null ? null : { version: model.version, probability },
   };

@@ -377,6 +377,17 @@ describe('the row to learn from', () => {
     expect((await scoreOne(CALM)).record).toMatchObject({ decision: 'ALLOW', features: null });
     expect((await scoreOne(CALM)).record).not.toHaveProperty('learning');
   });
+
+  test('An ALLOW that a challenger model would stop is kept, and stands for itself alone', async () => {
+    const bands = { allowWatch: 10, softChallenge: 20, review: 50, block: 85 };
+    world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, bands, logFeaturesSample: 0 }, () => null);
+    world.challengerProbability = 0.1;
+    expect((await scoreOne(CALM)).record).toMatchObject({ decision: 'ALLOW', features: null });
+    world.challengerProbability = 0.9;
+    const { record } = await scoreOne(CALM);
+    expect(record).toMatchObject({ decision: 'ALLOW', beside: { decision: 'SOFT_CHALLENGE' }, learning: { rate: 1 } });
+    expect(record?.features).not.toBeNull();
+  });
 });
 
 describe('a challenger', () => {
