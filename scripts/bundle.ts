@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
+import { disposableEmailBlocklistSet } from 'disposable-email-domains-js';
 import { writeSnapshot } from '../src/data/shipped-feeds.ts';
 import { PROGRAMS } from '../src/kernel/programs.ts';
 import { helpIfAsked } from './usage.ts';
@@ -98,6 +99,13 @@ const SNAPSHOT = 'src/data/snapshot';
 const FEEDS_FOLDER = 'feeds';
 await mkdir(join(APP, FEEDS_FOLDER), { recursive: true });
 await cp(SNAPSHOT, join(APP, FEEDS_FOLDER), { recursive: true });
+// Source: disposable-email-domains-js 1.26.0 (CC0), published on that day.
+const DISPOSABLE_HEAD =
+  '# Domains for disposable mailboxes. Licence: CC0 1.0. Source: disposable-email-domains-js. date: 2026-09-21';
+await writeFile(
+  join(APP, FEEDS_FOLDER, 'disposable.txt'),
+  [DISPOSABLE_HEAD, ...disposableEmailBlocklistSet()].join('\n'),
+);
 writeSnapshot(join(APP, FEEDS_FOLDER));
 
 // Deletes files of earlier builds only after writing the new ones: a server may be running from this folder.

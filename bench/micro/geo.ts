@@ -54,6 +54,7 @@ export async function loadPackages(): Promise<Record<GeoSlot, GeoContent>> {
     asn: none,
     anonymiser: none,
     networks: none,
+    domains: none,
   };
   const check = new GeoCheck();
   for (const entry of GEO_PACKAGES) {

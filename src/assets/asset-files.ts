@@ -24,7 +24,7 @@ export interface GeoPackage {
   readonly files: readonly string[];
 }
 
-/** The first two come with the service as optional packages; licences CC BY 4.0 and CC0. The third is part of it. */
+/** The first two come with the service as optional packages; licences CC BY 4.0 and CC0. The others are part of it. */
 export const GEO_PACKAGES: readonly GeoPackage[] = [
   {
     slot: 'city',
@@ -37,6 +37,7 @@ export const GEO_PACKAGES: readonly GeoPackage[] = [
     files: ['geo-whois-asn-country.mmdb'],
   },
   { slot: 'networks', name: SHIPPED, folder: feedSnapshotFolder(), files: ['gatehouse-networks.mmdb'] },
+  { slot: 'domains', name: SHIPPED, folder: feedSnapshotFolder(), files: ['gatehouse-domains.mmdb'] },
 ];
 
 /** Returns file name → signature, which changes with the file. A missing folder counts as empty. */

@@ -5,8 +5,11 @@
  * through a broadcast channel. Workers only read, and acknowledge each change, so that `/readyz` reports what really runs.
  */
 
-/** Kinds of databases. `country` is queried if `city` returns no country; `networks` is compiled from data feeds. */
-export const GEO_SLOTS = ['city', 'country', 'asn', 'anonymiser', 'networks'] as const;
+/**
+ * Kinds of databases. `country` is queried if `city` returns no country; `networks` and `domains` (those of mail) are compiled from data
+ * feeds.
+ */
+export const GEO_SLOTS = ['city', 'country', 'asn', 'anonymiser', 'networks', 'domains'] as const;
 export type GeoSlot = (typeof GEO_SLOTS)[number];
 
 /**

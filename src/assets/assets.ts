@@ -80,7 +80,7 @@ class MainAssets implements Assets {
     const none = { kind: 'absent', generation: 0, detail: '' } as const;
     this.#set = {
       channel,
-      geo: { city: none, country: none, asn: none, anonymiser: none, networks: none },
+      geo: { city: none, country: none, asn: none, anonymiser: none, networks: none, domains: none },
       model: none,
       challenger: none,
     };
@@ -119,7 +119,7 @@ class MainAssets implements Assets {
       geoip_country: country,
       geoip_asn: this.#slotStatus('asn'),
       anonymiser: this.#slotStatus('anonymiser'),
-      networks: this.#slotStatus('networks'),
+      networks: feedsStatus(this.#slotStatus('networks'), this.#slotStatus('domains')),
       hosting_networks: hostingStatus(
         builtInHostingTable(),
         this.#set.geo.asn.kind === 'ready' || this.#set.geo.anonymiser.kind === 'ready',
@@ -246,4 +246,10 @@ function bytesOf(content: GeoContent | ModelContent): number {
   if (content.kind !== 'ready') return 0;
   const files = 'files' in content ? content.files : [content.file];
   return files.reduce((sum, file) => sum + file.bytes.byteLength, 0);
+}
+
+/** The networks of the data feeds; the mail domains if they cannot run, or their file was refused. */
+function feedsStatus(networks: AssetStatus, domains: AssetStatus): AssetStatus {
+  const isWorse = domains.state === 'broken' || (domains.refused === true && networks.state === 'ok');
+  return isWorse ? domains : networks;
 }

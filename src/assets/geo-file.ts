@@ -1,4 +1,5 @@
 import { isUsable, parseGeoRecord } from '../risk/signals/geo.ts';
+import { isMailRecord } from '../risk/signals/mail-domains.ts';
 import type { GeoSlot, SharedFile } from './asset-messages.ts';
 import { openMmdb } from './mmdb.ts';
 
@@ -34,7 +35,9 @@ export function checkGeoFile(file: SharedFile): CheckedGeoFile | GeoFileFault {
   if (slot === null) return { kind: 'fault', slot: null, detail: `its type "${printable(database.type)}" is not used` };
   try {
     const addresses = database.sample(SAMPLE_LOOKUPS);
-    if (!addresses.some((ip) => isUsable(parseGeoRecord(database.find(ip)))))
+    const hasData = (record: unknown): boolean =>
+      slot === 'domains' ? isMailRecord(record) : isUsable(parseGeoRecord(record));
+    if (!addresses.some((ip) => hasData(database.find(ip))))
       return { kind: 'fault', slot, detail: `none of ${addresses.length} sample look-ups returned data` };
     for (const ip of addresses) database.find(ip);
   } catch (error) {
@@ -56,6 +59,7 @@ export function checkGeoFile(file: SharedFile): CheckedGeoFile | GeoFileFault {
  */
 export function slotOfType(type: string): GeoSlot | null {
   if (/^Gatehouse-Networks$/i.test(type)) return 'networks';
+  if (/^Gatehouse-Domains$/i.test(type)) return 'domains';
   if (/anonym|proxy|privacy|vpn/i.test(type)) return 'anonymiser';
   if (/city|location|enterprise/i.test(type)) return 'city';
   if (/country/i.test(type)) return 'country';

@@ -1,9 +1,11 @@
+import { parseDomain } from '../kernel/registrable-domain.ts';
 import { readIp } from '../risk/signals/ip.ts';
+import { MAIL_DOMAIN_BITS, mailDomainBytes, mailDomainName } from '../risk/signals/mail-domains.ts';
 import { type DataFeed, FEED_ROWS_MAX, WIDEST_PREFIX } from './manifest.ts';
 import { type NetworkBits, type NetworkRecord, readNetworkBits } from './network-tree.ts';
 import { networksOfRange } from './network-range.ts';
 
-/** One network of a feed with what the feed says about it. */
+/** One network of a feed with what the feed says about it. A mail domain takes the network that stands for it. */
 export interface FeedRow {
   readonly bits: NetworkBits;
   readonly record: NetworkRecord;
@@ -14,7 +16,7 @@ export type FeedReading =
   | {
       readonly kind: 'ok';
       readonly rows: readonly FeedRow[];
-      /** Lines that are no network, or one that no feed may hold. */
+      /** Lines that are no network or domain, or one that no feed may hold. */
       readonly dropped: number;
       /** When the publisher wrote it, Unix seconds; null if it says nothing. */
       readonly writtenAtSeconds: number | null;
@@ -59,11 +61,11 @@ export function readFeedFile(feed: DataFeed, bytes: Uint8Array): FeedReading {
   if (fault !== null) return fault;
   const { rows, dropped, writtenAtSeconds } = collected;
   if (rows.length < feed.rowsMin)
-    return held('too_few_rows', `it has ${rows.length} networks; this feed has at least ${feed.rowsMin}`);
+    return held('too_few_rows', `it has ${rows.length} rows; this feed has at least ${feed.rowsMin}`);
   if (rows.length > feed.rowsMax)
-    return held('too_many_rows', `it has ${rows.length} networks; this feed has at most ${feed.rowsMax}`);
+    return held('too_many_rows', `it has ${rows.length} rows; this feed has at most ${feed.rowsMax}`);
   if (dropped > DROPPED_SHARE_MAX * (rows.length + dropped))
-    return held('malformed', `${dropped} of its ${rows.length + dropped} lines are no networks that a feed may hold`);
+    return held('malformed', `${dropped} of its ${rows.length + dropped} lines are nothing that this feed may hold`);
   return { kind: 'ok', rows, dropped, writtenAtSeconds };
 }
 
@@ -93,9 +95,46 @@ function readLines(feed: DataFeed, text: string, collected: Collected): Held | n
     count += 1;
     if (count > FEED_ROWS_MAX) return TOO_MANY;
     if (feed.form === 'asn') addAsnLine(line, count === 1, collected);
+    else if (feed.form === 'domains') addDomain(line, feed.marks, collected);
     else addNetwork(/^[^\s,;#]*/.exec(line)?.[0] ?? '', { [feed.marks]: true }, collected);
   }
   return null;
+}
+
+/**
+ * The largest providers of honest mailboxes. A list that names one as disposable is wrong there: the line is dropped. Choice: by what a
+ * mistake would touch.
+ */
+const NEVER_DISPOSABLE: ReadonlySet<string> = new Set([
+  'gmail.com',
+  'googlemail.com',
+  'outlook.com',
+  'hotmail.com',
+  'live.com',
+  'msn.com',
+  'yahoo.com',
+  'icloud.com',
+  'me.com',
+  'aol.com',
+  'gmx.de',
+  'gmx.net',
+  'web.de',
+  'proton.me',
+  'protonmail.com',
+  'qq.com',
+  '163.com',
+  'mail.ru',
+]);
+
+/** A mail domain. A public suffix such as `co.uk` is dropped: it would be every domain below it. */
+function addDomain(line: string, marks: DataFeed['marks'], collected: Collected): void {
+  const text = /^[^\s,;#]*/.exec(line)?.[0] ?? '';
+  const name = mailDomainName(text);
+  if (name === null || parseDomain(name) === null || (marks === 'disposable' && NEVER_DISPOSABLE.has(name))) {
+    collected.dropped += 1;
+    return;
+  }
+  collected.rows.push({ bits: { bytes: mailDomainBytes(name), length: MAIL_DOMAIN_BITS }, record: { [marks]: true } });
 }
 
 const ASN_MAX = 4_294_967_295;

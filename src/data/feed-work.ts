@@ -71,7 +71,7 @@ export function doFeedWork(request: FeedRequest): FeedCheck | FeedMerge | boolea
     for (const row of reading.rows) all.push(row);
   }
   const compiled = compileFeeds(all, request.nowSeconds);
-  for (const name of ['networks', 'asn'] as const) {
+  for (const name of ['networks', 'asn', 'domains'] as const) {
     const bytes = compiled[name];
     if (bytes === null) continue;
     replaceFile(join(request.folder, COMPILED_FILES[name]), bytes);
@@ -125,7 +125,7 @@ function checkOf(reading: FeedReading, rowsBefore: number | null, nowSeconds: nu
   const rows = reading.rows.length;
   if (writtenAtSeconds !== null && writtenAtSeconds > nowSeconds + AHEAD_SECONDS_MAX)
     return { kind: 'held', reason: 'from_future', detail: 'its date is in the future' };
-  const change = rowsBefore === null ? null : `it has ${rows} networks, and ${rowsBefore} before`;
+  const change = rowsBefore === null ? null : `it has ${rows} rows, and ${rowsBefore} before`;
   if (change !== null && rows < SHRINK_MIN * (rowsBefore ?? 0))
     return { kind: 'held', reason: 'lost_half', detail: change };
   if (change !== null && rows > GROWTH_MAX * (rowsBefore ?? 0))

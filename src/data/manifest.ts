@@ -1,14 +1,17 @@
 /**
- * The feeds: facts about networks that others publish. Each names where it comes from, under which licence, and what it must look like to
- * be used.
+ * The feeds: facts about networks and mail domains that others publish. Each names where it comes from, under which licence, and what it
+ * must look like to be used.
  */
 
-/** How a file is written: a network a line, networks with their autonomous systems, or JSON by operator. */
-type FeedForm = 'lines' | 'asn' | 'operators';
+/** How a file is written: a network a line, networks with their autonomous systems, JSON by operator, or a mail domain a line. */
+type FeedForm = 'lines' | 'asn' | 'operators' | 'domains';
 
 /** Flags that a feed may set on its networks: fields of GeoIP databases. */
 export const FEED_KINDS = ['tor', 'vpn', 'hosting', 'proxy', 'relay'] as const;
 export type FeedKind = (typeof FEED_KINDS)[number];
+
+/** Flags that a feed may set on mail domains. */
+export type MailDomainMark = 'disposable' | 'free_mail';
 
 /** Where one operator publishes its networks: each file is JSON, CSV or lines, of which every network counts. */
 export interface OperatorSource {
@@ -21,8 +24,8 @@ export interface DataFeed {
   /** File name in an offline folder. */
   readonly file: string;
   readonly form: FeedForm;
-  /** What the record of its networks says; `crawler`: the operator; `asn`: number and name of the autonomous system. */
-  readonly marks: FeedKind | 'crawler' | 'asn';
+  /** What the record of its rows says; `crawler`: the operator; `asn`: number and name of the autonomous system. */
+  readonly marks: FeedKind | 'crawler' | 'asn' | MailDomainMark;
   /**
    * One address, or those of several operators; an operator of the file in use that is not among them stays as it is. Null: there is no
    * address that anybody may fetch; the file comes by an offline folder.
@@ -150,6 +153,33 @@ export const FEEDS: readonly DataFeed[] = [
     rowsMax: FEED_ROWS_MAX,
     oldAfterDays: 90,
     without: 'rules about autonomous systems see hosting companies only',
+  },
+  {
+    name: 'disposable',
+    file: 'disposable.txt',
+    form: 'domains',
+    marks: 'disposable',
+    source:
+      'https://raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/disposable_email_blocklist.conf',
+    licence: 'CC0 1.0',
+    isShipped: true,
+    rowsMin: 1_000,
+    rowsMax: 300_000,
+    oldAfterDays: 90,
+    without: 'newer services for disposable mailboxes are not seen',
+  },
+  {
+    name: 'free_mail',
+    file: 'free_mail.txt',
+    form: 'domains',
+    marks: 'free_mail',
+    source: null,
+    licence: 'ISC and MIT (the shipped copy)',
+    isShipped: true,
+    rowsMin: 50,
+    rowsMax: 100_000,
+    oldAfterDays: 365,
+    without: 'rules about free mail providers see none',
   },
 ];
 

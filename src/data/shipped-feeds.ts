@@ -24,9 +24,13 @@ export function writeSnapshot(folder: string): void {
     newestSeconds = Math.max(newestSeconds, reading.writtenAtSeconds);
     const version = new Date(reading.writtenAtSeconds * 1_000).toISOString().slice(0, 10);
     shipped[feed.name] = { version, rows: reading.rows.length };
-    return reading.rows;
+    // A server has the shipped disposable domains in its program. Measured: 0.7 MB of the package as a database, 50 KB as text.
+    return feed.name === 'disposable' ? [] : reading.rows;
   });
-  const { networks } = compileFeeds(rows, newestSeconds);
-  if (networks !== null) writeFileSync(join(folder, COMPILED_FILES.networks), networks);
+  const compiled = compileFeeds(rows, newestSeconds);
+  for (const name of ['networks', 'domains'] as const) {
+    const bytes = compiled[name];
+    if (bytes !== null) writeFileSync(join(folder, COMPILED_FILES[name]), bytes);
+  }
   writeFileSync(join(folder, SHIPPED_FILE), JSON.stringify(shipped));
 }

@@ -42,10 +42,15 @@ const LABELS_MAX = 8;
 
 /** Returns whether the host or one of its parent domains is in the set. */
 export function isUnder(host: string, domains: ReadonlySet<string>): boolean {
+  return someParent(host, (domain) => domains.has(domain));
+}
+
+/** Returns whether the condition holds for the host or one of its parent domains, the shortest first. */
+export function someParent(host: string, holds: (domain: string) => boolean): boolean {
   let at = host.length;
   for (let labels = 0; labels < LABELS_MAX && at > 0; labels++) {
     at = host.lastIndexOf('.', at - 1);
-    if (domains.has(host.slice(at + 1))) return true;
+    if (holds(host.slice(at + 1))) return true;
   }
   return false;
 }

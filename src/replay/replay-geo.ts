@@ -1,6 +1,7 @@
 import { GEO_PACKAGES } from '../assets/asset-files.ts';
 import { GEO_SLOTS, type GeoContent, type GeoSlot } from '../assets/asset-messages.ts';
 import { GeoFolder } from '../assets/geo-folder.ts';
+import { useMailLists } from '../risk/signals/email.ts';
 import { createGeoIp, type GeoIp } from '../score/geoip.ts';
 
 /** The location databases that a server with the same settings would use. */
@@ -23,6 +24,7 @@ export async function openReplayGeo(folder: string | null, withPackages: boolean
     asn: ABSENT,
     anonymiser: ABSENT,
     networks: ABSENT,
+    domains: ABSENT,
   };
   if (folder !== null) {
     const log = {
@@ -35,5 +37,7 @@ export async function openReplayGeo(folder: string | null, withPackages: boolean
     for (const [slot, content] of found) contents[slot] = content;
   }
   const missing = GEO_SLOTS.filter((slot) => contents[slot].kind !== 'ready');
-  return { geo: createGeoIp(contents), missing, notes };
+  const geo = createGeoIp(contents);
+  useMailLists(geo.mailLists());
+  return { geo, missing, notes };
 }

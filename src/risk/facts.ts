@@ -60,6 +60,8 @@ export interface EmailFacts {
   readonly domain: string;
   /** At a service for disposable mailboxes. */
   readonly disposable: boolean;
+  /** At a provider where anybody opens mailboxes for nothing. */
+  readonly free: boolean;
   /** The local part looks generated. False for addresses that a forwarding service generates for honest people. */
   readonly generated: boolean;
   /** As the customer sent it. */

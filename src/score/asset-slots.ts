@@ -3,6 +3,7 @@ import { GEO_SLOTS, MODEL_SLOTS, cityState } from '../assets/asset-messages.ts';
 import type { AssetMessage, AssetSet, AssetSlot } from '../assets/asset-messages.ts';
 import { createGeoIp } from './geoip.ts';
 import type { GeoIp } from './geoip.ts';
+import { useMailLists } from '../risk/signals/email.ts';
 import { createModelAsset } from './model.ts';
 import type { ModelAsset } from './model.ts';
 
@@ -41,14 +42,17 @@ export async function openWorkerAssets(
   const send = (message: AssetMessage): void => channel.postMessage(message);
 
   const geo = createGeoIp(set.geo, acknowledge);
+  useMailLists(geo.mailLists());
   const model = await openModel(set.model, () => acknowledge('model'));
   const challenger = await openModel(set.challenger, () => acknowledge('challenger'));
   const models = { model, challenger };
 
   channel.addEventListener('message', (event: unknown) => {
     const message = (event as { readonly data: AssetMessage }).data;
-    if (message.kind === 'geo') geo.swap(message.slot, message.content);
-    else if (message.kind === 'model') void models[message.slot].swap(message.content);
+    if (message.kind === 'geo') {
+      geo.swap(message.slot, message.content);
+      if (message.slot === 'domains') useMailLists(geo.mailLists());
+    } else if (message.kind === 'model') void models[message.slot].swap(message.content);
   });
   // The pool's own port keeps the worker alive, not this channel.
   channel.unref();

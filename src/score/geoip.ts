@@ -3,6 +3,7 @@ import { sampleHash, SecondSight } from '../kernel/second-sight.ts';
 import type { GeoFacts } from '../risk/facts.ts';
 import { mergeGeoParts, parseGeoRecord } from '../risk/signals/geo.ts';
 import type { GeoPart } from '../risk/signals/geo.ts';
+import { mailDomainAddress, type MailLists, readMailRecord } from '../risk/signals/mail-domains.ts';
 import { builtInHostingTable } from '../risk/signals/hosting-networks.ts';
 import type { HostingOutcome } from '../risk/signals/hosting-networks.ts';
 import { collectShared } from '../assets/collect.ts';
@@ -41,6 +42,8 @@ export interface GeoIp {
   status(slot: GeoSlot): SlotStatus;
   /** Operators of crawlers whose published addresses a database has. */
   crawlers(): ReadonlySet<string>;
+  /** Null without a database of mail domains. */
+  mailLists(): MailLists | null;
   /** Increases with every swap: facts of an older epoch may be outdated. */
   epoch(): number;
 }
@@ -58,6 +61,7 @@ export function createGeoIp(
     asn: new Slot(() => changed('asn')),
     anonymiser: new Slot(() => changed('anonymiser')),
     networks: new Slot(() => changed('networks')),
+    domains: new Slot(() => changed('domains')),
   };
   let epoch = 0;
   const known = new BoundedCache<string, { readonly facts: GeoFacts | null }>(CACHED_ADDRESSES);
@@ -65,8 +69,7 @@ export function createGeoIp(
 
   /** The shipped networks are too old for what they do not name to be none. */
   const anonymisersKnown = (): boolean =>
-    !slots.anonymiser.isEmpty() ||
-    (!slots.networks.isEmpty() && slots.networks.status().version?.startsWith(SHIPPED) === false);
+    !slots.anonymiser.isEmpty() || (!slots.networks.isEmpty() && !isShipped(slots.networks));
 
   const find = (ip: string, version: 4 | 6): GeoFacts | null => {
     const city = slots.city.find(ip, version);
@@ -100,10 +103,22 @@ export function createGeoIp(
     },
     status: (slot) => slots[slot].status(),
     crawlers: () => slots.networks.crawlers(),
+    mailLists: () =>
+      slots.domains.isEmpty()
+        ? null
+        : {
+            find: (domain) => readMailRecord(slots.domains.record(mailDomainAddress(domain))),
+            withBuiltIn: isShipped(slots.domains),
+          },
     epoch: () => epoch,
   };
   for (const slot of GEO_SLOTS) slots[slot].take(initial[slot]);
   return geo;
+}
+
+/** Returns whether the database came with the service. */
+function isShipped(slot: Slot): boolean {
+  return slot.status().version?.startsWith(SHIPPED) === true;
 }
 
 const NOTHING: GeoPart = {};
@@ -207,6 +222,20 @@ class Slot {
       }
     }
     return NOTHING;
+  }
+
+  /** Returns the record for an IPv6 address as it is in the file; null when there is none, and when the file is corrupt. */
+  record(ip: string): unknown {
+    for (const { database } of this.#databases) {
+      try {
+        const record = database.find(ip);
+        this.#succeeded();
+        if (record !== null) return record;
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+    return null;
   }
 
   #succeeded(): void {

@@ -3,7 +3,7 @@ import type { FingerprintHash } from '../kernel/brand.ts';
 import { sampleHash, SecondSight } from '../kernel/second-sight.ts';
 import type { CollectorGrants, OpenedGrant } from '../risk/signals/collector-grant.ts';
 import { readToken } from '../risk/signals/collector-token.ts';
-import { readEmail } from '../risk/signals/email.ts';
+import { mailListsEpoch, readEmail } from '../risk/signals/email.ts';
 import type { SessionLinks } from './linker.ts';
 import type { AgentFacts, EmailFacts, Entity, GeoFacts, IpFacts, TokenFacts } from '../risk/facts.ts';
 
@@ -78,6 +78,8 @@ export interface SessionMemo {
   agent: KnownAgent | null;
   entities: readonly Entity[];
   emails: readonly EmailFacts[];
+  /** Epoch of the lists of mail domains with which the e-mails were read. */
+  emailEpoch: number;
   /** Null until the first decision of the session. */
   links: SessionLinks | null;
 }
@@ -112,13 +114,15 @@ function readSession(token: string, grants: Pick<CollectorGrants, 'open'>): Sess
     agent: null,
     entities: [],
     emails: [],
+    emailEpoch: -1,
     links: null,
   };
 }
 
 /** Returns the e-mails among the entities; those of the session's last event when the entities are equal. */
 export function emailsOf(memo: SessionMemo, entities: readonly Entity[]): readonly EmailFacts[] {
-  if (!sameValues(memo.entities, entities)) {
+  const epoch = mailListsEpoch();
+  if (memo.emailEpoch !== epoch || !sameValues(memo.entities, entities)) {
     const emails: EmailFacts[] = [];
     for (const { value } of entities) {
       const email = readEmail(value);
@@ -127,6 +131,7 @@ export function emailsOf(memo: SessionMemo, entities: readonly Entity[]): readon
     // Copies are as long as their content, a list that was pushed to has room for sixteen more.
     memo.entities = entities.slice();
     memo.emails = emails.slice();
+    memo.emailEpoch = epoch;
   }
   return memo.emails;
 }

@@ -77,7 +77,7 @@ describe('data feeds', () => {
     const held = await update(exits.slice(0, 25));
     expect(held.code).toBe(1);
     expect(JSON.parse(held.out)).toMatchObject({
-      feeds: [{ feed: 'tor', state: 'held', reason: 'lost_half' }, {}, {}, {}, {}],
+      feeds: [{ feed: 'tor', state: 'held', reason: 'lost_half' }, {}, {}, {}, {}, {}, {}],
     });
     const tor = await eventually('the report', async () => {
       const { json } = await get(server.url, '/readyz');
@@ -86,5 +86,34 @@ describe('data feeds', () => {
     });
     expect(tor).toMatchObject({ rows: 60 });
     expect((await reasonsOf('45.84.107.55')).reasons).toContain('ip_tor_exit');
+  });
+
+  test('A mail domain that an update lists counts within seconds for an open session too; half of the list is held back', async () => {
+    const [folder, sessionToken] = [mkdtempSync(join(tmpdir(), 'gatehouse-domains-')), newcomer()['session_token']];
+    const domains = Array.from({ length: 1_500 }, (_, n) => `burner-${n}.example-mail.com`);
+    const update = async (lines: readonly string[]) => {
+      writeFileSync(join(folder, 'disposable.txt'), lines.join('\n'));
+      return command(['data', 'update', '--offline', folder, '--json', '--data-dir', server.dataDir]);
+    };
+    const seen = async (domain: string) => {
+      const more = { session_token: sessionToken, entity_keys: { email: `anna@${domain}` } };
+      return (await reasonsOf('81.2.69.160', more)).reasons.includes('identity_disposable_email');
+    };
+    const { json: before } = await get(server.url, '/readyz');
+    expect(before['data']).toMatchObject({ disposable: { state: 'ok' }, free_mail: { state: 'ok' } });
+    // Listed by the shipped copy, and not by the new one.
+    expect(await seen('mailinator.com')).toBe(true);
+    expect(await seen('burner-7.example-mail.com')).toBe(false);
+    expect((await update(domains)).out).not.toContain('"doubled"');
+    await eventually('the new list', async () => ((await seen('x.burner-7.example-mail.com')) ? true : null));
+    expect(await seen('mailinator.com')).toBe(false);
+    const held = await update(domains.slice(0, 1_000).filter((_, n) => n % 2 === 0));
+    expect(held.code).toBe(1);
+    const { feeds } = JSON.parse(held.out) as { readonly feeds: readonly object[] };
+    expect(feeds).toContainEqual(
+      expect.objectContaining({ feed: 'disposable', state: 'held', reason: 'too_few_rows' }),
+    );
+    expect(await seen('burner-1499.example-mail.com')).toBe(true);
+    rmSync(folder, { recursive: true, force: true });
   });
 });

@@ -76,6 +76,7 @@ describe('mutants of GeoIP files', () => {
           asn: ABSENT,
           anonymiser: ABSENT,
           networks: ABSENT,
+          domains: ABSENT,
           [slot]: { kind: 'ready', generation: 1, version: '1', files: [{ name: 'x.mmdb', bytes }] },
         });
         for (const [ip, version] of ADDRESSES) {

@@ -22,7 +22,9 @@ interface UpdateOptions {
 export function addData(cli: Cli): void {
   const data = cli.program
     .command('data')
-    .description('feeds about networks: Tor, VPNs, clouds, crawlers, autonomous systems');
+    .description(
+      'feeds about networks and mail domains: Tor, VPNs, clouds, crawlers, autonomous systems, disposable and free mail',
+    );
 
   data
     .command('list')
@@ -74,7 +76,7 @@ async function listFeeds(cli: Cli): Promise<CommandOutcome> {
     count === null ? '' : String(count),
     detail,
   ]);
-  return ok({ feeds }, tableText(['feed', 'state', 'version', 'age', 'networks', ''], rows, 'no feeds'));
+  return ok({ feeds }, tableText(['feed', 'state', 'version', 'age', 'rows', ''], rows, 'no feeds'));
 }
 
 async function updateAll(cli: Cli, { offline, accept = [] }: UpdateOptions): Promise<CommandOutcome> {
@@ -97,7 +99,7 @@ async function updateAll(cli: Cli, { offline, accept = [] }: UpdateOptions): Pro
         : await updateMaxmind({ ...maxmind, client, geoipDir, userAgent: EXTRACT_USER_AGENT });
     const results = [...feeds, ...databases];
     const isHeld = results.some(({ state }) => state === 'held');
-    const head = ['feed', 'state', 'version', 'networks', 'dropped', ''];
+    const head = ['feed', 'state', 'version', 'rows', 'dropped', ''];
     return ok({ feeds: results }, tableText(head, results.map(rowOf), 'no feeds'), isHeld);
   } finally {
     client.close();

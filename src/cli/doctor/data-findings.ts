@@ -116,7 +116,7 @@ async function versionsOnDisk(folder: string, usesPackages: boolean): Promise<re
   if (files.size > 0 || !usesPackages) {
     return [...files.keys()].map((name) => `${name} ${statSync(join(folder, name)).mtime.toISOString().slice(0, 10)}`);
   }
-  const packages = GEO_PACKAGES.filter(({ slot }) => slot !== 'networks');
+  const packages = GEO_PACKAGES.filter(({ folder }) => folder === undefined);
   const found = await Promise.all(packages.map(findPackage));
   return found.flatMap((one, at) => (one === null ? [] : [`${packages[at]?.slot ?? ''} ${one.version}`]));
 }

@@ -36,6 +36,15 @@ const IDENTITY: readonly DecisionFact[] = [
       absentWhen: NO_EMAIL,
     },
   ),
+  fact(
+    'email.free',
+    'boolean',
+    'a provider where anybody opens mailboxes for nothing',
+    ({ facts }) => facts.emails[0]?.free,
+    {
+      absentWhen: NO_EMAIL,
+    },
+  ),
   fact('email.generated', 'boolean', 'the name looks generated', ({ facts }) => facts.emails[0]?.generated, {
     absentWhen: NO_EMAIL,
   }),

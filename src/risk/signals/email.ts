@@ -3,7 +3,8 @@ import { disposableEmailBlocklistSet } from 'disposable-email-domains-js';
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { EmailFacts } from '../facts.ts';
 import { canonicalMailbox } from './mailbox.ts';
-import { isUnder, registrableDomain } from '../../kernel/registrable-domain.ts';
+import type { MailLists } from './mail-domains.ts';
+import { isUnder, registrableDomain, someParent } from '../../kernel/registrable-domain.ts';
 
 export interface Email {
   /** In lower case, without a `+tag`. */
@@ -52,12 +53,13 @@ export function readEmail(value: string): EmailFacts | null {
   const email = value.includes('@') || value.includes('\uff20') ? parseEmail(value) : null;
   if (email === null) return null;
   const { local } = email;
-  const { domain, forwarder, disposable, registrable } = readMailDomain(email.domain);
+  const { domain, forwarder, disposable, free, registrable } = readMailDomain(email.domain);
   const canonical = canonicalMailbox(local, domain);
   return {
     local,
     domain,
     disposable,
+    free,
     generated: !forwarder && looksGenerated(local),
     text: value,
     spelling: email.domain === domain ? normalText(value).trim().toLowerCase() : canonicalSpelling(value, domain),
@@ -78,6 +80,7 @@ interface MailDomain {
   readonly domain: string;
   readonly forwarder: boolean;
   readonly disposable: boolean;
+  readonly free: boolean;
   readonly registrable: string;
 }
 
@@ -91,7 +94,9 @@ function readMailDomain(domain: string): MailDomain {
     // Source: UTS 46. A domain that it refuses keeps its text.
     const name = isAscii(domain) ? domain : domainToASCII(domain) || domain;
     const registrable = registrableDomain(name) ?? name;
-    read = { domain: name, forwarder: isForwarder(name), disposable: isDisposable(name), registrable };
+    const forwarder = isForwarder(name);
+    const disposable = isDisposable(name);
+    read = { domain: name, forwarder, disposable, free: !disposable && isFreeMail(name), registrable };
     domains.set(domain, read);
   }
   return read;
@@ -147,11 +152,35 @@ export function isForwarder(domain: string): boolean {
   return isUnder(domain, FORWARDERS);
 }
 
-/** Source: disposable-email-domains-js 1.26 (CC0), 8,883 domains; subdomains of an entry count. */
-const DISPOSABLE = disposableEmailBlocklistSet();
+/** Source: disposable-email-domains-js 1.26 (CC0). Made when it is first read. */
+let builtIn: ReadonlySet<string> | null = null;
 
+/** The lists of this thread; null: the built-in one. */
+let lists: MailLists | null = null;
+let listsEpoch = 0;
+
+/** Makes this thread read mail domains in other lists from now on; null: in the built-in one of disposable domains. */
+export function useMailLists(next: MailLists | null): void {
+  lists = next;
+  listsEpoch += 1;
+  domains.clear();
+}
+
+/** Increases with every change of the lists: facts of an older epoch may be outdated. */
+export function mailListsEpoch(): number {
+  return listsEpoch;
+}
+
+/** Subdomains of a listed domain count. */
 export function isDisposable(domain: string): boolean {
-  return !isForwarder(domain) && isUnder(domain, DISPOSABLE);
+  if (isForwarder(domain)) return false;
+  if (lists !== null && someParent(domain, (parent) => lists?.find(parent)?.disposable === true)) return true;
+  return (lists?.withBuiltIn ?? true) && isUnder(domain, (builtIn ??= disposableEmailBlocklistSet()));
+}
+
+/** Subdomains do not count: a provider of mailboxes gives out names at its own domain. */
+function isFreeMail(domain: string): boolean {
+  return lists?.find(domain)?.free === true;
 }
 
 /**

@@ -154,7 +154,7 @@ describe('outcomes', () => {
 /** Runs without location databases, which take a while to load. */
 function openEngine(): DetectEngine {
   const absent: GeoContent = { kind: 'absent', generation: 0, detail: '' };
-  const geo = { city: absent, country: absent, asn: absent, anonymiser: absent, networks: absent };
+  const geo = { city: absent, country: absent, asn: absent, anonymiser: absent, networks: absent, domains: absent };
   return openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 16 * 2 ** 20 });
 }
 

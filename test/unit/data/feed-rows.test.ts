@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readFeedFile } from '../../../src/data/feed-rows.ts';
 import { type DataFeed, FEEDS } from '../../../src/data/manifest.ts';
+import { mailDomainBytes } from '../../../src/risk/signals/mail-domains.ts';
 import { networksOfRange } from '../../../src/data/network-range.ts';
 
 function feed(name: string, more: Partial<DataFeed> = {}): DataFeed {
@@ -92,4 +93,28 @@ test.each([
 test('A range that ends before it begins, or mixes versions, is none', () => {
   expect(networksOfRange('1.0.0.2', '1.0.0.1')).toBeNull();
   expect(networksOfRange('1.0.0.2', '::1')).toBeNull();
+});
+
+describe('a feed of mail domains', () => {
+  test('Domains are read in any case and in Unicode, with comments, as records of their kind', () => {
+    const reading = read(
+      'disposable',
+      '# date: 2026-11-01\nMailinator.COM # note\nmünchen-mail.de\nx.trash.example.org\n',
+    );
+    expect(reading).toMatchObject({ kind: 'ok', dropped: 0, writtenAtSeconds: Date.parse('2026-11-01') / 1_000 });
+    expect(reading.kind === 'ok' && reading.rows.map(({ bits }) => bits)).toEqual(
+      ['mailinator.com', 'xn--mnchen-mail-thb.de', 'x.trash.example.org'].map((name) => {
+        return { bytes: mailDomainBytes(name), length: 40 };
+      }),
+    );
+    expect(recordsOf('disposable', 'mailinator.com')).toEqual([{ disposable: true }]);
+    expect(recordsOf('free_mail', 'gmail.com')).toEqual([{ free_mail: true }]);
+  });
+
+  test('A public suffix, one label, an address, and a large honest provider are no disposable domains', () => {
+    const bad = ['com', 'co.uk', 'github.io', '8.8.8.8', '*.com', 'gmail.com', 'a b', '-x.com', 'x'.repeat(300)];
+    const good = Array.from({ length: 300 }, (_, n) => `burner-${n}.com`);
+    expect(read('disposable', [...good, ...bad].join('\n'))).toMatchObject({ kind: 'ok', dropped: bad.length });
+    expect(read('disposable', bad.join('\n'))).toMatchObject({ kind: 'held', reason: 'too_few_rows' });
+  });
 });

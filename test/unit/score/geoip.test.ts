@@ -2,8 +2,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { readHostingTable } from '../../../src/risk/signals/hosting-networks.ts';
 import { GEO_PACKAGES, findPackage } from '../../../src/assets/asset-files.ts';
 import { GeoCheck } from '../../../src/assets/geo-check.ts';
-import type { GeoContent, GeoSlot, SharedFile } from '../../../src/assets/asset-messages.ts';
+import { type GeoContent, type GeoSlot, SHIPPED, type SharedFile } from '../../../src/assets/asset-messages.ts';
 import { openMmdb } from '../../../src/assets/mmdb.ts';
+import { MAIL_DOMAIN_BITS, mailDomainAddress } from '../../../src/risk/signals/mail-domains.ts';
 import { createGeoIp } from '../../../src/score/geoip.ts';
 import { anonymousDatabase, asnDatabase, cityDatabase, countryDatabase } from '../../support/geo-databases.ts';
 import { shared, writeMmdb } from '../../support/mmdb-writer.ts';
@@ -15,6 +16,7 @@ const NONE: Record<GeoSlot, GeoContent> = {
   asn: ABSENT,
   anonymiser: ABSENT,
   networks: ABSENT,
+  domains: ABSENT,
 };
 
 function ready(generation: number, ...files: readonly Uint8Array[]): GeoContent {
@@ -27,6 +29,7 @@ function ready(generation: number, ...files: readonly Uint8Array[]): GeoContent 
 }
 
 const ALL: Record<GeoSlot, GeoContent> = {
+  domains: ABSENT,
   city: ready(1, cityDatabase()),
   country: ready(1, countryDatabase()),
   asn: ready(1, asnDatabase()),
@@ -243,11 +246,54 @@ function addressesOf(samples: readonly string[], version: 4 | 6): string[] {
   return [...samples, ...samples.map((ip) => ip.replace(/\d+$/, '255')), ...spread];
 }
 
+describe('mail domains', () => {
+  const domains = (names: Readonly<Record<string, Readonly<Record<string, boolean>>>>): Buffer =>
+    writeMmdb({
+      type: 'Gatehouse-Domains',
+      ipVersion: 6,
+      networks: Object.fromEntries(
+        Object.entries(names).map(([name, record]) => [`${mailDomainAddress(name)}/${MAIL_DOMAIN_BITS}`, record]),
+      ),
+    });
+
+  it('A database of mail domains is read and swapped; without one there are no lists', () => {
+    const geo = createGeoIp(NONE);
+    expect(geo.mailLists()).toBeNull();
+    geo.swap(
+      'domains',
+      ready(1, domains({ 'burner.example': { disposable: true }, 'free.example': { free_mail: true } })),
+    );
+    const lists = geo.mailLists();
+    expect(lists?.withBuiltIn).toBe(false);
+    expect(lists?.find('burner.example')).toEqual({ disposable: true, free: false });
+    expect(lists?.find('free.example')).toEqual({ disposable: false, free: true });
+    expect(lists?.find('other.example')).toBeNull();
+    geo.swap('domains', ready(2, domains({ 'other.example': { disposable: true } })));
+    expect(geo.mailLists()?.find('burner.example')).toBeNull();
+    expect(geo.mailLists()?.find('other.example')).toEqual({ disposable: true, free: false });
+  });
+
+  it('The shipped copy has free providers, and the built-in list of disposable ones counts beside it', async () => {
+    const entry = GEO_PACKAGES.find(({ slot }) => slot === 'domains');
+    const at = entry && (await findPackage(entry));
+    const check = new GeoCheck();
+    const loaded = await check.load(at?.folder ?? '', 'gatehouse-domains.mmdb');
+    check.close();
+    if (loaded.kind !== 'ok') throw new Error(loaded.kind);
+    expect(loaded.slot).toBe('domains');
+    const content: GeoContent = { kind: 'ready', generation: 1, version: `${SHIPPED} 1`, files: [loaded.file] };
+    const lists = createGeoIp({ ...NONE, domains: content }).mailLists();
+    expect(lists?.withBuiltIn).toBe(true);
+    expect(lists?.find('gmail.com')).toEqual({ disposable: false, free: true });
+    expect(lists?.find('mailinator.com')).toBeNull();
+  });
+});
+
 describe('installed databases', async () => {
   const check = new GeoCheck();
   afterAll(() => check.close());
   const found = await Promise.all(GEO_PACKAGES.map(async (entry) => ({ ...entry, at: await findPackage(entry) })));
-  for (const { slot, name, files, at } of found.filter((one) => one.slot !== 'networks')) {
+  for (const { slot, name, files, at } of found.filter((one) => one.folder === undefined)) {
     it.skipIf(at === null)(`The installed database ${name} knows well-known addresses`, async () => {
       const loaded: SharedFile[] = [];
       for (const name of files) {

@@ -26,7 +26,7 @@ interface Step {
 
 let engine: DetectEngine;
 beforeAll(() => {
-  const geo = { city: ABSENT, country: ABSENT, asn: ABSENT, anonymiser: ABSENT, networks: ABSENT };
+  const geo = { city: ABSENT, country: ABSENT, asn: ABSENT, anonymiser: ABSENT, networks: ABSENT, domains: ABSENT };
   engine = openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 64 * 2 ** 20 });
 });
 

@@ -1,11 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   isDisposable,
   isForwarder,
   looksGenerated,
+  mailListsEpoch,
   parseEmail,
   readEmail,
+  useMailLists,
 } from '../../../../src/risk/signals/email.ts';
+import type { MailDomainMarks } from '../../../../src/risk/signals/mail-domains.ts';
 
 describe('parseEmail', () => {
   it.each([
@@ -22,12 +25,41 @@ describe('parseEmail', () => {
   );
   it('readEmail detects disposable and generated addresses', () => {
     expect(readEmail('42')).toBeNull();
-    const ordinary = { disposable: false, generated: false };
+    const ordinary = { disposable: false, free: false, generated: false };
     const plain = { text: 'a@b.co', spelling: 'a@b.co', canonical: 'a@b.co', registrable: 'b.co' };
     expect(readEmail('a@b.co')).toEqual({ local: 'a', domain: 'b.co', ...ordinary, ...plain });
     expect(readEmail('anna@mailinator.com')).toMatchObject({ disposable: true, generated: false });
     expect(readEmail('k3j9x2p1q7@b.co')).toMatchObject({ disposable: false, generated: true });
     expect(readEmail('k3j9x2p1q7@privaterelay.appleid.com')).toMatchObject(ordinary);
+  });
+});
+
+describe('lists of mail domains', () => {
+  const listed: Readonly<Record<string, MailDomainMarks>> = {
+    'burner.example': { disposable: true, free: false },
+    'free.example': { disposable: false, free: true },
+    'duck.com': { disposable: true, free: false },
+  };
+  const find = (domain: string): MailDomainMarks | null => listed[domain] ?? null;
+  afterEach(() => useMailLists(null));
+
+  it('A change of the lists counts at once, for addresses that were read before, too', () => {
+    const epoch = mailListsEpoch();
+    expect(readEmail('a@mail.burner.example')).toMatchObject({ disposable: false });
+    expect(readEmail('a@free.example')).toMatchObject({ free: false });
+    useMailLists({ find, withBuiltIn: false });
+    expect(mailListsEpoch()).toBeGreaterThan(epoch);
+    expect(readEmail('a@mail.burner.example')).toMatchObject({ disposable: true, free: false });
+    expect(readEmail('a@free.example')).toMatchObject({ disposable: false, free: true });
+    expect(readEmail('a@mailinator.com')).toMatchObject({ disposable: false });
+    useMailLists({ find, withBuiltIn: true });
+    expect(readEmail('a@mailinator.com')).toMatchObject({ disposable: true });
+  });
+
+  it('A subdomain of a free provider is not free, and a forwarding service is never disposable', () => {
+    useMailLists({ find, withBuiltIn: false });
+    expect(readEmail('a@shop.free.example')).toMatchObject({ free: false });
+    expect(readEmail('a@duck.com')).toMatchObject({ disposable: false });
   });
 });
 
