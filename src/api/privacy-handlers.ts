@@ -82,6 +82,11 @@ const ALWAYS_KEPT = [
     meaning: 'Deliveries of the last minutes are in the journal for 301 s.',
   },
   {
+    place: 'texts',
+    ground: 'not_searched',
+    meaning: 'Notes of list entries, rules and webhooks that are about others are not searched for the person.',
+  },
+  {
     place: 'extractions',
     ground: 'not_searched',
     meaning: 'Records of extractions and sessions of sources are not searched. Delete those that are about the person.',

@@ -4,16 +4,21 @@ import { newId } from '../kernel/ids.ts';
 import type { Log } from '../observe/log.ts';
 import type { Origin } from '../ports/change-feed.ts';
 import { encryptPerson, erasePerson, type EraseParts } from '../privacy/erase-person.ts';
+import { leaveNoTrace } from '../privacy/leave-no-trace.ts';
 import { readPerson } from '../privacy/person.ts';
 import type { Change } from '../state/feed/changes.ts';
 import { fault, messageOf, type StoreFault } from '../state/tables/durable.ts';
 import type { Erasure } from '../state/tables/erasure-table.ts';
 
-/** An erasure that waits. `isShared`: this node also erases in the tables that all nodes share. */
+/**
+ * An erasure that waits. `isShared`: this node also erases in the tables that all nodes share. `isTraceOnly`: another node has, and what it
+ * removed is still in the file of this node's copy.
+ */
 interface Waiting {
   readonly customer: CustomerNumber;
   readonly erasure: Erasure;
   readonly isShared: boolean;
+  readonly isTraceOnly?: boolean;
 }
 
 /**
@@ -39,14 +44,18 @@ export class PrivacyJobs implements PrivacyQueue {
   async start(): Promise<void> {
     const { store, changes } = this.#parts;
     try {
-      for (const { customer, customerId, ...filed } of store.erasureFile.read()) {
+      const file = store.erasureFile.read();
+      for (const { customer, customerId, ...filed } of file) {
         if (store.customers.find(customer)?.id !== customerId || store.erasures.find(customer, filed.id) !== null)
           continue;
         const erasure = { ...filed, encrypted: null };
         await changes.commit({ kind: 'erasure.requested', customer, erasure }, { by: 'service', nowMs: this.#nowMs() });
         this.#log.warn({ id: filed.id }, 'an erasure is repeated: the store was restored from an older backup');
       }
+      const inFile = new Set(file.map(({ id }) => id));
       for (const [customer, erasure] of store.erasures.all()) {
+        // Another node of the cluster recorded it while this one was away.
+        if (!inFile.has(erasure.id)) this.#file(customer, erasure);
         const isHere = store.erased?.has(customer, erasure.id) === true;
         if (erasure.finish === null || !isHere) this.#add({ customer, erasure, isShared: true });
       }
@@ -57,10 +66,14 @@ export class PrivacyJobs implements PrivacyQueue {
 
   /** Takes a change that another node of the cluster has made. */
   follow(change: Change): void {
-    if (change.kind !== 'erasure.requested') return;
-    const { customer, erasure } = change;
-    this.#file(customer, erasure);
-    this.#add({ customer, erasure, isShared: false });
+    if (change.kind === 'erasure.requested') {
+      const { customer, erasure } = change;
+      this.#file(customer, erasure);
+      this.#add({ customer, erasure, isShared: false });
+    } else if (change.kind === 'erasure.finished') {
+      const erasure = this.#parts.store.erasures.find(change.customer, change.id);
+      if (erasure !== null) this.#add({ customer: change.customer, erasure, isShared: false, isTraceOnly: true });
+    }
   }
 
   async erase(
@@ -130,6 +143,8 @@ export class PrivacyJobs implements PrivacyQueue {
 
   async #carryOut(waiting: Waiting): Promise<void> {
     const nowMs = this.#nowMs();
+    const { store, slicesOf } = this.#parts;
+    if (waiting.isTraceOnly === true) return leaveNoTrace(store, waiting.customer, slicesOf(waiting.customer));
     const finish = await erasePerson(this.#parts, waiting, nowMs);
     const { customer, erasure, isShared } = waiting;
     this.#log.info({ id: erasure.id, erased: finish.erased }, 'a person was erased');

@@ -16,6 +16,7 @@ import { eraseNotes } from './erasers/note-eraser.ts';
 import { eraseLoggedPerson } from './erasers/request-eraser.ts';
 import { eraseHistory } from './erasers/velocity-eraser.ts';
 import { type Eraser, type Erasing, writtenValue } from './erasing.ts';
+import { leaveNoTrace } from './leave-no-trace.ts';
 import { ERASURES_PURPOSE, type PersonMarker, type MarkForm, type Person } from './person.ts';
 
 /**
@@ -92,6 +93,7 @@ export async function erasePerson(
     if ((found.kept ?? 0) > 0) kept[place] = found.kept ?? 0;
   }
   erased['decisions'] = isLinked ? await decisions.erase(customer, rows) : 0;
+  await leaveNoTrace(store, customer, slices);
   const fault = await store.erased?.note(customer, erasure.id);
   if (fault !== undefined && fault !== null) throw new Error(fault.detail);
   return { atMs: nowMs, erased, kept };

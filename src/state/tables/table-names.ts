@@ -29,6 +29,7 @@
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
  * | state       | `audit`        | customer number, u32 (0: no customer); ms, u48; number, u40; 1 for an account, 0 for content, u8 (4+6+5+1) | version u8, msgpack [entry] (`audit-table.ts`) | server, CLI | server, CLI |
  * | state       | `erasures`     | customer number, u32; erasure's id (4+16) | version u8, msgpack [erasure] (`erasure-table.ts`)     | server       | server                 |
+ * | state       | `filler`       | number, u32 (4)                          | zeros, only while freed pages are overwritten (`overwrite-pages.ts`) | server | server |
  * | state       | `feed`         | 1, u8 (1)                                | msgpack [cluster, number, token, loading]; only on a node of a cluster | server | server, CLI   |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
@@ -37,6 +38,7 @@
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
  * | hot         | `learning-rows` | customer number, u32; request id (4+16) | msgpack [why it is kept, event type, decision, session, accounts, feature row] (`learning-row-table.ts`) | server | server, CLI |
  * | hot         | `erased`       | customer number, u32; erasure's id (4+16) | nothing: the rows of this node were erased             | server       | server                 |
+ * | hot         | `hot-filler`   | number, u32 (4)                          | as `filler`                                            | server       | server                 |
  * | extract     | `extract-meta` | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | extract     | `extract-rowCounters` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
  * | extract     | `jobs`         | customer number, u32; job id (4+16)      | msgpack, the job's constant fields (`extractions/job-row.ts`) | server | server                |
@@ -114,6 +116,7 @@ export const TABLES = [
   { environment: 'state', name: 'tallies', keyBytes: 5, kept: 'as long as the customer', person: 'none' },
   { environment: 'state', name: 'audit', keyBytes: 16, kept: '400 days', person: 'audit' },
   { environment: 'state', name: 'erasures', keyBytes: 20, kept: 'as long as the customer', person: 'none' },
+  { environment: 'state', name: 'filler', keyBytes: 4, kept: 'milliseconds', person: 'none' },
   { environment: 'state', name: 'feed', keyBytes: 1, kept: 'as long as the node is in the cluster', person: 'none' },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1, kept: 'forever', person: 'none' },
   { environment: 'hot', name: 'decisions', keyBytes: 33, kept: 'ALLOW 24 hours, others 30 days', person: 'decisions' },
@@ -122,6 +125,7 @@ export const TABLES = [
   { environment: 'hot', name: 'outcomes', keyBytes: 16, kept: '24 hours', person: 'none' },
   { environment: 'hot', name: 'learning-rows', keyBytes: 20, kept: '120 days', person: 'learning_rows' },
   { environment: 'hot', name: 'erased', keyBytes: 20, kept: 'as long as hot', person: 'none' },
+  { environment: 'hot', name: 'hot-filler', keyBytes: 4, kept: 'milliseconds', person: 'none' },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1, kept: 'forever', person: 'none' },
   { environment: 'extract', name: 'extract-tallies', keyBytes: 5, kept: 'as long as the customer', person: 'none' },
   { environment: 'extract', name: 'jobs', keyBytes: 20, kept: 'as its records', person: 'extracted' },

@@ -68,11 +68,13 @@ test('Every table has rows, so that a migration cannot miss one unseen', async (
     'named-list-replaced',
     'audit',
     'erasures',
+    'filler',
     'feed',
     'decision-links',
     'decision-stats',
     'learning-rows',
     'erased',
+    'hot-filler',
     'jobs-owners',
   ];
   const checked = await checkIntegrity(folder, ENVIRONMENT_NAMES, 60_000);
