@@ -1542,7 +1542,7 @@ export declare namespace Api {
     readonly waiting_until: number | null;
     /** How the result differs from what was requested */
     readonly notes: readonly {
-      readonly code: "records_truncated" | "records_dropped" | "list_incomplete" | "page_limit_reached";
+      readonly code: "records_truncated" | "records_dropped" | "list_incomplete" | "page_limit_reached" | "depth_limit_reached";
       readonly message: string;
     }[];
     readonly delivery: {

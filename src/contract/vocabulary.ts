@@ -160,7 +160,13 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 /**
  * Codes of a job's `notes`, in wire order. The position of a code is its bit in the stored state, so new codes are appended.
  */
-export const JOB_NOTES = ['records_truncated', 'records_dropped', 'list_incomplete', 'page_limit_reached'] as const;
+export const JOB_NOTES = [
+  'records_truncated',
+  'records_dropped',
+  'list_incomplete',
+  'page_limit_reached',
+  'depth_limit_reached',
+] as const;
 export type JobNote = (typeof JOB_NOTES)[number];
 
 export const OUTPUT_FORMATS = ['json', 'ndjson', 'csv'] as const;

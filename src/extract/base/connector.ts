@@ -129,6 +129,8 @@ export interface StepResult {
    * pages may be found in other ways.
    */
   readonly unreadable?: readonly UnreadableList[];
+  /** Keys of the pages that are linked deeper than the default depth. Those that no step has give the note `depth_limit_reached`. */
+  readonly tooDeep?: readonly string[];
 }
 
 export interface UnreadableList extends StepNote {

@@ -26,10 +26,12 @@ export function createdJson(job: Extraction, newSecret: string | null): Record<s
 /** How the result differs from what was requested, per code. */
 export const NOTE_MESSAGES: Readonly<Record<JobNote, string>> = {
   records_truncated:
-    'Records larger than 1 MiB, or texts of pages that are too long, were truncated; their _meta.truncated is true.',
+    'Records larger than 1 MiB, or texts of over 500,000 characters, were truncated; their _meta.truncated is true.',
   records_dropped: 'Records were dropped because they violate output.schema, or exceed 1 MiB and cannot be truncated.',
   list_incomplete: 'A list of the source, such as a sitemap, could not be read completely; there may be more records.',
   page_limit_reached: 'The job read as many pages as its limit allows and ended with fewer records than requested.',
+  depth_limit_reached:
+    'Links deeper than 10 pages from the first one were not followed; there may be more pages. max_depth sets the depth.',
 };
 
 /** `failure` is present only for failed jobs. */

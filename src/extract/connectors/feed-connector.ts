@@ -18,6 +18,7 @@ import { readHtml } from '../read/html.ts';
 import { absoluteUrl, normalisedUrl } from '../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX, parseAddress } from './generic/page-address.ts';
 import { CONTENT, CONTENT_FIELDS, PAGE_URL } from './generic/fields.ts';
+import { brokenOffNote } from './generic/truncated.ts';
 import * as schema from './kit/schema.ts';
 
 const ITEM = schema.recordSchema({
@@ -171,6 +172,7 @@ function fromFeed(page: Page, state: FeedState): StepResult {
     next,
     total: null,
     ...(isTooLong && { leftOut: `pages of ${state.url} after the first ${PAGES_MAX}` }),
+    ...(feed.breaksOff && { brokenOff: brokenOffNote(page.url) }),
     ...(feed.isCut && { leftOut: `items of ${page.url} after the first ${FEED_ITEMS_MAX}` }),
   };
 }

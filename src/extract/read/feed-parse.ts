@@ -42,6 +42,17 @@ export interface AnyFeed {
   readonly parsed: ParsedFeed;
   /** The feed has more items than the `FEED_ITEMS_MAX` that are read. */
   readonly isCut: boolean;
+  /** The text ends before the closing tag of its root, so an unknown part is missing. */
+  readonly breaksOff: boolean;
+}
+
+/** Choice: programs print less than this after a feed. */
+const TAIL_CHARACTERS = 65_536;
+const CLOSED_ROOT = /<\/(?:[\w-]+:)?(?:rss|rdf|feed)\s*>/i;
+
+/** JSON that breaks off cannot be parsed at all. */
+function breaksOff(text: string): boolean {
+  return !text.trimStart().startsWith('{') && !CLOSED_ROOT.test(text.slice(-TAIL_CHARACTERS));
 }
 
 /** Returns null if the text is not a feed or is too long. Broken markup costs only the items that contain it. */
@@ -50,9 +61,9 @@ export function parseAnyFeed(text: string): AnyFeed | null {
   const parse = loadedParse();
   const body = inUsualForm(fromRoot(text));
   const parsed = tryParse(parse, body);
-  return parsed === null
-    ? piecewise(parse, body)
-    : { parsed, isCut: itemsOf(parsed).splice(FEED_ITEMS_MAX).length > 0 };
+  const found =
+    parsed === null ? piecewise(parse, body) : { parsed, isCut: itemsOf(parsed).splice(FEED_ITEMS_MAX).length > 0 };
+  return found === null ? null : { ...found, breaksOff: breaksOff(text) };
 }
 
 function itemsOf({ format, feed }: ParsedFeed): unknown[] {
@@ -76,7 +87,7 @@ function fromRoot(text: string): string {
 }
 
 /** Parses each item separately, so that a broken or truncated item costs only itself. */
-function piecewise(parse: Parse, text: string): AnyFeed | null {
+function piecewise(parse: Parse, text: string): Omit<AnyFeed, 'breaksOff'> | null {
   const tag = /<(item|entry)[\s>]/i.exec(text)?.[1];
   const root = /<((?:rss|(?:[\w-]+:)?RDF|(?:[\w-]+:)?feed))(?:\s[^<>]*)?>/i.exec(text);
   if (tag === undefined || root === null) return null;

@@ -26,9 +26,11 @@ export interface Feed {
   readonly items: readonly FeedItem[];
   /** The feed has more items than the `FEED_ITEMS_MAX` that are read. */
   readonly isCut: boolean;
+  /** The feed ends before its closing tag: its last item, and an unknown number after it, are missing. */
+  readonly breaksOff: boolean;
 }
 
-type Told = Omit<Feed, 'isCut'>;
+type Told = Omit<Feed, 'isCut' | 'breaksOff'>;
 
 export interface FeedItem {
   /** The id in the feed, else the item's URL. */
@@ -66,7 +68,7 @@ export function readFeed(text: string, url: string): Feed {
   const found = parseAnyFeed(text);
   if (found === null) throw notFeed(url, 'is not a feed, or is too long');
   try {
-    return { ...toFeed(found.parsed, url), isCut: found.isCut };
+    return { ...toFeed(found.parsed, url), isCut: found.isCut, breaksOff: found.breaksOff };
   } catch (error) {
     throw notFeed(url, String(error));
   }

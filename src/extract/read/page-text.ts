@@ -25,10 +25,13 @@ export function withoutControls(text: string): string {
   return HAS_CONTROL.test(text) ? text.replaceAll(CONTROLS, '') : text;
 }
 
-/** Returns the text without control characters, truncated to the maximum; null if nothing is left of it. */
+/**
+ * Returns the text without control characters, truncated to the maximum; null if nothing is left of it. A truncated text has exactly the
+ * maximum length, by which records are marked as truncated.
+ */
 export function orNull(text: string | null | undefined, charactersMax = TEXT_CHARACTERS_MAX): string | null {
-  const cut = text === null || text === undefined ? '' : withoutControls(text.slice(0, charactersMax)).trim();
-  return cut === '' ? null : cut;
+  const whole = text === null || text === undefined ? '' : withoutControls(text).trim();
+  return whole === '' ? null : whole.slice(0, charactersMax);
 }
 
 /** Counts the words of languages that separate them by spaces. In scripts without spaces, each character counts as a word. */

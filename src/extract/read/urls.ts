@@ -74,7 +74,7 @@ function pathIn(link: string, origin: string): string {
 
 /** Returns the `normalisedUrl` of an address. */
 export function normalisedAddress({ href }: WebAddress): string {
-  return /[?#]/.test(href) ? normalisedUrl(href) : href;
+  return mayShrink(href) ? normalisedUrl(href) : href;
 }
 
 function readWhole(link: string | null, base: string): WebAddress | null {
@@ -86,15 +86,39 @@ function readWhole(link: string | null, base: string): WebAddress | null {
 const TRACKING =
   /^(?:utm_[a-z_]+|fbclid|gclid|dclid|gbraid|wbraid|msclkid|mc_cid|mc_eid|igshid|yclid|_ga|_gl|ref_src)$/i;
 
-/** Returns one spelling for all URLs of a page: no fragment, no tracking parameters, no empty query. Expects an absolute URL. */
+/** Parameters that name a visitor's session, whatever their value. */
+const SESSION =
+  /^(?:phpsessid|jsessionid|sessionid|session_id|sessid|aspsessionid[a-z]{8}|cftoken|cfid|oscsid|zenid|xtcsid|sid_session)$/i;
+/** Short names may mean anything. Choice: with a value like this it is a session. Source: PHP, 26 or 32 characters; phpBB, 32 of hex. */
+const SHORT_SESSION = /^(?:sid|s|sess)=(?:[0-9a-f]{32}|[0-9a-v]{26})$/i;
+/** Source: Jakarta Servlet, 7.1.3; ASP.NET, "cookieless sessions". */
+const SESSION_IN_PATH = /;jsessionid=[^;/?#]*/gi;
+const COOKIELESS = /\/\((?:[A-Z]\([^()/]{8,}\))+\)(?=\/)/i;
+
+function isOfVisitor(pair: string): boolean {
+  const name = pair.split('=', 1)[0] ?? '';
+  return TRACKING.test(name) || SESSION.test(name) || SHORT_SESSION.test(pair);
+}
+
+/** Returns whether a URL may have a part that `normalisedUrl` removes. */
+function mayShrink(href: string): boolean {
+  return /[?#;]|\/\(/.test(href);
+}
+
+/**
+ * Returns one spelling for all URLs of a page: no fragment, no tracking parameters, no session of a visitor, no empty query. Expects an
+ * absolute URL.
+ */
 export function normalisedUrl(absolute: string): string {
   const url = new URL(absolute);
-  if (!/[?#]/.test(url.href)) return url.href;
+  if (!mayShrink(url.href)) return url.href;
   url.hash = '';
+  const path = url.pathname.replaceAll(SESSION_IN_PATH, '').replace(COOKIELESS, '');
+  if (path !== url.pathname) url.pathname = path;
   const kept = url.search
     .slice(1)
     .split('&')
-    .filter((pair) => pair !== '' && !TRACKING.test(pair.split('=', 1)[0] ?? ''));
+    .filter((pair) => pair !== '' && !isOfVisitor(pair));
   url.search = kept.join('&');
   return url.href;
 }

@@ -1,8 +1,9 @@
 import type { FailureReason, JobNote } from '../../work/extraction-job.ts';
 import { RECORD_BYTES_MAX, RECORD_TEXT_BYTES_MIN } from '../../kernel/limits.ts';
 import type { ExtractFailure, ExtractResult } from '../base/extract-messages.ts';
-import type { FoundRecord } from '../base/connector.ts';
+import type { FoundRecord, JsonObject } from '../base/connector.ts';
 import { hashesOf } from '../base/pack-steps.ts';
+import { TEXT_CHARACTERS_MAX } from '../read/page-text.ts';
 import { META } from '../shape/record-meta.ts';
 import type { FullRecord, Shaper } from '../shape/shaper.ts';
 
@@ -50,7 +51,8 @@ export function toRecordLines(
     return { kind: 'failed', failure: { reason, retryable: false, detail }, enough };
   };
   let characters = 0;
-  for (const { id, sourceUrl, fields, isTruncated } of records) {
+  for (const { id, sourceUrl, fields, isTruncated: isMarked } of records) {
+    const isTruncated = isMarked === true || hasTruncatedText(fields);
     const meta = { id, source_url: sourceUrl, fetched_at: fetchedAt, ...(isTruncated && { truncated: true }) };
     const shaped = toLine(shaper, { ...fields, [META]: meta });
     const name = `${sourceUrl}, record ${id.slice(0, 100)}`;
@@ -74,6 +76,18 @@ export function toRecordLines(
     lines.push(shaped.line);
   }
   return { kind: 'lines', encoded: encodeLines(lines, ids), dropped, notes, jobNotes: [...jobNotes] };
+}
+
+/**
+ * Returns whether a text of the record is exactly as long as a field may be. Readers cut longer ones to exactly that length. Choice: a text that has
+ * this length by chance counts as truncated.
+ */
+function hasTruncatedText(fields: JsonObject): boolean {
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string' && value.length === TEXT_CHARACTERS_MAX) return true;
+  }
+  return false;
 }
 
 type Line =

@@ -15,7 +15,7 @@ export interface RunnableJob {
   readonly session: JobSession | null;
   /** Base address that replaces the connector's own; null for its own. */
   readonly base: string | null;
-  readonly known: Pick<KnownSteps, 'unknown'>;
+  readonly known: Pick<KnownSteps, 'unknown' | 'lacks'>;
 }
 
 /** Source: the sitemaps protocol's 50,000 links of a file, and room for those of an index. */
@@ -99,7 +99,7 @@ function encode(
   const next = encodeNext(steps);
   if (next.kind === 'failed') return { result: failed(source, next.failure), keys: [] };
   const usage = source.usage();
-  const { unreadable = [], brokenOff, failed: own } = found;
+  const { unreadable = [], brokenOff, failed: own, tooDeep = [] } = found;
   const result: Result = {
     ...lines.encoded,
     ...usage,
@@ -116,7 +116,11 @@ function encode(
     notes: [...(own === undefined ? [] : [own]), ...unreadable, ...lines.notes, ...(found.notes ?? [])]
       .slice(0, NOTES_MAX)
       .map(({ reason, detail }) => ({ reason, detail })),
-    jobNotes: [...lines.jobNotes, ...(unreadable.length > 0 ? (['list_incomplete'] as const) : [])],
+    jobNotes: [
+      ...lines.jobNotes,
+      ...(unreadable.length > 0 ? (['list_incomplete'] as const) : []),
+      ...(job.known.lacks(tooDeep) ? (['depth_limit_reached'] as const) : []),
+    ],
     sessionJson: changesJson(source),
   };
   return { result, keys: steps.map(({ key }) => key) };

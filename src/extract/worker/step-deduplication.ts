@@ -54,6 +54,11 @@ export class KnownSteps {
     return this.#keys.size === 0 ? steps : steps.filter(({ key }) => !this.#keys.has(key));
   }
 
+  /** Returns whether the store may lack one of these steps. */
+  lacks(keys: readonly string[]): boolean {
+    return keys.some((key) => !this.#keys.has(key));
+  }
+
   sent(lease: number, keys: readonly string[]): void {
     if (keys.length > 0 && keys.length <= KEYS_PER_RESULT_MAX) this.#sent.set(lease, keys);
   }

@@ -87,11 +87,12 @@ async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted
     if (!isNothing(found)) return { ...found, notes, unreadable };
   }
   const depthLeft = state.depthMax ?? DEPTH_DEFAULT;
-  const found = fromPage(walk, { does: 'page', url: page.url, scope, depthLeft }, page, html, meta);
+  const linked: Scope = state.depthMax === null ? { ...scope, hasDefaultDepth: true } : scope;
+  const found = fromPage(walk, { does: 'page', url: page.url, scope: linked, depthLeft }, page, html, meta);
   // `max_depth` counts links from the first page; the depth of a page from a sitemap is unknown.
   const joins = walk.joinsSitemaps && state.depthMax === null;
   // Queued behind the page's links, so a job that reaches its limit by links requests no sitemap.
-  const sitemaps = joins ? [toStep({ does: 'sitemaps', url: page.url, scope, depthLeft: depthLeft - 1 })] : [];
+  const sitemaps = joins ? [toStep({ does: 'sitemaps', url: page.url, scope: linked, depthLeft: depthLeft - 1 })] : [];
   return { ...found, next: [...found.next, ...sitemaps], notes, unreadable };
 }
 
@@ -180,6 +181,7 @@ function fromPage(walk: Walk, state: PageState, page: Page, html: HtmlPage, meta
     records: [...own, ...namedBy(walk, links, scope)],
     next: depthLeft === 0 ? [] : followed(links, state),
     total: null,
+    ...(depthLeft === 0 && scope.hasDefaultDepth === true && { tooDeep: ofSite(links, scope).map(({ key }) => key) }),
     ...leftOutOf(depthLeft > 0 || walk.named !== null ? behind : null),
   };
 }
@@ -196,7 +198,11 @@ function linkEntry(url: string): Entry {
 }
 
 function followed(links: readonly PageAddress[], { scope, depthLeft }: PageState): readonly Step[] {
-  return links
-    .filter(({ address }) => isOfSite(address, scope))
-    .map(({ address, key }) => pageStep(key, { does: 'page', url: address.href, scope, depthLeft: depthLeft - 1 }));
+  return ofSite(links, scope).map(({ address, key }) =>
+    pageStep(key, { does: 'page', url: address.href, scope, depthLeft: depthLeft - 1 }),
+  );
+}
+
+function ofSite(links: readonly PageAddress[], scope: Scope): readonly PageAddress[] {
+  return links.filter(({ address }) => isOfSite(address, scope));
 }

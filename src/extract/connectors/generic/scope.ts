@@ -17,6 +17,8 @@ export interface Scope extends JsonObject {
   readonly exclude: readonly string[];
   /** Forms of the pages' content that are wanted, if the input names them. */
   readonly content?: readonly ContentForm[];
+  /** Set if links are followed to the default depth: what is deeper is reported. */
+  readonly hasDefaultDepth?: true;
 }
 
 /** Choice: matches names within a path. Files that are not pages are not fetched in a crawl. */

@@ -4,6 +4,7 @@ import { readFeed } from '../../read/feed.ts';
 import { PartTaker, type ListPart } from '../../read/list-part.ts';
 import { SitemapReader, type SitemapKind } from '../../read/sitemap.ts';
 import type { Entry } from './crawl.ts';
+import { brokenOffNote } from './truncated.ts';
 
 /** A part of the entries of a list of pages. */
 export interface Entries {
@@ -48,21 +49,27 @@ export async function readEntries({ url, pieces }: ListText, part: ListPart<Site
   if (sitemap.kind === 'none') return null;
   if (sitemap.kind === 'feed') return readFeedEntries((held ?? []).join(''), url, part);
   const { kind, entries, next, breaksOff } = sitemap;
-  const brokenOff: StepNote = { reason: 'parse_failed', detail: `${url} is truncated: it ends before its closing tag` };
   return {
     kind,
     entries: entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })),
     next,
-    ...(breaksOff && { brokenOff }),
+    ...(breaksOff && { brokenOff: brokenOffNote(url) }),
   };
 }
 
 function readFeedEntries(text: string, url: string, part: ListPart<SitemapKind>): Entries {
   const taker = new PartTaker<SitemapKind, Entry>(part);
-  const { items, isCut } = readFeed(text, url);
+  const { items, isCut, breaksOff } = readFeed(text, url);
   for (const { url: page, updatedAt, publishedAt } of items)
     if (page !== null) taker.take({ url: page, lastModified: updatedAt ?? publishedAt, foundIn: 'feed' }, 'urls');
   const { entries, next } = taker;
   const leftOut = `items of ${url} after the first ${FEED_ITEMS_MAX}`;
-  return { kind: 'urls', entries, next, ...(isCut && next === null && { leftOut }) };
+  if (next !== null) return { kind: 'urls', entries, next };
+  return {
+    kind: 'urls',
+    entries,
+    next,
+    ...(isCut && { leftOut }),
+    ...(breaksOff && { brokenOff: brokenOffNote(url) }),
+  };
 }

@@ -92,6 +92,29 @@ describe('feed.items', () => {
     }
   });
 
+  test('feed.items keeps the whole items of a feed that is cut within an item, and reports parse_failed', async () => {
+    const step = { url: 'https://x.example/f', search: 'page', before: 0 };
+    for (const [file, ends] of [
+      ['feed/rss.xml', ['<title>Second', '</channel>', '</rss>']],
+      ['feed/atom.xml', ['<title>Deux', '</feed>']],
+      ['feed/rdf.xml', ['</rdf:RDF>']],
+    ] as const) {
+      const body = pageText(file);
+      const whole = await items.run(step, fakeSource(answers({ 'https://x.example/f': { headers: XML, body } })), {
+        recordsLeft: Infinity,
+      });
+      expect([file, whole.brokenOff]).toEqual([file, undefined]);
+      for (const end of ends) {
+        const at = body.lastIndexOf(end);
+        const cut = at < 0 ? body.slice(0, body.lastIndexOf('<link')) : body.slice(0, at);
+        const source = fakeSource(answers({ 'https://x.example/f': { headers: XML, body: cut } }));
+        const { records, brokenOff } = await items.run(step, source, { recordsLeft: Infinity });
+        expect([file, end, brokenOff?.reason]).toEqual([file, end, 'parse_failed']);
+        expect(records.length).toBeGreaterThan(0);
+      }
+    }
+  });
+
   test.each([
     [999, 1, undefined],
     [1_000, 0, expect.stringContaining('pages of https://x.example/f after the first 1000')],

@@ -304,6 +304,28 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://site.example/news');
   });
 
+  test('site.pages reports links deeper than the default depth, but not those of a depth that was asked for', async () => {
+    const chain = (count: number): FakeAnswers => {
+      return new Map(
+        Array.from({ length: count }, (_, i) => [`${HOME}${i === 0 ? '' : i}`, text(`${i}`, links(`/${i + 1}`, '/'))]),
+      );
+    };
+    const begin = { does: 'begin', url: HOME, scope: SCOPE };
+    const deepest = async (depthMax: number | null): Promise<StepResult> => {
+      const source = fakeSource(chain(13));
+      let found = await sitePagesOperation.run({ ...begin, depthMax }, source, { recordsLeft: Infinity });
+      for (let at = 1; at <= (depthMax ?? 10); at++) {
+        const step = found.next.find(({ key }) => key === `${HOME}${at}`);
+        if (step === undefined) throw new Error(`page ${at} is not followed`);
+        found = await sitePagesOperation.run(step.state, source, { recordsLeft: Infinity });
+      }
+      return found;
+    };
+    const [byDefault, asked] = [await deepest(null), await deepest(3)];
+    expect([byDefault.next, byDefault.tooDeep]).toEqual([[], [`${HOME}11`, HOME]]);
+    expect([asked.next, asked.tooDeep]).toEqual([[], undefined]);
+  });
+
   test('site.pages reads pages from sitemaps and from links, each once', async () => {
     const named = Array.from({ length: 1_500 }, (_, i) => `/orphan/${i}`);
     const { fields, source } = await ran(sitePagesOperation, { url: HOME, exclude: ['/orphan/9'] }, (request) => {

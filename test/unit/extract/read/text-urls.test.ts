@@ -116,3 +116,20 @@ test('all URLs of one page have the same normalised form', () => {
   expect(normalisedUrl('https://x.example/a?')).toBe('https://x.example/a');
   expect(normalisedUrl('https://x.example/a?b=%20&c')).toBe('https://x.example/a?b=%20&c');
 });
+
+test.each([
+  ['https://x.example/a;jsessionid=0A1B2C3D4E5F?b=1', 'https://x.example/a?b=1'],
+  ['https://x.example/a;JSESSIONID=0A1B.node1/b;v=1', 'https://x.example/a/b;v=1'],
+  ['https://x.example/t.php?f=2&sid=0123456789abcdef0123456789abcdef', 'https://x.example/t.php?f=2'],
+  ['https://x.example/?PHPSESSID=abc123', 'https://x.example/'],
+  ['https://x.example/a?b=1&CFID=12&CFTOKEN=99', 'https://x.example/a?b=1'],
+  ['https://x.example/(S(lit3py55t21z5v55vlm25s55))/a.aspx', 'https://x.example/a.aspx'],
+])('a session id makes no other page: %s', (url, page) => expect(normalisedUrl(url)).toBe(page));
+
+test.each([
+  'https://x.example/a?sid=12',
+  'https://x.example/search?s=tea',
+  'https://x.example/a;v=1',
+  'https://x.example/wiki/Tea_(drink)/(S(1))/x',
+  'https://x.example/session?id=0123456789abcdef0123456789abcdef',
+])('a parameter that is no session id stays: %s', (url) => expect(normalisedUrl(url)).toBe(url));

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../../../src/extract/base/connector.ts';
+import { textOfHtml } from '../../../../src/extract/read/html.ts';
 import { toRecordLines, type RecordLines } from '../../../../src/extract/worker/record-lines.ts';
 import { createShaper } from '../../../../src/extract/shape/shaper.ts';
 import { faultsOf } from '../../../conformance/records.ts';
@@ -44,6 +45,17 @@ describe('a record of more than 1 MiB', () => {
       jobNotes: ['records_truncated'],
       notes: [{ reason: 'unsupported_content', detail: expect.stringMatching(/a1: truncated from 2400\d{3} bytes/) }],
     });
+  });
+
+  test('a record with a text of 500,000 characters is marked, because its reader truncated it', () => {
+    const long = textOfHtml(`<p>${'a '.repeat(300_000)}</p>`);
+    expect(long).toHaveLength(500_000);
+    const marked = linesOf({ title: 'Long', text: long });
+    expect(only(marked).record).toMatchObject({ _meta: { truncated: true } });
+    expect(marked).toMatchObject({ jobNotes: ['records_truncated'] });
+    const whole = linesOf({ title: 'Long', text: 'a'.repeat(499_999) });
+    expect([only(whole).record['_meta'], whole]).toMatchObject([{ id: 'a1' }, { jobNotes: [] }]);
+    expect(only(whole).record).not.toHaveProperty('_meta.truncated');
   });
 
   test('a record whose text was truncated when it was read has the same mark and notes', () => {

@@ -321,6 +321,25 @@ describe('StepRunner', () => {
     expect(result?.notes).toEqual([list, refused]);
   });
 
+  test('a step with links that are too deep adds a note to the job, unless the job has steps for all of them', async () => {
+    const step = (key: string): StepResult['next'][number] => ({ key, state: {} });
+    let found: StepResult = { ...NOTHING, next: [step('a'), step('b')] };
+    const at = begin(() => Promise.resolve(found));
+    at.job();
+    at.step(1);
+    await at.pass(0);
+    for (const [tooDeep, lease] of [
+      [['b', 'a'], 2],
+      [['b', 'c'], 3],
+      [[], 4],
+    ] as const) {
+      found = { ...NOTHING, tooDeep };
+      at.step(lease, [1]);
+      await at.pass(0);
+    }
+    expect(at.results().map(({ jobNotes }) => jobNotes)).toEqual([[], [], ['depth_limit_reached'], []]);
+  });
+
   test('records that violate the schema are dropped and counted, or fail the step if required', async () => {
     const at = begin(() => Promise.resolve({ ...NOTHING, records: [record('1'), record('2', { size: 'large' })] }));
     const schema = { type: 'object', properties: { size: { type: 'number' } } };
