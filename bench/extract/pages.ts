@@ -19,10 +19,10 @@ const EXTRACTION_ALONE = { GATEHOUSE_VELOCITY_MB: '16', GATEHOUSE_GEOIP_PACKAGES
 
 /** Measures pages per second of a crawl whose requests and records are on disk, and what it uses, for the service and for Crawlee. */
 export async function benchPages(options: BenchOptions, children: Children): Promise<void> {
-  const { pages, rounds, concurrency, paragraphs, folder } = options;
+  const { pages, rounds, concurrency, folder } = options;
   const crawlee = options.isAlone ? null : await findCrawlee(options.crawleeFolder);
-  const site = children.spawn(new URL('./site.js', import.meta.url), String(pages), String(paragraphs));
-  const url = `http://127.0.0.1:${Number(await lineOf(site, () => true))}/site/`;
+  const url = await startSite(children, options, 'marked');
+  const unmarkedUrl = await startSite(children, options, 'unmarked');
   const dataDir = join(folder, 'pages');
   const { secretKey } = await seed(dataDir);
   const server = await children.serve(dataDir, options.nodeFlags, EXTRACTION_ALONE);
@@ -36,6 +36,8 @@ export async function benchPages(options: BenchOptions, children: Children): Pro
   for (let round = 0; round < rounds; round++) {
     ours.push(await crawl(caller, server.child.pid, url, pages));
     row('service', ours.at(-1));
+    // Without `<main>` and `<article>`, the text of a page has to be found.
+    row('service, no marks', await crawl(caller, server.child.pid, unmarkedUrl, pages));
     if (crawlee === null) continue;
     const run = await runCrawlee(children, crawlee, join(folder, `crawlee-${round}`), { url, concurrency });
     if (run.pages !== pages) throw new Error(`Crawlee crawled ${run.pages} of ${pages} pages`);
@@ -60,6 +62,16 @@ export async function benchPages(options: BenchOptions, children: Children): Pro
     ratio((run) => run.peakMb),
   ];
   console.log(`service / crawlee, median of ${rounds} rounds: pages/s ${speed}, CPU ${cpu}, peak ${peak}`);
+}
+
+/** Resolves to the URL of the site's first page. */
+async function startSite(
+  children: Children,
+  { pages, paragraphs }: BenchOptions,
+  marks: 'marked' | 'unmarked',
+): Promise<string> {
+  const site = children.spawn(new URL('./site.js', import.meta.url), String(pages), String(paragraphs), marks);
+  return `http://127.0.0.1:${Number(await lineOf(site, () => true))}/site/`;
 }
 
 async function crawl(caller: Caller, pid: number | undefined, url: string, pages: number): Promise<Run> {

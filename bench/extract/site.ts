@@ -5,10 +5,12 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
  * service under test, so every response, including the headers that Node.js would send, is built before the first request, and requests are
  * parsed no further than necessary. Prints its port when it is listening.
  *
- * Arguments: number of pages, paragraphs per page.
+ * Arguments: number of pages, paragraphs per page, `unmarked` for pages without `<main>` and `<article>`.
  */
 const pages = Number(process.argv[2]);
 const paragraphs = Number(process.argv[3]);
+const [open, close] =
+  process.argv[4] === 'unmarked' ? ['<div><div>', '</div></div>'] : ['<main><article>', '</article></main>'];
 const WORDS =
   'the bread of a small town is made before dawn and carried to its doors while streets are still dark because whoever bakes it knows that nobody waits for what is warm'.split(
     ' ',
@@ -60,7 +62,7 @@ function markupOf(n: number): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page ${n}</title>
 <meta name="description" content="What page ${n} says."><link rel="stylesheet" href="/style.css"></head><body>
 <header><nav><ul>${menu.join('')}</ul></nav></header>
-<main><article><h1>Page ${n}</h1>${text.join('\n')}</article></main>
+${open}<h1>Page ${n}</h1>${text.join('\n')}${close}
 <aside><h2>See also</h2><ul>${links.join('\n')}</ul></aside>
 <footer><p>All of it may be read.</p></footer></body></html>`;
 }

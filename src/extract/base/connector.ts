@@ -143,6 +143,9 @@ export interface StepNote {
   readonly detail: string;
 }
 
+/** Choice: maximum number of characters of one text field of a record. A long novel's chapter has 50,000. */
+export const TEXT_CHARACTERS_MAX = 500_000;
+
 export interface FoundRecord {
   /** Stable between runs and unique within the source. Duplicates within a job are dropped and counted. */
   readonly id: string;

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../base/connector.ts';
 import { readByline } from './byline.ts';
 import {
   CONTENT_DEFAULT,
@@ -16,7 +15,8 @@ import { readMeta, type PageMeta } from './meta.ts';
 import { publishedByMeta, publishedByPage } from './published.ts';
 import { createSiteNames } from './site-names.ts';
 import { addressOfValue, readStructured, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
-import { languageTag, orNull, TEXT_CHARACTERS_MAX, wordCount } from './page-text.ts';
+import { languageTag, orNull, wordCount } from './page-text.ts';
+import { TEXT_CHARACTERS_MAX, type JsonObject } from '../base/connector.ts';
 import { chooseTitle, headingsOf } from './title.ts';
 import { absoluteUrl } from './urls.ts';
 import { findWikiPart } from './wiki-text.ts';

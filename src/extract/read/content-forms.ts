@@ -2,7 +2,8 @@ import type { Element, ParentNode } from 'domhandler';
 import { unreadOf, withoutUnread } from './hidden.ts';
 import { readHtml, type HtmlPage } from './html.ts';
 import { markdownOf } from './markdown/markdown.ts';
-import { orNull, TEXT_CHARACTERS_MAX } from './page-text.ts';
+import { orNull } from './page-text.ts';
+import { TEXT_CHARACTERS_MAX } from '../base/connector.ts';
 import { plainHtmlOf } from './plain-html.ts';
 
 /** Forms in which a connector can return the content of a page. Source: contract, 11.2. */

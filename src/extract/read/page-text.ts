@@ -1,5 +1,4 @@
-/** Choice: maximum number of characters of one text field of a record. A long novel's chapter has 50,000. */
-export const TEXT_CHARACTERS_MAX = 500_000;
+import { TEXT_CHARACTERS_MAX } from '../base/connector.ts';
 
 /** Replaces white space, including line breaks, by single spaces, and trims the text. */
 export function collapse(text: string): string {

@@ -1,10 +1,10 @@
 import { unreachable } from '../../kernel/brand.ts';
+import { TEXT_CHARACTERS_MAX, type JsonObject, type JsonValue } from '../base/connector.ts';
 import { isTag, type Element, type ParentNode } from 'domhandler';
-import type { JsonObject, JsonValue } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { linesOf, textOf, type HtmlPage } from '../read/html.ts';
 import { markdownOf } from '../read/markdown/markdown.ts';
-import { orNull, TEXT_CHARACTERS_MAX } from '../read/page-text.ts';
+import { orNull } from '../read/page-text.ts';
 import { plainHtmlOf } from '../read/plain-html.ts';
 import { absoluteUrl } from '../read/urls.ts';
 import type { FieldPlan, SelectPlan } from './field-plan.ts';

@@ -1,9 +1,8 @@
 import type { FailureReason, JobNote } from '../../work/extraction-job.ts';
 import { RECORD_BYTES_MAX, RECORD_TEXT_BYTES_MIN } from '../../kernel/limits.ts';
 import type { ExtractFailure, ExtractResult } from '../base/extract-messages.ts';
-import type { FoundRecord, JsonObject } from '../base/connector.ts';
+import { TEXT_CHARACTERS_MAX, type FoundRecord, type JsonObject } from '../base/connector.ts';
 import { hashesOf } from '../base/pack-steps.ts';
-import { TEXT_CHARACTERS_MAX } from '../read/page-text.ts';
 import { META } from '../shape/record-meta.ts';
 import type { FullRecord, Shaper } from '../shape/shaper.ts';
 
@@ -79,8 +78,8 @@ export function toRecordLines(
 }
 
 /**
- * Returns whether a text of the record is exactly as long as a field may be. Readers cut longer ones to exactly that length. Choice: a text that has
- * this length by chance counts as truncated.
+ * Returns whether a text of the record is exactly as long as a field may be. Readers cut longer ones to that length. Choice: a text that
+ * has it by chance counts as truncated.
  */
 function hasTruncatedText(fields: JsonObject): boolean {
   for (const name in fields) {

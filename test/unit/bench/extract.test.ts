@@ -25,5 +25,6 @@ test('bench:extract pages starts the crawler that it compares with, and prints b
   await writeFile(join(place, 'index.mjs'), STUB);
   const lines = await smokeBench('extract', 'pages', '--crawlee', folder);
   expect(lines.filter((line) => /^crawlee, on disk +[1-9]\d* /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^service, no marks +[1-9]\d* +\d+\.\d\d /.test(line))).toHaveLength(1);
   expect(lines.at(-1)).toMatch(/^service \/ crawlee, median of 1 rounds: pages\/s \d/);
 });

@@ -10,7 +10,8 @@ import {
   type Wanted,
 } from '../../base/connector.ts';
 import { looksLikeFeed } from '../../read/feed-parse.ts';
-import { readHtml, type HtmlPage } from '../../read/html.ts';
+import type { HtmlPage } from '../../read/html.ts';
+import { readPageHtml } from '../../read/page-html.ts';
 import { PAGE_LINKS_MAX, readAddresses, type PageAddress } from '../../read/links.ts';
 import { readMeta, type PageMeta } from '../../read/meta.ts';
 import { detectPlatform } from '../../read/platform.ts';
@@ -73,7 +74,7 @@ async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted
   const ownList = sitemap(page.url, { scope, nested: 0, depthLeft: 0 });
   const list = looksLikeList(page) ? await readList(text, ownList, walk, want) : null;
   if (list !== null) return list;
-  const html = readHtml(page.text, page.url);
+  const html = readPageHtml(page);
   const meta = readMeta(html, page.headers);
   const notes: StepNote[] = [];
   const unreadable: UnreadableList[] = [];
@@ -160,7 +161,7 @@ function abroadOf(urls: readonly string[], { url, scope }: ListState): { abroad:
 
 async function readPage(walk: Walk, state: PageState, source: Source): Promise<StepResult> {
   const page = await source.page(state.url);
-  const html = readHtml(page.text, page.url);
+  const html = readPageHtml(page);
   return fromPage(walk, state, page, html, readMeta(html, page.headers));
 }
 

@@ -10,7 +10,8 @@ import {
   type StepNote,
   type StepResult,
 } from '../../base/connector.ts';
-import { readHtml, type HtmlPage } from '../../read/html.ts';
+import type { HtmlPage } from '../../read/html.ts';
+import { readPageHtml } from '../../read/page-html.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import { FIELDS_MAX, FIELD_TYPES, readSelectPlan, type SelectPlan } from '../../select/field-plan.ts';
 import { schemaOfFields } from '../../select/field-schema.ts';
@@ -197,7 +198,7 @@ function selected(plan: SelectPlan, html: HtmlPage): SelectedRows {
 }
 
 function readSelectPage(plan: SelectPlan, state: SelectStep, page: Page, isUnbounded: boolean): StepResult {
-  const html = readHtml(page.text, page.url);
+  const html = readPageHtml(page);
   const found = selected(plan, html);
   const scope = state.isFirst ? movedScope(state.scope, state.url, page.url) : state.scope;
   const { step, note } = nextStep(found.next, { ...state, scope });

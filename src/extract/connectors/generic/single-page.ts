@@ -1,5 +1,6 @@
 import type { JsonObject, JsonSchema, Operation, Page, StepResult } from '../../base/connector.ts';
-import { readHtml, type HtmlPage } from '../../read/html.ts';
+import type { HtmlPage } from '../../read/html.ts';
+import { readPageHtml } from '../../read/page-html.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import { parseAddress } from './page-address.ts';
 import { PAGE_INPUT } from './fields.ts';
@@ -48,7 +49,7 @@ export function singlePage({
     },
     async run(step, source) {
       const page = await source.page((step as PageStep).url);
-      const found = read(readHtml(page.text, page.url), page, step);
+      const found = read(readPageHtml(page), page, step);
       // Returns all records even if fewer are wanted, because the output schema may reject some.
       return { ...found, next: [], total: found.records.length };
     },

@@ -36,6 +36,20 @@ describe('operations on a single page', () => {
     ]);
   });
 
+  test('page.article reads a plain text with all its characters, and a page that is called plain text as a page', async () => {
+    const article = (body: string): Promise<StepResult> => {
+      const reply = { headers: { 'content-type': 'text/plain; charset=utf-8' }, body };
+      const step = { url: URL_OF };
+      return operation('page.article').run(step, fakeSource(new Map([[URL_OF, reply]])), { recordsLeft: 1 });
+    };
+    const text = 'Key words <to> use\nif (a<b && c>d) &amp; x<p>y.\r\n \r\n   Second &lt; part.\n';
+    expect((await article(text)).records[0]?.fields['text']).toBe(
+      'Key words <to> use if (a<b && c>d) &amp; x<p>y.\nSecond &lt; part.',
+    );
+    const page = '\n<!doctype html><p>The harbour is <b>open</b> &amp; free.</p>';
+    expect((await article(page)).records[0]?.fields['text']).toBe('The harbour is open & free.');
+  });
+
   test('page.article fails with parse_failed for a page without readable text', async () => {
     const run = ran(operation('page.article'), { url: URL_OF }, at(pageText('article/menu-only.page')));
     await expect(run).rejects.toMatchObject({ reason: 'parse_failed', retryable: false });
