@@ -10,6 +10,7 @@ import {
   problemBody,
   sharedHarness,
 } from '../support/dashboard-harness.ts';
+import { ROWS_BODY } from '../support/page-states.ts';
 import { hostileCopy, makeCalm, makeFlagged } from '../support/dashboard-rows.ts';
 
 /** A verdict is sent after this time. */
@@ -55,6 +56,22 @@ describe('The page of reviews', () => {
     ];
     ids = made.map(({ request_id: id }) => id).reverse();
   });
+  test('says what 50 more verdicts would add for a model, from those before, and nothing after fewer than 20', async () => {
+    const rows: Override = (path) => (path === '/v1/models/rows' ? { body: ROWS_BODY } : null);
+    const page = await harness.open('/dashboard/review?view=samples', { override: rows });
+    await page.getByText('30 % of 370 verdicts were fraud').waitFor();
+    await page.getByText('add up to 15 known fraud sessions to the 128 that a model').waitFor();
+    await page.getByText('Missing now: fraud sessions 128 of 150.').waitFor();
+    await expectAccessible(page);
+    expectClean(page);
+    const none = { fraud: 0, legitimate: 0 };
+    const by_source = [{ source: 'review', ages: { week: { fraud: 9, legitimate: 10 }, month: none, older: none } }];
+    const few: Override = (path) => (path === '/v1/models/rows' ? { body: { ...ROWS_BODY, by_source } } : null);
+    const other = await harness.open('/dashboard/review?view=samples', { override: few });
+    await other.getByText('1 of ').waitFor();
+    expect(await other.getByText('verdicts were fraud').count()).toBe(0);
+  });
+
   test('has the decision with its evidence, and buttons for a verdict', async () => {
     const page = await harness.open(`/dashboard/review?view=samples&at=${ids[2]}`);
     await page.getByText('3 of 4').waitFor();

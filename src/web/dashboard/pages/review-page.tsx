@@ -4,6 +4,7 @@ import { Segments } from '../components/filter-chips.tsx';
 import { useLink, useUrlState } from '../url-state.ts';
 import { DecisionStack } from './review/decision-stack.tsx';
 import { Precision } from './review/precision.tsx';
+import { VerdictWorth } from './review/verdict-worth.tsx';
 import { VerdictQueue } from './review/verdict-queue.ts';
 
 const VIEWS = ['open', 'samples', 'precision'] as const;
@@ -34,6 +35,7 @@ export default function ReviewPage(): JSX.Element {
           ]}
         />
       </div>
+      {view !== 'precision' && <VerdictWorth />}
       {view === 'precision' ? (
         <Precision entered={queue.entered.value} />
       ) : (
