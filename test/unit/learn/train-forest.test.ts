@@ -70,6 +70,12 @@ function auc(scores: Float64Array, isFraud: Uint8Array): number {
   return (ranks - (frauds * (frauds + 1)) / 2) / (frauds * (order.length - frauds));
 }
 
+/** Returns the next 32-bit number above one from 0. */
+function nextAbove(value: number): number {
+  const bits = new Uint32Array(Float32Array.of(value).buffer);
+  return new Float32Array(Uint32Array.of((bits[0] ?? 0) + 1).buffer)[0] ?? 0;
+}
+
 const training = generate(40_000, 1);
 const stopping = generate(10_000, 2);
 const test = generate(40_000, 3);
@@ -127,12 +133,20 @@ describe.skipIf(loadRuntime() === null)('toOnnx', () => {
     if (runtime === null) return;
     const forest = atPrior(trained.forest, trained.prior, 0.01);
     const session = await runtime.InferenceSession.create(toOnnx(forest, WIDTH), { executionProviders: ['cpu'] });
-    const tensor = new runtime.Tensor('float32', stopping.values, [10_000, WIDTH]);
+    // Half of the rows lie on a threshold of the forest, or one 32-bit number above it.
+    const inner = [...forest.column.keys()].filter((node) => forest.column[node] !== -1);
+    const values = stopping.values.slice();
+    for (let row = 0; row < 5_000; row++) {
+      const node = inner[(row >> 1) % inner.length] ?? 0;
+      const threshold = forest.threshold[node] ?? 0;
+      values[row * WIDTH + (forest.column[node] ?? 0)] = row % 2 === 0 ? threshold : nextAbove(threshold);
+    }
+    const tensor = new runtime.Tensor('float32', values, [10_000, WIDTH]);
     const answer = (await session.run({ features: tensor }, ['probability']))['probability'];
     expect(answer?.dims).toEqual([10_000, 1]);
     const got = answer?.data as Float32Array;
     let largest = 0;
-    for (const [row, p] of scoresOf(forest, stopping).entries())
+    for (const [row, p] of scoresOf(forest, { ...stopping, values }).entries())
       largest = Math.max(largest, Math.abs(p - (got[row] ?? NaN)));
     expect(largest).toBeLessThan(1e-6);
     await session.release();
