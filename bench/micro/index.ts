@@ -18,6 +18,7 @@ import { lmdb } from './lmdb.ts';
 import { metrics } from './metrics.ts';
 import { parse } from './parse.ts';
 import { poolHop } from './pool-hop.ts';
+import { ranges } from './ranges.ts';
 import { rates } from './rates.ts';
 import { replay } from './replay.ts';
 import { rules } from './rules.ts';
@@ -49,6 +50,7 @@ export const STAGES: readonly Stage[] = [
   gather,
   lmdb,
   geo,
+  ranges,
   velocity,
   velocityExchange,
   rules,
