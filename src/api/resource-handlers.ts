@@ -88,6 +88,8 @@ type ManagementEndpointId = Exclude<
   | `${string}Extraction${string}`
   | `${string}Session${string}`
   | `${string}Connector${string}`
+  | `${string}Watch${string}`
+  | 'rotateFeedToken'
   | 'listRecords'
   | 'reportOutcomes'
   | 'simulateDecision'

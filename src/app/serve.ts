@@ -37,6 +37,7 @@ import { followJudgement } from '../state/feed/feedback.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
 import { startWatchdog } from './watchdog.ts';
 import { openDispatcher, openNotices, ownDeliveries } from './wire-webhooks.ts';
+import { startWatches } from './wire-watches.ts';
 import { SharedWork } from './wire-work.ts';
 import type { ClusterDeliveries } from '../cluster/reads/cluster-deliveries.ts';
 import { followWebhookChange } from '../webhooks/follow-changes.ts';
@@ -316,6 +317,9 @@ function run(parts: Parts): Running {
     decide: service.decide,
     log,
   });
+  const { extractions } = parts.senders;
+  const { store } = installation;
+  const stopWatches = startWatches({ settings, store, extractions, cluster: parts.cluster, log });
   if (parts.deciding !== null) parts.feeds.start();
   void recovered.privacy.start();
   return {
@@ -335,6 +339,7 @@ function run(parts: Parts): Running {
       recovered.privacy.close();
       stopMaintenance();
       parts.feeds.close();
+      await stopWatches();
       await stop(parts);
     },
   };

@@ -16,6 +16,7 @@ import type { RuleTrips } from './rule-trips.ts';
 import type { OpenPolicies, ServiceParts } from './service-parts.ts';
 import { modelStatus } from './asset-states.ts';
 import { extractHandlers } from './wire-extractions.ts';
+import { watchEndpoints } from './wire-watches.ts';
 import { webhookParts } from './wire-webhooks.ts';
 
 /** What the role `api` shows of the velocity store and the policies. */
@@ -74,5 +75,6 @@ export function wireApi(
       }),
     }),
     ...extractHandlers(endpoint, { extractions, cursors, egressAllow }),
+    ...watchEndpoints(endpoint, { settings, store, extractions, changes, cursors }),
   };
 }

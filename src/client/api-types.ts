@@ -1347,7 +1347,7 @@ export declare namespace Api {
     readonly url: string;
     readonly event_types: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
     /** Further events beside decisions */
-    readonly events: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy")[];
+    readonly events: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy" | "watch.changes")[];
     readonly description: string | null;
     /** Paused: the webhook receives nothing and is not unhealthy */
     readonly disabled: boolean;
@@ -1380,7 +1380,7 @@ export declare namespace Api {
     /** Decisions to send; may be empty if `events` is not */
     readonly event_types: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
     /** Further events to send, beside decisions */
-    readonly events?: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy")[];
+    readonly events?: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy" | "watch.changes")[];
     readonly description?: string | null;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
     readonly filter?: string | null;
@@ -1412,7 +1412,7 @@ export declare namespace Api {
     /** null for the endpoint of an extraction */
     readonly webhook_id: string | null;
     readonly url: string;
-    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy";
+    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy" | "watch.changes";
     readonly request_id: string;
     readonly status: "pending" | "succeeded" | "failed" | "skipped";
     readonly trigger: "decision" | "probe" | "test" | "manual" | "extraction" | "event";
@@ -1439,7 +1439,7 @@ export declare namespace Api {
     /** null for the endpoint of an extraction */
     readonly webhook_id: string | null;
     readonly url: string;
-    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy";
+    readonly event: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy" | "watch.changes";
     readonly request_id: string;
     readonly status: "pending" | "succeeded" | "failed" | "skipped";
     readonly trigger: "decision" | "probe" | "test" | "manual" | "extraction" | "event";
@@ -1461,7 +1461,7 @@ export declare namespace Api {
     /** Decisions to send; may be empty if `events` is not */
     readonly event_types?: readonly ("ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK")[];
     /** Further events to send, beside decisions */
-    readonly events?: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy")[];
+    readonly events?: readonly ("review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy" | "watch.changes")[];
     readonly description?: string | null;
     readonly disabled?: boolean;
     /** Condition in the language of own rules over the facts of an event: only decisions for which it is true are delivered */
@@ -1652,6 +1652,174 @@ export declare namespace Api {
     readonly next_cursor: string | null;
   };
 
+  type WatchPage = {
+    readonly data: readonly Watch[];
+    readonly has_more: boolean;
+    readonly next_cursor: string | null;
+  };
+
+  type Watch = {
+    readonly id: string;
+    readonly name: string | null;
+    readonly extraction: { readonly [name: string]: unknown };
+    readonly every: string | null;
+    readonly cron: string | null;
+    readonly key: readonly string[];
+    readonly compare: readonly string[] | null;
+    readonly emit: readonly ("new" | "changed" | "gone")[];
+    readonly paused: boolean;
+    readonly status: "waiting" | "running" | "paused";
+    /** null while it is paused */
+    readonly next_run_at: number | null;
+    /** Due times that no run stands for, because the service or an earlier run took longer */
+    readonly missed_runs: number;
+    /** Whether a complete run has ended since what is compared was set */
+    readonly baseline: boolean;
+    readonly running: {
+      /** Numbers the runs of a watch */
+      readonly run: number;
+      /** The due time that it stands for; null if it was asked for */
+      readonly due_at: number | null;
+      readonly started_at: number;
+      readonly extraction_id: string | null;
+    } | null;
+    readonly last_run: {
+      /** Numbers the runs of a watch */
+      readonly run: number;
+      /** The due time that it stands for; null if it was asked for */
+      readonly due_at: number | null;
+      readonly started_at: number;
+      readonly extraction_id: string | null;
+      readonly finished_at: number;
+      readonly status: "succeeded" | "failed";
+      /** Why it failed; null if it succeeded */
+      readonly reason: "source_unavailable" | "source_not_found" | "access_denied" | "rate_limited_by_source" | "robots_disallowed" | "login_required" | "session_expired" | "unsupported_content" | "parse_failed" | "schema_mismatch" | "timeout" | "limit_reached" | "cancelled" | "internal_error" | "not_accepted" | "job_removed" | "too_many_records" | null;
+      /** Whether the extraction had everything; else no record is counted as absent */
+      readonly complete: boolean;
+      /**
+       * duplicate_key: several records had one key, and the first counted. missing_key: records without a key, or with one
+       * of over 512 characters, were left out
+       */
+      readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete")[];
+      readonly records: number;
+      readonly new: number;
+      readonly changed: number;
+      readonly gone: number;
+    } | null;
+    readonly created_at: number;
+    readonly updated_at: number;
+  };
+
+  type WatchRequest = {
+    readonly name?: string | null;
+    /** What each run extracts, as in POST /v1/extractions; without delivery and output.schema */
+    readonly extraction: ExtractionRequest;
+    /** Minutes, hours or days such as 15m, 6h, 1d; at least 5m. The first run begins at once. This or cron */
+    readonly every?: string | null;
+    /** Five fields in UTC, such as "0 6 * * MON-FRI"; due times at least 5 minutes apart */
+    readonly cron?: string | null;
+    /** Paths whose values identify a record, such as ["id"] */
+    readonly key: readonly string[];
+    /** Paths whose values are compared; by default the whole record */
+    readonly compare?: readonly string[] | null;
+    /** Kinds of changes that are kept; by default all */
+    readonly emit?: readonly ("new" | "changed" | "gone")[] | null;
+    readonly paused?: boolean | null;
+  };
+
+  type WatchCreated = {
+    readonly id: string;
+    readonly name: string | null;
+    readonly extraction: { readonly [name: string]: unknown };
+    readonly every: string | null;
+    readonly cron: string | null;
+    readonly key: readonly string[];
+    readonly compare: readonly string[] | null;
+    readonly emit: readonly ("new" | "changed" | "gone")[];
+    readonly paused: boolean;
+    readonly status: "waiting" | "running" | "paused";
+    /** null while it is paused */
+    readonly next_run_at: number | null;
+    /** Due times that no run stands for, because the service or an earlier run took longer */
+    readonly missed_runs: number;
+    /** Whether a complete run has ended since what is compared was set */
+    readonly baseline: boolean;
+    readonly running: {
+      /** Numbers the runs of a watch */
+      readonly run: number;
+      /** The due time that it stands for; null if it was asked for */
+      readonly due_at: number | null;
+      readonly started_at: number;
+      readonly extraction_id: string | null;
+    } | null;
+    readonly last_run: {
+      /** Numbers the runs of a watch */
+      readonly run: number;
+      /** The due time that it stands for; null if it was asked for */
+      readonly due_at: number | null;
+      readonly started_at: number;
+      readonly extraction_id: string | null;
+      readonly finished_at: number;
+      readonly status: "succeeded" | "failed";
+      /** Why it failed; null if it succeeded */
+      readonly reason: "source_unavailable" | "source_not_found" | "access_denied" | "rate_limited_by_source" | "robots_disallowed" | "login_required" | "session_expired" | "unsupported_content" | "parse_failed" | "schema_mismatch" | "timeout" | "limit_reached" | "cancelled" | "internal_error" | "not_accepted" | "job_removed" | "too_many_records" | null;
+      /** Whether the extraction had everything; else no record is counted as absent */
+      readonly complete: boolean;
+      /**
+       * duplicate_key: several records had one key, and the first counted. missing_key: records without a key, or with one
+       * of over 512 characters, were left out
+       */
+      readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete")[];
+      readonly records: number;
+      readonly new: number;
+      readonly changed: number;
+      readonly gone: number;
+    } | null;
+    readonly created_at: number;
+    readonly updated_at: number;
+    /** Reads the changes as Atom or RSS by ?token=. Shown only here */
+    readonly feed_token: string;
+  };
+
+  type WatchPatch = {
+    readonly name?: string | null;
+    /** Replaced as a whole */
+    readonly extraction?: ExtractionRequest;
+    /** Minutes, hours or days such as 15m, 6h, 1d; at least 5m. The first run begins at once. This or cron */
+    readonly every?: string | null;
+    /** Five fields in UTC, such as "0 6 * * MON-FRI"; due times at least 5 minutes apart */
+    readonly cron?: string | null;
+    /** Paths whose values identify a record, such as ["id"] */
+    readonly key?: readonly string[];
+    /** Paths whose values are compared; by default the whole record */
+    readonly compare?: readonly string[] | null;
+    readonly emit?: readonly ("new" | "changed" | "gone")[] | null;
+    readonly paused?: boolean | null;
+  };
+
+  type FeedToken = {
+    readonly feed_token: string;
+  };
+
+  type WatchChangePage = {
+    readonly data: readonly WatchChange[];
+    readonly has_more: boolean;
+    readonly next_cursor: string | null;
+  };
+
+  type WatchChange = {
+    /** The id of the watch and the number of the change, which rises by one */
+    readonly id: string;
+    readonly at: number;
+    readonly kind: "new" | "changed" | "gone";
+    /** Path → value */
+    readonly key: { readonly [name: string]: unknown };
+    /** The record as it is; null for one that is gone, and for one of over 16 KiB */
+    readonly record: { readonly [name: string]: unknown } | null;
+    /** The values that are compared, as they were; absent for a new record, and if they take over 512 bytes */
+    readonly before?: { readonly [name: string]: unknown };
+  };
+
   type SessionPage = {
     readonly data: readonly Session[];
     readonly has_more: boolean;
@@ -1731,7 +1899,7 @@ export declare namespace Api {
      * the operator; `circuit_breaker`: that of rules of your own; `service`: the service itself
      */
     readonly actor: string;
-    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase";
+    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "watch.created" | "watch.changed" | "watch.removed";
     /**
      * What was changed: the id of the customer, webhook or decision, the fingerprint hash, or the first 12 characters of
      * the key; null for a batch
@@ -2759,7 +2927,7 @@ export interface ApiCalls {
       /** Only deliveries with this status */
       readonly status?: "pending" | "succeeded" | "failed" | "skipped";
       /** Only deliveries of this event */
-      readonly event?: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy";
+      readonly event?: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK" | "extraction.records" | "extraction.completed" | "extraction.failed" | "review.verdict" | "label.created" | "list.changed" | "rule.tripped" | "webhook.unhealthy" | "watch.changes";
     };
     readonly body: undefined;
     readonly answer: Api.DeliveryPage;
@@ -2879,6 +3047,78 @@ export interface ApiCalls {
     readonly answer: Api.RecordPage;
   };
 
+  /** The caller's own watches, oldest first: `GET /v1/watches` */
+  listWatches: {
+    readonly query: {
+      /** Maximum number of rows in a page */
+      readonly limit?: number;
+      /** The next_cursor of the previous page */
+      readonly cursor?: string;
+    };
+    readonly body: undefined;
+    readonly answer: Api.WatchPage;
+  };
+
+  /** Run an extraction again and again, and keep what changes: `POST /v1/watches` */
+  createWatch: {
+    readonly query: undefined;
+    readonly body: Api.WatchRequest;
+    readonly answer: Api.WatchCreated & Api.IgnoredMembers;
+  };
+
+  /** One of the caller's own watches: `GET /v1/watches/{id}` */
+  findWatch: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.Watch;
+  };
+
+  /** Change, pause or resume a watch: `PATCH /v1/watches/{id}` */
+  changeWatch: {
+    readonly query: undefined;
+    readonly body: Api.WatchPatch;
+    readonly answer: Api.Watch & Api.IgnoredMembers;
+  };
+
+  /** Delete a watch with its changes: `DELETE /v1/watches/{id}` */
+  deleteWatch: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: undefined;
+  };
+
+  /** Run a watch now: `POST /v1/watches/{id}/run` */
+  runWatch: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.Watch & Api.IgnoredMembers;
+  };
+
+  /** Replace the feed token of a watch: `POST /v1/watches/{id}/feed-token` */
+  rotateFeedToken: {
+    readonly query: undefined;
+    readonly body: undefined;
+    readonly answer: Api.FeedToken & Api.IgnoredMembers;
+  };
+
+  /** What a watch has found: `GET /v1/watches/{id}/changes` */
+  listWatchChanges: {
+    readonly query: {
+      /** Maximum number of rows in a page */
+      readonly limit?: number;
+      /** The next_cursor of the previous page */
+      readonly cursor?: string;
+      /** atom and rss: the newest 100 changes, newest first, without pages */
+      readonly format?: "json" | "ndjson" | "atom" | "rss";
+      /** newest: the newest changes, newest first, one page without a cursor */
+      readonly order?: "oldest" | "newest";
+      /** The feed token, instead of a key; with atom and rss only */
+      readonly token?: string;
+    };
+    readonly body: undefined;
+    readonly answer: Api.WatchChangePage;
+  };
+
   /** The caller's own sessions, newest first: `GET /v1/sessions` */
   listSessions: {
     readonly query: {
@@ -2939,7 +3179,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** Only entries of this kind */
-      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase";
+      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "watch.created" | "watch.changed" | "watch.removed";
       /** Only entries from then on, Unix seconds */
       readonly since?: number;
       /** Only entries before then, Unix seconds */

@@ -51,6 +51,7 @@ export type Tag =
   | 'privacy'
   | 'reviews'
   | 'sessions'
+  | 'watches'
   | 'webhooks';
 
 /** 503 is the readiness response, and 401 a challenge of the gate, which are not problems. */

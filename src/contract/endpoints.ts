@@ -20,6 +20,7 @@ import { PRIVACY_ENDPOINTS } from './endpoints/privacy-endpoints.ts';
 import { POLICY_ENDPOINTS } from './endpoints/policy-endpoints.ts';
 import { REVIEW_ENDPOINTS } from './endpoints/review-endpoints.ts';
 import { SESSION_ENDPOINTS } from './endpoints/session-endpoints.ts';
+import { WATCH_ENDPOINTS } from './endpoints/watch-endpoints.ts';
 import { DELIVERY_ENDPOINTS, WEBHOOK_ENDPOINTS } from './endpoints/webhook-endpoints.ts';
 import { type EndpointId, ROUTES } from './routes.ts';
 
@@ -38,6 +39,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...WEBHOOK_ENDPOINTS,
   ...DELIVERY_ENDPOINTS,
   ...EXTRACTION_ENDPOINTS,
+  ...WATCH_ENDPOINTS,
   ...SESSION_ENDPOINTS,
   ...CONNECTOR_ENDPOINTS,
   ...AUDIT_ENDPOINTS,

@@ -19,6 +19,10 @@ export function oneOf<const Values extends readonly string[]>(
   return z.enum(values, `This must be one of ${values.join(', ')}.`);
 }
 
+/** The form of names that filters look for. An unknown one gives an empty page; malformed text is a 400. */
+export const nameOf = (what: string): z.ZodString =>
+  z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, `This must be ${what}.`);
+
 export function pageLimit(rowsDefault: number): z.ZodDefault<z.ZodInt> {
   return wholeNumber(1, PAGE_ROWS_MAX, `This must be a number from 1 to ${PAGE_ROWS_MAX}.`)
     .default(rowsDefault)
@@ -62,6 +66,7 @@ export const REQUEST_ID = z.string();
 export const WEBHOOK_ID = z.string().meta({ description: "A webhook's id" });
 export const DELIVERY_ID = z.string().meta({ description: "A delivery's id" });
 export const EXTRACTION_ID = z.string().meta({ description: "An extraction's id" });
+export const WATCH_ID = z.string().meta({ description: "A watch's id" });
 export const BACKTEST_ID = z.string().meta({ description: "A backtest's id" });
 export const SESSION_ID = z.string().meta({ description: "A session's id" });
 export const COLLECTOR_FILE = z.string().meta({ description: '<version>.js or <version>.mjs' });
@@ -105,6 +110,7 @@ export const PARAMETER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType
   [WEBHOOK_ID, 'WebhookId'],
   [DELIVERY_ID, 'DeliveryId'],
   [EXTRACTION_ID, 'ExtractionId'],
+  [WATCH_ID, 'WatchId'],
   [SESSION_ID, 'SessionId'],
   [CONNECTOR_ID, 'ConnectorId'],
   [IDEMPOTENCY_KEY, 'IdempotencyKey'],

@@ -6,17 +6,15 @@ import {
   SIGN_IN_BODY_BYTES_MAX,
 } from '../kernel/limits.ts';
 import type { KeyScope } from '../kernel/key-scopes.ts';
+import { EXTRACTION_QUERIES } from './extraction-queries.ts';
 import * as link from './link-forms.ts';
 import { LIST_QUERIES, USAGE } from './list-queries.ts';
-import { decisionFilter, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
-import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
+import { decisionFilter, nameOf, oneOf, PAGE, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { HASH } from './requests/list-requests.ts';
 import {
   AUDIT_KINDS,
   DELIVERY_STATUSES,
   DELIVERY_EVENTS,
-  EXTRACTION_STATUSES,
-  RECORD_FORMATS,
   REVIEW_ORDERS,
   REVIEW_QUEUES,
   REVIEW_REASONS,
@@ -142,6 +140,15 @@ export const ROUTES = {
   cancelExtraction: secret('POST', '/v1/extractions/{id}/cancel'),
   listRecords: secret('GET', '/v1/extractions/{id}/records'),
 
+  listWatches: secret('GET', '/v1/watches'),
+  createWatch: secret('POST', '/v1/watches'),
+  findWatch: secret('GET', '/v1/watches/{id}'),
+  changeWatch: secret('PATCH', '/v1/watches/{id}'),
+  deleteWatch: secret('DELETE', '/v1/watches/{id}'),
+  runWatch: secret('POST', '/v1/watches/{id}/run'),
+  rotateFeedToken: secret('POST', '/v1/watches/{id}/feed-token'),
+  listWatchChanges: secret('GET', '/v1/watches/{id}/changes'),
+
   listSessions: secret('GET', '/v1/sessions'),
   createSession: secret('POST', '/v1/sessions'),
   findSession: secret('GET', '/v1/sessions/{id}'),
@@ -211,7 +218,6 @@ export type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** Choice: an unknown but well-formed name gives an empty page; malformed text is a 400. The store never looks up longer ids. */
 const id = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `This must be ${what}.`);
-const name = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, `This must be ${what}.`);
 
 const unixTime = wholeNumber(0, 1e11, 'This must be a time in whole Unix seconds.');
 const wholeScore = wholeNumber(0, 100, 'This must be a whole number from 0 to 100.');
@@ -243,7 +249,7 @@ export const QUERIES = {
       .max(64, 'This must have at most 64 characters.')
       .optional()
       .meta({ description: 'Only decisions of this event type; case-insensitive' }),
-    reason: name('the code of a reason').optional().meta({ description: 'Only decisions with this reason' }),
+    reason: nameOf('the code of a reason').optional().meta({ description: 'Only decisions with this reason' }),
     score_min: wholeScore.optional().meta({ description: 'Only decisions with at least this score' }),
     score_max: wholeScore.optional().meta({ description: 'Only decisions with at most this score' }),
     asn: wholeNumber(1, 4_294_967_295, 'This must be the number of a network, such as 64496.')
@@ -349,27 +355,7 @@ export const QUERIES = {
     status: oneOf(DELIVERY_STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
     event: oneOf(DELIVERY_EVENTS).optional().meta({ description: 'Only deliveries of this event' }),
   },
-  listExtractions: {
-    ...PAGE,
-    status: oneOf(EXTRACTION_STATUSES).optional().meta({ description: 'Only extractions with this status' }),
-    connector: name('the id of a connector').optional().meta({ description: 'Only extractions with this connector' }),
-    operation: name('the name of an operation')
-      .optional()
-      .meta({ description: 'Only extractions with this operation' }),
-  },
-  findExtraction: {
-    wait: wholeNumber(0, WAIT_SECONDS_MAX, `This must be a number of seconds from 0 to ${WAIT_SECONDS_MAX}.`)
-      .default(0)
-      .meta({ description: 'Seconds' }),
-  },
-  listRecords: {
-    ...PAGE,
-    format: oneOf(RECORD_FORMATS).optional().meta({ description: "By default the format of the job's output" }),
-    partial: z
-      .boolean('This must be true or false.')
-      .default(false)
-      .meta({ description: 'Returns the records so far of a job that has not succeeded' }),
-  },
+  ...EXTRACTION_QUERIES,
   listKeys: PAGE,
   listSessions: PAGE,
   listConnectors: PAGE,

@@ -87,6 +87,9 @@ export const AUDIT_KINDS = [
   'model.rolled_back',
   'model.resumed',
   'privacy.erase',
+  'watch.created',
+  'watch.changed',
+  'watch.removed',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
@@ -107,6 +110,7 @@ export const NOTICE_EVENTS = [
   'list.changed',
   'rule.tripped',
   'webhook.unhealthy',
+  'watch.changes',
 ] as const;
 export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
 
@@ -168,6 +172,18 @@ export const JOB_NOTES = [
   'depth_limit_reached',
 ] as const;
 export type JobNote = (typeof JOB_NOTES)[number];
+
+/** What a watch tells about a record. Source: contract, 11.7. */
+export const WATCH_CHANGE_KINDS = ['new', 'changed', 'gone'] as const;
+export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number];
+
+/** How the records of a run were compared. */
+export const WATCH_NOTES = ['duplicate_key', 'missing_key', 'incomplete'] as const;
+export type WatchNote = (typeof WATCH_NOTES)[number];
+
+/** Formats of the changes of a watch. */
+export const WATCH_FORMATS = ['json', 'ndjson', 'atom', 'rss'] as const;
+export type WatchFormat = (typeof WATCH_FORMATS)[number];
 
 export const OUTPUT_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];

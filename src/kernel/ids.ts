@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { KeyedHash } from './keyed-hash.ts';
 
 /** The prefixes of all ids on the wire. Source: contract, 2.2. */
-export type IdPrefix = 'bt' | 'req' | 'wh' | 'dlv' | 'ext' | 'ses' | 'cus' | 'evt' | 'prv';
+export type IdPrefix = 'bt' | 'req' | 'wh' | 'dlv' | 'ext' | 'ses' | 'cus' | 'evt' | 'prv' | 'wat';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const POOL_BYTES = 4096;

@@ -37,6 +37,10 @@ const WRITERS: NoticeWriters = {
     if (typeof counts === 'string' || counts.added + counts.removed === 0) return null;
     return listChanged(customer, { list: name, change: 'items', ...counts });
   },
+  'watch.ended'({ customer, id, run }, counts) {
+    if (counts === null || counts.new + counts.changed + counts.gone === 0) return null;
+    return noticed(customer, 'watch.changes', { watch_id: id, run, ...counts });
+  },
   'named_list.removed': ({ customer, name }, existed) =>
     existed ? listChanged(customer, { list: name, change: 'removed' }) : null,
 };

@@ -37,6 +37,7 @@ const TITLES: Readonly<Record<NoticeEvent, string>> = {
   'list.changed': 'List changed',
   'rule.tripped': 'Rule set back to observe',
   'webhook.unhealthy': 'Webhook unhealthy',
+  'watch.changes': 'Changes found by a watch',
 };
 
 export function noticeTitle({ event, isTest }: SentNotice): string {
@@ -63,6 +64,7 @@ const EXAMPLE_FIELDS: Readonly<Record<NoticeEvent, Notice['fields']>> = {
   'list.changed': { list: null, kind: 'ip', change: 'put', action: 'block', added: 1, removed: 0 },
   'rule.tripped': { rule: 'own_new_device', touched: 180, decisions: 400 },
   'webhook.unhealthy': { webhook_id: 'wh_01KB2R4T00AAAAAAAAAAAAAAAA', consecutive_failures: 10 },
+  'watch.changes': { watch_id: 'wat_01KB2R4T00AAAAAAAAAAAAAAAA', run: 12, new: 2, changed: 3, gone: 1 },
 };
 
 /** Returns what a test of such a webhook sends, and what the documents show. */

@@ -10,6 +10,7 @@ import { namedItemKey } from '../../src/state/tables/named-list-table.ts';
 import { partKeyOf } from '../../src/state/tables/named-list-versions-table.ts';
 import { keyOf as sightingKey } from '../../src/state/tables/sighting-row.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
+import type { Watch, WatchId } from '../../src/work/watch.ts';
 import { hashOf } from '../unit/state/support.ts';
 
 /** Random changes of every kind over few customers, fingerprints, decisions and webhooks, so that they meet. Repeatable by the seed. */
@@ -84,6 +85,32 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
     health: HEALTHY,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
+  });
+  const watchIds = Array.from({ length: 3 }, () => newId('wat', CHANGES_FROM_MS) as WatchId);
+  const watch = (): Watch => ({
+    id: pick(watchIds),
+    customer: customer(),
+    name: null,
+    extraction: { connector: 'generic', operation: 'page.article', input: {} },
+    schedule: { kind: 'every', seconds: 300 },
+    key: ['id'],
+    compare: null,
+    emit: ['new', 'changed', 'gone'],
+    isPaused: false,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    anchorMs: nowMs,
+    dueAtMs: nowMs,
+    runs: 0,
+    missedRuns: 0,
+    generation: 1,
+    hasBaseline: random(2) === 0,
+    running: null,
+    last: null,
+    tokenHash: null,
+    firstSeq: 1,
+    nextSeq: 1,
+    changeBytes: 0,
   });
   const known = (): Webhook => (webhooks.length === 0 ? webhook() : pick(webhooks));
 
@@ -264,6 +291,59 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       ...(random(8) > 0 && { writeId: `write ${random(4)}` }),
     }),
     'named_list.removed': () => ({ kind: 'named_list.removed', customer: customer(), name: `list_${random(3)}` }),
+    'watch.created': () => ({ kind: 'watch.created', watch: watch() }),
+    'watch.changed': () => ({
+      kind: 'watch.changed',
+      customer: customer(),
+      id: pick(watchIds),
+      change: { isPaused: random(2) === 0 },
+      resets: random(8) === 0,
+    }),
+    'watch.removed': () => ({ kind: 'watch.removed', customer: customer(), id: pick(watchIds) }),
+    'watch.begun': () => ({
+      kind: 'watch.begun',
+      customer: customer(),
+      id: pick(watchIds),
+      run: 1 + random(3),
+      dueAtMs: pick([null, nowMs]),
+      missed: random(3),
+      nextDueAtMs: nowMs + 300_000,
+      node: pick([null, 'one']),
+    }),
+    'watch.taken': () => ({
+      kind: 'watch.taken',
+      customer: customer(),
+      id: pick(watchIds),
+      run: 1 + random(3),
+      from: pick([null, 'one']),
+      node: 'two',
+      job: pick([null, 'ext_1']),
+    }),
+    'watch.compared': () => ({
+      kind: 'watch.compared',
+      customer: customer(),
+      id: pick(watchIds),
+      run: 1 + random(3),
+      findings: Array.from({ length: 1 + random(5) }, () => ({
+        keyHash: hashOf(random(9)).slice(0, 32),
+        record:
+          random(4) === 0
+            ? null
+            : {
+                hash: hashOf(random(3)).slice(0, 32),
+                keyJson: '{"id":1}',
+                valuesJson: '{}',
+                recordJson: pick([null, '{}']),
+              },
+      })),
+    }),
+    'watch.ended': () => ({
+      kind: 'watch.ended',
+      customer: customer(),
+      id: pick(watchIds),
+      run: 1 + random(3),
+      end: { failure: pick([null, 'timeout' as const]), isComplete: random(2) === 0, notes: [], records: random(9) },
+    }),
     'rows.expired': () => ({
       kind: 'rows.expired',
       ...(random(2) === 0

@@ -90,6 +90,7 @@ const INNER_ROOMS: Readonly<Record<string, Readonly<Record<string, readonly stri
     worker: ['base', 'fetch', 'shape'],
     engine: ['base', 'fetch', 'request', 'shape', 'sinks'],
     door: ['base', 'engine', 'shape', 'sinks'],
+    watch: ['base', 'request'],
   },
 };
 

@@ -6,6 +6,7 @@ import type { Validated } from '../../contract/validate.ts';
 import type { NewSession } from '../../extract/base/jobs-port.ts';
 import { checkRequest, type CheckedRequest, type RequestParts } from '../../extract/request/read-request.ts';
 import { readSession } from '../../extract/request/session-request.ts';
+import { watchBody, watchChangeBody } from '../watches/watch-body.ts';
 import type { CheckTarget } from '../../extract/request/request-target.ts';
 
 /** Parsers for the request bodies of the extraction endpoints. */
@@ -61,5 +62,5 @@ export function sessionBody(
 
 /** All body parsers, for the worker, which finds them by name. */
 export function extractionBodies(parts: RequestParts): readonly BodyReader<unknown>[] {
-  return [extractionBody(parts), sessionBody(parts.checkTarget)];
+  return [extractionBody(parts), sessionBody(parts.checkTarget), watchBody(parts), watchChangeBody(parts)];
 }

@@ -230,7 +230,15 @@ function weightOf(change: Change): number {
     case 'named_list.removed':
     case 'erasure.requested':
     case 'erasure.finished':
+    case 'watch.created':
+    case 'watch.changed':
+    case 'watch.removed':
+    case 'watch.begun':
+    case 'watch.taken':
+    case 'watch.ended':
       return 1;
+    case 'watch.compared':
+      return change.findings.length;
     default:
       return unreachable(change);
   }

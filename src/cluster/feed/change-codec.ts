@@ -125,6 +125,12 @@ export function malformationOf(change: Change): string | null {
       const { lists, namedItems } = change.rows;
       return [...lists, ...namedItems.map(({ key }) => key)].every(isHash) ? null : 'a malformed key of an item';
     }
+    case 'watch.created':
+      return rowKey('wat', change.watch.customer, change.watch.id) === null ? 'a malformed watch id' : null;
+    case 'watch.compared':
+      return change.findings.every(({ keyHash }) => /^[0-9a-f]{32}$/.test(keyHash))
+        ? null
+        : 'a malformed key of a record';
     // Keys that no row can have are found to be absent.
     case 'customer.changed':
     case 'key.revoked':
@@ -140,6 +146,11 @@ export function malformationOf(change: Change): string | null {
     case 'rule.removed':
     case 'named_list.removed':
     case 'erasure.finished':
+    case 'watch.changed':
+    case 'watch.removed':
+    case 'watch.begun':
+    case 'watch.taken':
+    case 'watch.ended':
     case 'rows.expired':
       return null;
     default:

@@ -16,6 +16,15 @@ import { putEntries, putEntry, removeListEntry } from './apply/lists.ts';
 import { changeNamedItems, putNamedList, removeNamedList } from './apply/named-lists.ts';
 import { putRule, removeRule } from './apply/rules.ts';
 import { forgetFingerprint, importEntries, noteModel, noteSightings } from './apply/sightings.ts';
+import {
+  beginWatch,
+  changeWatch,
+  compareWatch,
+  createWatch,
+  endWatch,
+  removeWatch,
+  takeWatch,
+} from './apply/watches.ts';
 import { changeWebhook, createWebhook, removeWebhook, rotateWebhook, setHealth } from './apply/webhooks.ts';
 import type { Change, ChangeKind, OutcomeOf } from './changes.ts';
 import { STATE_BOUNDS, type StateBounds, type StateTables } from '../tables/state-tables.ts';
@@ -52,6 +61,13 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'erasure.requested': recordErasure,
   'erasure.rows': eraseRows,
   'erasure.finished': finishErasure,
+  'watch.created': createWatch,
+  'watch.changed': changeWatch,
+  'watch.removed': removeWatch,
+  'watch.begun': beginWatch,
+  'watch.taken': takeWatch,
+  'watch.compared': compareWatch,
+  'watch.ended': endWatch,
   'rows.expired': removeExpired,
 };
 

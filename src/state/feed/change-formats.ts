@@ -166,5 +166,12 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'erasure.requested': FIRST,
   'erasure.rows': FIRST,
   'erasure.finished': FIRST,
+  'watch.created': FIRST,
+  'watch.changed': FIRST,
+  'watch.removed': FIRST,
+  'watch.begun': FIRST,
+  'watch.taken': FIRST,
+  'watch.compared': FIRST,
+  'watch.ended': FIRST,
   'rows.expired': FIRST,
 };

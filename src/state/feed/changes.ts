@@ -4,6 +4,7 @@ import type { KeyTextKind } from '../../kernel/key-text.ts';
 import type { ChangeFeed, ChangeIn } from '../../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../../risk/judgement.ts';
 import type { Webhook, WebhookChange, WebhookHealth, WebhookId } from '../../work/webhook.ts';
+import type { WatchStateChanges } from './watch-writes.ts';
 import type { OwnRule, TouchedShare } from '../../risk/policy/own-rule.ts';
 import type { Customer } from '../tables/customer-table.ts';
 import type { StoreFault } from '../tables/durable.ts';
@@ -25,7 +26,7 @@ import type { NewSighting } from '../tables/sighting-table.ts';
  *
  * To add one: its line here, its function in `src/state/feed/apply`, and its line in `src/state/feed/apply.ts`.
  */
-export type StateChanges = {
+export type StateChanges = WatchStateChanges & {
   'customer.created': {
     readonly fields: { readonly id: CustomerId; readonly name: string };
     readonly outcome: Customer;
@@ -309,7 +310,9 @@ export type ExpiringTable =
   | 'sightings'
   | 'registry'
   | 'namedListItems'
-  | 'namedListVersions';
+  | 'namedListVersions'
+  | 'watchSeen'
+  | 'watchChanges';
 
 /** What a new pair of keys is called and may do. The scopes of a public key follow from its kind. */
 export interface KeyGrant extends KeyRights {

@@ -32,6 +32,7 @@ import { Sightings } from '../tables/sighting-table.ts';
 import { RowCounters } from '../tables/row-counters.ts';
 import { Turns } from '../tables/turns.ts';
 import { OwnChanges } from './own-changes.ts';
+import { Watches } from '../tables/watch-table.ts';
 import { Webhooks } from '../tables/webhook-table.ts';
 
 export interface StoreOptions {
@@ -180,6 +181,7 @@ function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReview
     namedLists: new NamedLists(table(state, 'named-lists'), table(state, 'named-list-items')),
     namedListVersions: new NamedListVersions(table(state, 'named-list-versions'), table(state, 'named-list-replaced')),
     erasures: new Erasures(table(state, 'erasures')),
+    watches: new Watches(table(state, 'watches'), table(state, 'watch-seen'), table(state, 'watch-changes')),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Committer, ExpiringTable } from './changes.ts';
 import type { StoreFault } from '../tables/durable.ts';
+import { WATCH_CHANGE_KEEP_MS } from '../../work/watch.ts';
 import type { StateTables } from '../tables/state-tables.ts';
 
 /** Scans at most `rowsMax` rows of a table and returns the keys of expired ones; the next call continues. */
@@ -13,6 +14,8 @@ const SCANS: Readonly<Record<ExpiringTable, Scan>> = {
   sightings: ({ sightings }, now, rowsMax) => sightings.expired(now, rowsMax),
   namedListItems: ({ namedLists }, now, rowsMax) => namedLists.expired(now, rowsMax),
   namedListVersions: ({ namedListVersions }, _now, rowsMax) => namedListVersions.unneeded(rowsMax),
+  watchSeen: ({ watches }, _now, rowsMax) => watches.unneeded(rowsMax),
+  watchChanges: ({ watches }, now, rowsMax) => watches.expired(now * 1_000 - WATCH_CHANGE_KEEP_MS, rowsMax),
   registry: ({ registry }, now, rowsMax) => registry.faded(now, rowsMax),
 };
 

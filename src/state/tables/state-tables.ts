@@ -9,6 +9,7 @@ import {
 } from '../../kernel/limits.ts';
 import { NAMED_ITEMS_MAX, NAMED_LISTS_MAX } from '../../risk/lists/named-list.ts';
 import { OWN_RULES_MAX } from '../../risk/policy/own-rule.ts';
+import { WATCHES_MAX } from '../../work/watch.ts';
 import type { Audit } from './audit-table.ts';
 import type { Counters } from './counters.ts';
 import type { Customers } from './customer-table.ts';
@@ -28,6 +29,7 @@ import type { ShadowReviews } from './review-table.ts';
 import type { RowCounters } from './row-counters.ts';
 import type { OwnRules } from './own-rule-table.ts';
 import type { Sightings } from './sighting-table.ts';
+import type { Watches } from './watch-table.ts';
 import type { Webhooks } from './webhook-table.ts';
 
 /** The tables that only `apply` writes. */
@@ -48,6 +50,7 @@ export interface StateTables {
   readonly namedLists: NamedLists;
   readonly namedListVersions: NamedListVersions;
   readonly erasures: Erasures;
+  readonly watches: Watches;
 }
 
 /** Maximum numbers of rows for each customer. */
@@ -72,6 +75,8 @@ export interface StateBounds {
   /** Bytes of what one write of a named list replaced, and of all that are kept for the customer. */
   readonly namedListVersionBytes: number;
   readonly namedListVersionsBytes: number;
+  /** Source: contract, 11.7. */
+  readonly watches: number;
 }
 
 export const STATE_BOUNDS: StateBounds = {
@@ -88,4 +93,5 @@ export const STATE_BOUNDS: StateBounds = {
   namedListItems: NAMED_ITEMS_MAX,
   namedListVersionBytes: NAMED_LIST_VERSION_BYTES_MAX,
   namedListVersionsBytes: NAMED_LIST_VERSIONS_BYTES_MAX,
+  watches: WATCHES_MAX,
 };

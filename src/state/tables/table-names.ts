@@ -24,6 +24,9 @@
  * | state       | `named-list-items` | customer number and list's number, u32; key of a value (4+4+32) | expiry u32 (0 = never), msgpack [created, value] | server | server, score workers |
  * | state       | `named-list-versions` | customer number and list's number, u32 (4+4) | version u8, msgpack [next version, versions] (`named-list-versions-table.ts`) | server, CLI | server, CLI |
  * | state       | `named-list-replaced` | customer number, list's number, version and part, u32 (4+4+4+4) | version u8, msgpack [items before the write of that version] | server, CLI | server, CLI |
+ * | state       | `watches`      | customer number, u32; watch id (4+16)    | version u8, msgpack [watch] (`watch-table.ts`)          | server       | server                 |
+ * | state       | `watch-seen`   | customer number, u32; watch id; generation, u32; key's hash (4+16+4+16) | version u8, msgpack [hash, key, values, misses]; until its watch goes | server | server |
+ * | state       | `watch-changes` | customer number, u32; watch id; number, u32 (4+16+4) | version u8, msgpack [change]; 30 days, 4 MiB a watch | server | server               |
  * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
@@ -105,6 +108,9 @@ export const TABLES = [
     kept: 'the last four writes',
     person: 'named_lists',
   },
+  { environment: 'state', name: 'watches', keyBytes: 20, kept: 'until it is deleted', person: 'extracted' },
+  { environment: 'state', name: 'watch-seen', keyBytes: 40, kept: 'as long as its watch', person: 'extracted' },
+  { environment: 'state', name: 'watch-changes', keyBytes: 24, kept: '30 days', person: 'extracted' },
   { environment: 'state', name: 'deliveries', keyBytes: 20, kept: '30 days', person: 'deliveries' },
   {
     environment: 'state',

@@ -13,6 +13,7 @@ const NOTICE_SEVERITIES: Readonly<Record<NoticeEvent, { readonly cef: number; re
   'list.changed': { cef: 3, ocsf: 1 },
   'rule.tripped': { cef: 7, ocsf: 3 },
   'webhook.unhealthy': { cef: 7, ocsf: 3 },
+  'watch.changes': { cef: 3, ocsf: 1 },
 };
 
 const FORMATS: Readonly<Record<WebhookFormat, (notice: SentNotice) => string>> = {

@@ -83,6 +83,14 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   readModels: 'read',
   readModelRows: 'read',
   compareModels: 'read',
+  listWatches: 'read',
+  createWatch: 'write',
+  findWatch: 'read',
+  changeWatch: 'write',
+  deleteWatch: 'write',
+  runWatch: 'write',
+  rotateFeedToken: 'write',
+  listWatchChanges: 'read',
 };
 
 describe('What a key may do', () => {

@@ -31,6 +31,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   changeRule: { note: 'mine now' },
   changeNamedItems: { add: ['mine.example'] },
   restoreNamedList: { version: 1 },
+  changeWatch: { name: 'mine now' },
 };
 
 let server: RunningServer;
@@ -89,6 +90,8 @@ beforeAll(async () => {
   const delivery = await webhooks.ended(`?request_id=${ids['decisions']}`);
   ids['findDelivery'] = delivery.id;
   ids['retryDelivery'] = delivery.id;
+  const watch = await owner.call('POST', '/v1/watches', { extraction: books(3), every: '1h', key: ['id'] });
+  ids['watches'] = String(watch.json['id']);
   const session = await owner.call('POST', '/v1/sessions', { host: 'books.example', headers: { 'x-a': 'b' } });
   ids['sessions'] = String(session.json['id']);
   const { ask } = extractionClient(url, key);

@@ -2,6 +2,7 @@ import type { CustomerNumber } from '../../../kernel/brand.ts';
 import type { ExpiringTable } from '../changes.ts';
 import { customerOf } from '../../tables/sighting-row.ts';
 import type { RowCounterName } from '../../tables/table-names.ts';
+import { WATCH_CHANGE_KEEP_MS } from '../../../work/watch.ts';
 import type { Applying, Apply } from './applying.ts';
 import { countRemoved } from './lists.ts';
 import { removeUnneededParts } from './named-list-history.ts';
@@ -26,6 +27,10 @@ const EXPIRIES: Readonly<Record<Exclude<ExpiringTable, 'namedListItems' | 'named
   sightings: {
     remove: ({ tables, nowSeconds }, key) => tables.sightings.removeExpired(key, nowSeconds),
     counted: { as: 'sightings', ownerOf: customerOf },
+  },
+  watchSeen: { remove: ({ tables }, key) => tables.watches.removeUnneeded(key) },
+  watchChanges: {
+    remove: ({ tables, nowMs }, key) => tables.watches.removeExpired(key, nowMs - WATCH_CHANGE_KEEP_MS),
   },
   registry: {
     remove: ({ tables, nowSeconds }, key) => tables.registry.removeFaded(key, nowSeconds),

@@ -33,6 +33,9 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'model.rolled_back': 'Model rolled back',
   'model.resumed': 'Model counts again',
   'privacy.erase': 'Erasure of a person asked for',
+  'watch.created': 'Watch created',
+  'watch.changed': 'Watch changed',
+  'watch.removed': 'Watch deleted',
 };
 
 /** `key:sk_live_4fQ2/1b2f9c07` → `sk_live_4fQ2… in the dashboard (session 1b2f9c07)`. */

@@ -135,4 +135,5 @@ export const NOTICE_WORDS: Readonly<Record<NoticeEvent, string>> = {
   'list.changed': 'List changed',
   'rule.tripped': 'Rule tripped',
   'webhook.unhealthy': 'Webhook unhealthy',
+  'watch.changes': 'Changes of a watch',
 };

@@ -1,0 +1,98 @@
+import { problem } from '../../contract/problem.ts';
+import { QUERIES } from '../../contract/routes.ts';
+import { SourceRate } from '../../decide/source-rate.ts';
+import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
+import { sendProblem } from '../../http/reply.ts';
+import type { Watch } from '../../work/watch.ts';
+import type { EndpointFactory } from '../kit/endpoint-factory.ts';
+import type { EndpointHandler } from '../kit/endpoint-types.ts';
+import { readPage } from '../kit/paging.ts';
+import { AnswerPieces } from '../kit/response-pieces.ts';
+import { FEED_CHANGES_MAX, FEED_TYPES, feedOf } from './watch-feeds.ts';
+import { WATCH_NOT_FOUND, type WatchHandlerParts, watchOf } from './watch-lookup.ts';
+import { changeJson, customerOfToken, isFeedToken, type NumberedChange } from './watch-wire.ts';
+
+/** The changes of a watch, for its customer's keys, and as a feed for its token. Source: contract, 11.7. */
+
+/** Choice: readers behind one address ask some times an hour. Counts every request with a token. */
+const TOKEN_REQUESTS_PER_SOURCE = 600;
+
+type ChangesParts = Pick<WatchHandlerParts, 'watches' | 'cursors' | 'resetRead' | 'nowMs'>;
+
+/** A request with `?token=` needs no key, and gets Atom or RSS only. */
+export function changesHandler(endpoint: EndpointFactory, parts: ChangesParts): Handler {
+  const byKey = endpoint({}, pageOfChanges(parts));
+  const byToken = feedByToken(parts);
+  return (head, exchange) => (new URLSearchParams(head.query).has('token') ? byToken : byKey)(head, exchange);
+}
+
+function pageOfChanges({ watches, cursors }: ChangesParts): EndpointHandler {
+  return async (request) => {
+    const watch = watchOf(request, { watches });
+    if (watch === null) return WATCH_NOT_FOUND;
+    const route = `/v1/watches/${watch.id}/changes`;
+    const read = readPage(request, cursors, route, QUERIES.listWatchChanges);
+    if (read.kind === 'problem') return read;
+    const { after, limit } = read;
+    const { format, order } = read.values;
+    if (format === 'atom' || format === 'rss') {
+      const body = feedOf(format, watch, newest(watches, watch));
+      return { kind: 'text', status: 200, contentType: FEED_TYPES[format], body };
+    }
+    const fromSeq = Math.max(Number(after ?? 0), watch.firstSeq);
+    const isNewest = order === 'newest';
+    const changes = watches.changes(watch, { fromSeq: isNewest ? 0 : fromSeq, limit, newest: isNewest });
+    const nextSeq = (changes.at(-1)?.seq ?? fromSeq - 1) + 1;
+    const hasMore = isNewest ? false : nextSeq < watch.nextSeq;
+    // Also at the end, from where later changes continue.
+    const cursor = isNewest ? null : cursors.issue(route, request.caller.customer, String(nextSeq));
+    const pieces = new AnswerPieces(request.slices);
+    if (format === 'json') pieces.put('{"data":[');
+    for (const [at, change] of changes.entries()) {
+      if (format === 'json' && at > 0) pieces.put(',');
+      pieces.put(changeJson(watch, change) + (format === 'json' ? '' : '\n'));
+      if (request.slices.isOver) await request.slices.begin();
+    }
+    if (format === 'json') pieces.put(`],"has_more":${hasMore},"next_cursor":${JSON.stringify(cursor)}}`);
+    const contentType = format === 'json' ? 'application/json' : 'application/x-ndjson';
+    const headers = format === 'json' || cursor === null ? {} : { 'X-Next-Cursor': cursor };
+    return { kind: 'pieces', status: 200, contentType, pieces: pieces.done(), headers };
+  };
+}
+
+function newest(watches: ChangesParts['watches'], watch: Watch): readonly NumberedChange[] {
+  return watches.changes(watch, { fromSeq: 0, limit: FEED_CHANGES_MAX, newest: true });
+}
+
+function feedByToken(given: ChangesParts): Handler {
+  const rate = new SourceRate(TOKEN_REQUESTS_PER_SOURCE);
+  return (head, exchange) => {
+    // Nobody reads a body, which would be parsed as the next request.
+    const close = head.contentLength > 0 || head.lengthFault !== null || head.formFault !== null;
+    const { allowed, retryAfterSeconds } = rate.take(exchange.remoteAddress(), Math.floor(given.nowMs() / 1_000));
+    if (!allowed) {
+      const detail = 'This address has read feeds too often.';
+      return sendProblem(exchange, problem('rate_limited', detail, { retryAfterSeconds }), { close });
+    }
+    sendFeed(head, exchange, given, close);
+  };
+}
+
+function sendFeed(head: RequestHead, exchange: Exchange, { watches, resetRead }: ChangesParts, close: boolean): void {
+  const query = new URLSearchParams(head.query);
+  const token = query.get('token') ?? '';
+  const customer = customerOfToken(token);
+  resetRead();
+  const watch = customer === null ? null : watches.find(customer, head.params['id'] ?? '');
+  // The same response for a wrong token and for a watch that does not exist.
+  if (watch === null || !isFeedToken(token, watch)) return sendProblem(exchange, WRONG_TOKEN, { close });
+  const format = query.get('format');
+  if (format !== 'atom' && format !== 'rss') return sendProblem(exchange, NO_FEED, { close });
+  const fields = `${FEED_TYPES[format]}; charset=utf-8\r\nCache-Control: private, max-age=60\r\nX-Content-Type-Options: nosniff`;
+  exchange.send(200, fields, feedOf(format, watch, newest(watches, watch)), close);
+}
+
+const WRONG_TOKEN = problem('unknown_key', 'This is not the feed token of a watch.');
+const NO_FEED = problem('invalid_request', 'A feed token reads format=atom or format=rss.', {
+  errors: [{ pointer: '?format', code: 'invalid_value', message: 'This must be atom or rss.' }],
+});
