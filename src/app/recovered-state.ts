@@ -148,7 +148,22 @@ function openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log 
   const slicesOf = (customer: CustomerNumber): Slices => new Slices(store.turns, customer);
   const memory = velocity?.memory ?? null;
   const { dataDir } = settings;
-  const parts = { store, decisions, dataDir, keyFor, velocity: memory, changes: store.changes, marker, slicesOf };
+  const saveHistory = async (): Promise<void> => {
+    // The first one may be a save that had begun before.
+    await velocity?.table.save(clock.nowMs());
+    await velocity?.table.save(clock.nowMs());
+  };
+  const parts = {
+    store,
+    decisions,
+    dataDir,
+    keyFor,
+    velocity: memory,
+    changes: store.changes,
+    saveHistory,
+    marker,
+    slicesOf,
+  };
   return new PrivacyJobs(parts, () => clock.nowMs(), log);
 }
 

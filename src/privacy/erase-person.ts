@@ -41,6 +41,8 @@ export interface EraseParts {
   readonly keyFor: (purpose: string) => Buffer;
   readonly velocity: VelocityMemory | null;
   readonly changes: Committer;
+  /** Saves the velocity store; a save that has begun may have copied the person. */
+  readonly saveHistory: () => Promise<void>;
   readonly marker: PersonMarker;
   /** Starts slices for the work of a customer. */
   readonly slicesOf: (customer: CustomerNumber) => Slices;
@@ -94,6 +96,8 @@ export async function erasePerson(
   }
   erased['decisions'] = isLinked ? await decisions.erase(customer, rows) : 0;
   await leaveNoTrace(store, customer, slices);
+  // A killed server reads the last snapshot, which would have the person again.
+  if ((erased['velocity'] ?? 0) > 0) await parts.saveHistory();
   const fault = await store.erased?.note(customer, erasure.id);
   if (fault !== undefined && fault !== null) throw new Error(fault.detail);
   return { atMs: nowMs, erased, kept };

@@ -204,6 +204,12 @@ describe('the erasure of a person', () => {
     const { json } = await ended(asked.json['id'], key);
     expect(json['status']).toBe('succeeded');
     expect(await decisionsOf('carl@example.com')).toEqual([]);
+    // The history was saved without the person, so a kill right after the end brings nothing back.
+    await server.stop('SIGKILL');
+    server = { ...(await start()), secretKey: key };
+    const again = await call('POST', '/v1/privacy/erase', { 'entity.email': 'carl@example.com' });
+    const repeated = await ended(again.json['id'], key);
+    expect(repeated.json['erased']).toMatchObject({ velocity: 0, decisions: 0 });
     expect(await decisionsOf(ANNA)).toEqual([]);
     expect(await decisionsOf(BERT)).toEqual(bertBefore);
   });
