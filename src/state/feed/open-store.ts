@@ -162,6 +162,8 @@ export function openStore(options: StoreOptions): StoreOpened {
 }
 
 function openTables(state: RootDatabase<Buffer, Buffer>, saveReviews: SaveReviews): StateTables {
+  // Only an erasure writes it; every table is made here, so that a missing one stays a sign of damage.
+  table(state, 'filler');
   const counters = new Counters(table(state, 'meta'));
   const rowCounters = new RowCounters(table(state, 'tallies'));
   return {
@@ -201,6 +203,7 @@ const NO_HOT_TABLES: HotTables = {
 
 function openHotTables(hot: RootDatabase<Buffer, Buffer>, dataDir: string): HotTables {
   table(hot, 'hot-meta');
+  table(hot, 'hot-filler');
   const outcomes = new Outcomes(hot, table(hot, 'outcomes'));
   const learningRows = new LearningRows(hot, table(hot, 'learning-rows'));
   const decisionBlocks = table(hot, 'decisions');

@@ -204,7 +204,7 @@ export function namesInBackup(kind: 'automatic' | 'manual'): readonly BackupName
 export type TableName = (typeof TABLES)[number]['name'];
 
 /** Choice: room for future sub-databases; LMDB needs the number when it opens. */
-export const TABLES_MAX = 32;
+export const TABLES_MAX = 64;
 
 /**
  * The counters of `meta`, and `jobNumbers` and `jobLog` of `extract-meta`, by key. They only increase, except `jobLog`. `keysVersion`
