@@ -48,8 +48,15 @@ describe('The page of models', () => {
       'npx gatehouse models promote 20261120-000000',
       'npx gatehouse models rollback',
     ]);
+    // Not every Chromium allows a page of a test to write to the clipboard.
+    await page.evaluate(() =>
+      Object.defineProperty(navigator.clipboard, 'writeText', {
+        value: (text: string) => Promise.resolve(void document.body.setAttribute('data-copied', text)),
+      }),
+    );
     await page.getByRole('button', { name: 'Copy commands' }).click();
     await page.getByText('Copied commands').waitFor();
+    expect(await page.locator('body').getAttribute('data-copied')).toBe(commands);
     await expectAccessible(page);
     await shoot(page, 'models');
     expectClean(page);
