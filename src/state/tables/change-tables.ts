@@ -44,6 +44,9 @@ const OWNED: readonly (readonly [TableName, Owns])[] = [
   ['named-list-replaced', all],
   ['audit', all],
   ['erasures', all],
+  ['watches', all],
+  ['watch-seen', all],
+  ['watch-changes', all],
 ];
 
 export interface ChangeTable {
