@@ -51,7 +51,7 @@ describe('The page of models', () => {
     // Not every Chromium allows a page of a test to write to the clipboard.
     await page.evaluate(() =>
       Object.defineProperty(navigator.clipboard, 'writeText', {
-        value: (text: string) => Promise.resolve(void document.body.setAttribute('data-copied', text)),
+        value: (text: string) => Promise.resolve(document.body.setAttribute('data-copied', text)),
       }),
     );
     await page.getByRole('button', { name: 'Copy commands' }).click();
