@@ -152,7 +152,7 @@ function addDeliveries(cli: Cli, webhooks: Command): void {
   addApiOptions(
     webhooks
       .command('recover <id>')
-      .description('deliver the decisions of a time that were not delivered, oldest first')
+      .description('deliver the decisions of a period that never arrived, oldest first')
       .requiredOption('--since <time>', 'decisions from then on: Unix seconds, or a date such as 2026-11-01', parseTime)
       .option('--until <time>', 'decisions before then (default: now)', parseTime),
   ).action(
