@@ -4,10 +4,10 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import { problem } from '../contract/problem.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import { compileFilter } from '../work/webhook-filter.ts';
+import { storedFilter } from '../work/webhook-filter.ts';
 import { DecidedEvent } from '../work/webhook-event.ts';
 import { formatEvent } from '../work/formats/event-formats.ts';
-import type { DeliveryId, Webhook } from '../work/webhook.ts';
+import type { DeliveryId, Webhook, WebhookId } from '../work/webhook.ts';
 import { BUSY } from './busy.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -40,6 +40,8 @@ export function recoveryHandlers(endpoint: EndpointFactory, parts: RecoveryParts
 }
 
 function recoveryHandler(parts: RecoveryParts): EndpointHandler<BodyOf<typeof BODY>> {
+  /** Webhooks of recoveries under way: a second one would not know what the first is about to create. */
+  const recovering = new Set<WebhookId>();
   return async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
@@ -53,24 +55,39 @@ function recoveryHandler(parts: RecoveryParts): EndpointHandler<BodyOf<typeof BO
     const webhook = isWebhookId(id) ? parts.webhooks.find(request.caller.customer, id) : null;
     if (webhook === null) return WEBHOOK_NOT_FOUND;
     if (webhook.disabled) return WEBHOOK_DISABLED;
-    const known = await knownDeliveries(parts, request, webhook, range.sinceMs);
-    if (known === null) return DELIVERIES_BUSY;
-    const sinceMs = Math.max(range.sinceMs, known.sinceMs);
-    const found = await matching(parts, request, webhook, { ...range, sinceMs });
-    if (found.kind !== 'found') return found.response;
-    if (request.coverage.isPartial) return NODE_MISSING;
-    const missing = found.requestIds.filter((requestId) => !known.requestIds.has(requestId));
-    // The search found the newest first.
-    const wanted = missing.reverse().slice(0, RECOVERED_PER_CALL_MAX);
-    const queued = await redeliver(parts, request, webhook, wanted);
-    const body = {
-      queued,
-      delivered: found.requestIds.length - missing.length,
-      left: missing.length - queued,
-      known_since: sinceMs === range.sinceMs ? null : Math.ceil(sinceMs / 1_000),
-    };
-    return { kind: 'json', status: 202, body };
+    if (recovering.has(webhook.id)) return DELIVERIES_BUSY;
+    recovering.add(webhook.id);
+    try {
+      return await recover(parts, request, webhook, range);
+    } finally {
+      recovering.delete(webhook.id);
+    }
   };
+}
+
+async function recover(
+  parts: RecoveryParts,
+  request: AnyRequest,
+  webhook: Webhook,
+  range: TimeSpan,
+): Promise<EndpointResponse> {
+  const known = await knownDeliveries(parts, request, webhook, range.sinceMs);
+  if (known === null) return DELIVERIES_BUSY;
+  const sinceMs = Math.max(range.sinceMs, known.sinceMs);
+  const found = await matching(parts, request, webhook, { ...range, sinceMs });
+  if (found.kind !== 'found') return found.response;
+  if (request.coverage.isPartial) return NODE_MISSING;
+  const missing = found.requestIds.filter((requestId) => !known.requestIds.has(requestId));
+  // The search found the newest first.
+  const wanted = missing.reverse().slice(0, RECOVERED_PER_CALL_MAX);
+  const queued = await redeliver(parts, request, webhook, wanted);
+  const body = {
+    queued,
+    delivered: found.requestIds.length - missing.length,
+    left: missing.length - queued,
+    known_since: sinceMs === range.sinceMs ? null : Math.ceil(sinceMs / 1_000),
+  };
+  return { kind: 'json', status: 202, body };
 }
 
 interface TimeSpan {
@@ -123,8 +140,7 @@ async function matching(
   webhook: Webhook,
   filter: TimeSpan,
 ): Promise<Matching> {
-  const compiled = (webhook.filter ?? null) === null ? null : compileFilter(webhook.filter ?? '');
-  const condition = compiled?.kind === 'ok' ? compiled.condition : null;
+  const condition = storedFilter(webhook.filter);
   const [only = null, ...others] = webhook.eventTypes;
   const query = { decision: others.length === 0 ? only : null, text: null, limit: PAGE_ROWS, nowMs, filter, coverage };
   const requestIds: string[] = [];

@@ -469,8 +469,7 @@ export class Dispatcher {
       const delivery = window?.held.get(sent.deliveryId);
       if (window === undefined || delivery === undefined) continue;
       const isPatient = this.subscribers.find(sent.endpointId)?.webhook.retry === 'patient';
-      const isFull = this.prefetch.later.isFull(sent.endpointId);
-      const result = isPatient ? keptByPatience(sent, delivery, isFull) : sent;
+      const result = isPatient ? keptByPatience(sent, delivery, this.prefetch.later.isFull(sent.endpointId)) : sent;
       if (sent.attempt !== null) {
         this.windows.learn(window, sent.attempt.error !== null);
         this.counts.attempted(sent.attempt.error ?? 'succeeded');

@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
-import { compileFilter, type WebhookFilter } from '../work/webhook-filter.ts';
+import { storedFilter, type WebhookFilter } from '../work/webhook-filter.ts';
 import type { Delivery, DeliveryId, DeliveryTrigger, Webhook, WebhookId, NoticeEvent } from '../work/webhook.ts';
 
 /** Outbox entry: the webhook deliveries of one decision, kept in the journal until their rows are in the store. */
@@ -80,13 +80,7 @@ export interface Subscriber {
 }
 
 function subscriberOf(webhook: Webhook): Subscriber {
-  return { webhook, filter: readFilter(webhook) };
-}
-
-function readFilter({ filter }: Webhook): WebhookFilter | null {
-  if (filter === null || filter === undefined) return null;
-  const compiled = compileFilter(filter);
-  return compiled.kind === 'ok' ? compiled.condition : null;
+  return { webhook, filter: storedFilter(webhook.filter) };
 }
 
 /** All webhooks, by id and by subscribed decision. Most customers have none, which costs them one look-up per decision. */
@@ -142,7 +136,7 @@ export class Subscribers {
   replace(webhook: Webhook): void {
     const subscriber = this.#byId.get(webhook.id);
     if (subscriber === undefined) return;
-    if (subscriber.webhook.filter !== webhook.filter) subscriber.filter = readFilter(webhook);
+    if (subscriber.webhook.filter !== webhook.filter) subscriber.filter = storedFilter(webhook.filter);
     subscriber.webhook = webhook;
     this.#index(webhook.customer);
   }

@@ -3,8 +3,8 @@ import type { DeliveryId } from '../work/webhook.ts';
 export interface LaterParts {
   /** Unix ms. */
   nowMs(): number;
-  /** Called when a delivery of the endpoint is due. */
-  onDue(endpointId: string): void;
+  /** Called when these deliveries of the endpoint are due. */
+  onDue(endpointId: string, ids: readonly DeliveryId[]): void;
 }
 
 /**
@@ -70,13 +70,15 @@ export class LaterDeliveries {
 
   #due(endpointId: string, waiting: Waiting): void {
     const nowMs = this.#parts.nowMs();
+    const due: DeliveryId[] = [];
     let nextMs = Infinity;
     for (const [id, dueAtMs] of waiting.dueAtMs) {
-      if (dueAtMs <= nowMs) waiting.dueAtMs.delete(id);
+      if (dueAtMs <= nowMs) due.push(id);
       else nextMs = Math.min(nextMs, dueAtMs);
     }
+    for (const id of due) waiting.dueAtMs.delete(id);
     if (waiting.dueAtMs.size === 0) this.clear(endpointId);
     else this.#wake(endpointId, waiting, nextMs);
-    this.#parts.onDue(endpointId);
+    if (due.length > 0) this.#parts.onDue(endpointId, due);
   }
 }

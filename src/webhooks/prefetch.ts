@@ -4,6 +4,7 @@ import type { Delivery, DeliveryError, DeliveryId, WebhookRetry } from '../work/
 import type { DeliverOrder } from './deliver-messages.ts';
 import { type DeliveryEndpointParts, readEndpoint } from './delivery-endpoints.ts';
 import { taskOf, waitMsOf } from './delivery-task.ts';
+import { DELIVERIES_HELD_PER_ENDPOINT_MAX } from '../kernel/delivery-limits.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { Subscriber, Subscribers } from './due-delivery.ts';
 import { LaterDeliveries } from './later-deliveries.ts';
@@ -16,7 +17,7 @@ import type { EndpointWindow, InFlightWindows } from './in-flight-windows.ts';
 export interface PrefetchParts extends DeliveryEndpointParts {
   readonly subscribers: Subscribers;
   readonly windows: InFlightWindows;
-  readonly deliveries: Pick<Deliveries, 'pendingOf' | 'hasPendingProbe' | 'apply'>;
+  readonly deliveries: Pick<Deliveries, 'find' | 'pendingOf' | 'hasPendingProbe' | 'apply'>;
   nowMs(): number;
   /** Sends an order to the worker; returns false if there is none. */
   send(order: DeliverOrder): boolean;
@@ -58,7 +59,10 @@ export class Prefetch {
 
   constructor(parts: PrefetchParts) {
     this.#parts = parts;
-    this.later = new LaterDeliveries({ nowMs: () => parts.nowMs(), onDue: (endpointId) => this.look(endpointId) });
+    this.later = new LaterDeliveries({
+      nowMs: () => parts.nowMs(),
+      onDue: (endpointId, ids) => this.#due(endpointId, ids),
+    });
   }
 
   /** Called when a new worker is up, which knows no endpoint yet. */
@@ -241,6 +245,13 @@ export class Prefetch {
     this.#send(taken);
   }
 
+  /** Hands out deliveries whose late retry is due, by their ids: a scan would pass all that wait before and after them. */
+  #due(endpointId: string, ids: readonly DeliveryId[]): void {
+    const customer = this.#parts.subscribers.find(endpointId)?.webhook.customer;
+    if (customer === undefined || ids.length > DELIVERIES_HELD_PER_ENDPOINT_MAX) this.look(endpointId);
+    else this.offer(ids.flatMap((id) => this.#parts.deliveries.find(customer, id) ?? []));
+  }
+
   /** Returns whether any of the rows is due so late that it waits in the store; then the others are read again. */
   #parkLate(window: EndpointWindow, rows: readonly Delivery[]): boolean {
     const nowMs = this.#parts.nowMs();
@@ -252,6 +263,7 @@ export class Prefetch {
       this.park(window.id, row.id, nowMs + waitMs);
     }
     if (!isAny) return false;
+    window.readUpTo = rows.at(-1)?.id ?? null;
     if (isOwn(window.id)) this.#parts.windows.drained(window);
     else this.#parts.windows.line(window);
     return true;

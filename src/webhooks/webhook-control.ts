@@ -204,14 +204,14 @@ export class Control {
     return { kind: 'done', delivery: this.#parts.deliveries.find(customer, deliveryId) ?? row };
   }
 
-  /** Returns whether there was room. */
+  /** Returns whether there was room. There is none while deliveries are only in the journal: they are not known yet. */
   redeliver(
     customer: CustomerNumber,
     id: WebhookId,
     given: Pick<Delivery, 'requestId' | 'event' | 'body'> & { readonly before: number },
   ): boolean {
     const webhook = this.#find(customer, id);
-    if (webhook === null || webhook.disabled) return false;
+    if (webhook === null || webhook.disabled || this.#parts.dispatcher.rows.isBehind) return false;
     const { requestId, event, body, before } = given;
     const createdAtMs = this.#parts.nowMs() - before;
     const deliveryId = newId('dlv', createdAtMs) as DeliveryId;

@@ -82,3 +82,10 @@ export function filterFaultOf(filter: string | null | undefined): string | null 
   const compiled = compileFilter(filter);
   return compiled.kind === 'ok' ? null : (compiled.faults[0]?.message ?? 'The filter cannot be read.');
 }
+
+/** Returns the condition of a stored filter; null without one, and if this build cannot read it: then every decision is delivered. */
+export function storedFilter(filter: string | null | undefined): WebhookFilter | null {
+  if (filter === null || filter === undefined) return null;
+  const compiled = compileFilter(filter);
+  return compiled.kind === 'ok' ? compiled.condition : null;
+}

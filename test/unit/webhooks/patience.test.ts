@@ -204,6 +204,32 @@ test('A webhook that is fast again skips what waited, and a retry by hand does n
   expect(bench.sent.length).toBeGreaterThan(sent);
 });
 
+test('A delivery whose late retry is due is read by its id, without a scan of those that wait', async () => {
+  const bench = await setUp();
+  await bench.subscribed({ retry: 'patient' });
+  bench.statusOf = () => 500;
+  bench.decide('BLOCK', 3);
+  await bench.pass(40_000);
+  const scans = vi.spyOn(bench.store.deliveries, 'pendingOf');
+  bench.statusOf = () => 200;
+  await bench.pass(60_000);
+  expect([bench.rows('succeeded').length, scans.mock.calls.length]).toEqual([3, 0]);
+});
+
+test('Nothing is delivered again while deliveries are only in the journal', async () => {
+  const bench = await setUp();
+  const webhook = await bench.subscribed({ retry: 'patient' });
+  const again = {
+    requestId: 'req_01KAJ8Q5W0V4T0M2Y8Z3N6R7DC',
+    event: 'BLOCK',
+    body: Buffer.from('{}'),
+    before: 1,
+  } as const;
+  expect(bench.control.redeliver(CUSTOMER, webhook.id, again)).toBe(true);
+  bench.dispatcher.rows.resume(9_999);
+  expect(bench.control.redeliver(CUSTOMER, webhook.id, again)).toBe(false);
+});
+
 test('At most 10,000 deliveries of an endpoint wait for a late retry', async () => {
   const bench = await setUp();
   const webhook = await bench.subscribed({ retry: 'patient' });
