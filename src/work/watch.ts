@@ -118,6 +118,18 @@ export interface WatchFinding {
 }
 
 export const NO_CHANGES: WatchCounts = { new: 0, changed: 0, gone: 0 };
+/** What a watch has before its first run. */
+export const NO_RUNS = {
+  runs: 0,
+  missedRuns: 0,
+  generation: 1,
+  hasBaseline: false,
+  running: null,
+  last: null,
+  firstSeq: 1,
+  nextSeq: 1,
+  changeBytes: 0,
+} as const satisfies Partial<Watch>;
 
 /** Complete runs in a row without a record after which it is gone. */
 export const MISSES_UNTIL_GONE = 2;

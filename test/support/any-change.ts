@@ -10,7 +10,7 @@ import { namedItemKey } from '../../src/state/tables/named-list-table.ts';
 import { partKeyOf } from '../../src/state/tables/named-list-versions-table.ts';
 import { keyOf as sightingKey } from '../../src/state/tables/sighting-row.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../src/work/webhook.ts';
-import type { Watch, WatchId } from '../../src/work/watch.ts';
+import { NO_RUNS, type Watch, type WatchId } from '../../src/work/watch.ts';
 import { hashOf } from '../unit/state/support.ts';
 
 /** Random changes of every kind over few customers, fingerprints, decisions and webhooks, so that they meet. Repeatable by the seed. */
@@ -101,16 +101,9 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
     updatedAtMs: nowMs,
     anchorMs: nowMs,
     dueAtMs: nowMs,
-    runs: 0,
-    missedRuns: 0,
-    generation: 1,
+    ...NO_RUNS,
     hasBaseline: random(2) === 0,
-    running: null,
-    last: null,
     tokenHash: null,
-    firstSeq: 1,
-    nextSeq: 1,
-    changeBytes: 0,
   });
   const known = (): Webhook => (webhooks.length === 0 ? webhook() : pick(webhooks));
 

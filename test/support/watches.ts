@@ -6,7 +6,7 @@ import type { WatchRunnerParts } from '../../src/extract/watch/watch-parts.ts';
 import { WatchRunner } from '../../src/extract/watch/watch-runner.ts';
 import type { Store } from '../../src/state/feed/open-store.ts';
 import type { Extraction, ExtractionId } from '../../src/work/extraction-job.ts';
-import type { Watch, WatchChange, WatchId } from '../../src/work/watch.ts';
+import { NO_RUNS, type Watch, type WatchChange, type WatchId } from '../../src/work/watch.ts';
 import { firstDue } from '../../src/work/watch-schedule.ts';
 import { customer, value } from '../unit/state/support.ts';
 import { freeSlices } from './slices.ts';
@@ -30,6 +30,8 @@ export interface WatchBench {
   /** The records of each job. */
   readonly made: Map<string, readonly object[]>;
   records: readonly object[];
+  /** The rows of the records are damaged. */
+  isUnreadable: boolean;
   nowMs: number;
   job: Partial<Extraction>;
   watch(): Watch;
@@ -57,16 +59,8 @@ export async function watchBench(
     updatedAtMs: WATCH_FROM_MS,
     anchorMs: dueAtMs,
     dueAtMs,
-    runs: 0,
-    missedRuns: 0,
-    generation: 1,
-    hasBaseline: false,
-    running: null,
-    last: null,
+    ...NO_RUNS,
     tokenHash: null,
-    firstSeq: 1,
-    nextSeq: 1,
-    changeBytes: 0,
     ...settings,
   };
   await value(store.changes.commit({ kind: 'watch.created', watch }, { by: 'cli', nowMs: WATCH_FROM_MS }));
@@ -75,6 +69,7 @@ export async function watchBench(
     jobs: new Map(),
     made: new Map(),
     records: [],
+    isUnreadable: false,
     nowMs: WATCH_FROM_MS,
     job: {},
     watch: () => store.watches.find(OWNER, watch.id) as Watch,
@@ -102,6 +97,7 @@ export async function watchBench(
 function jobsOf(bench: WatchBench): WatchRunnerParts['control'] {
   const { made } = bench;
   const page: ExtractionControl['records'] = (_customer, id, { fromSeq, recordsMax }) => {
+    if (bench.isUnreadable) return { chunks: [], nextSeq: fromSeq };
     const all = made.get(id) ?? [];
     const end = Math.min(all.length, fromSeq + Math.min(recordsMax, 30));
     const bytes = Buffer.from(

@@ -2,7 +2,7 @@ import { problem } from '../../contract/problem.ts';
 import { QUERIES, ROUTES } from '../../contract/routes.ts';
 import type { SecretHandlers } from '../../http/handlers.ts';
 import { newId } from '../../kernel/ids.ts';
-import { type Watch, type WatchId, type WatchSettings, WATCHES_MAX } from '../../work/watch.ts';
+import { NO_RUNS, type Watch, type WatchId, type WatchSettings, WATCHES_MAX } from '../../work/watch.ts';
 import { dueAfter, firstDue } from '../../work/watch-schedule.ts';
 import { originOf } from '../kit/actor.ts';
 import type { EndpointFactory } from '../kit/endpoint-factory.ts';
@@ -77,16 +77,8 @@ function creation(parts: WatchHandlerParts): EndpointHandler<BodyOf<ReturnType<t
       updatedAtMs: nowMs,
       anchorMs: dueAtMs,
       dueAtMs,
-      runs: 0,
-      missedRuns: 0,
-      generation: 1,
-      hasBaseline: false,
-      running: null,
-      last: null,
+      ...NO_RUNS,
       tokenHash: token.hash,
-      firstSeq: 1,
-      nextSeq: 1,
-      changeBytes: 0,
     };
     const made = await parts.changes.commit({ kind: 'watch.created', watch }, { ...originOf(request), nowMs });
     if (made.kind === 'fault') return made;

@@ -31,7 +31,9 @@ export async function compareRecords(
   parts.resetRead();
   const writer = new FindingWriter(parts, watch);
   const present = new Set<string>();
+  let read = 0;
   for await (const record of recordsOf(parts, job)) {
+    read++;
     const finding = findingOf(record, watch);
     if (finding === null) notes.add('missing_key');
     else if (present.has(finding.keyHash)) notes.add('duplicate_key');
@@ -40,6 +42,9 @@ export async function compareRecords(
       if (!(await writer.add(finding))) return null;
     }
   }
+  // A record that was removed meanwhile, or cannot be read, is not absent.
+  if (read < job.counts.collected)
+    return { failure: 'job_removed', isComplete: false, notes: [...notes], records: read };
   if (isComplete) {
     // Read before the first write, which changes them.
     const seen = [...parts.watches.seenKeys(watch)];
@@ -52,7 +57,7 @@ export async function compareRecords(
     : null;
 }
 
-/** Yields the records in order, a page at a time. */
+/** Yields the records in order, a page at a time; ends at one that cannot be read. */
 async function* recordsOf(
   { control, newSlices }: CompareParts,
   { customer, id }: Extraction,
@@ -74,7 +79,7 @@ async function* recordsOf(
         if (line !== '') yield JSON.parse(line) as Readonly<Record<string, unknown>>;
       }
     }
-    fromSeq = extent.nextSeq;
+    fromSeq = extent.nextSeq === fromSeq ? null : extent.nextSeq;
   }
 }
 

@@ -150,6 +150,25 @@ describe('what a run lacks', () => {
     expect(shown(bench)).toEqual([]);
   });
 
+  test('Records that cannot be read, or were removed meanwhile, end the run and are not absent', async () => {
+    const bench = await watchBench(tempStore());
+    bench.records = [
+      { id: 1, price: 1 },
+      { id: 2, price: 1 },
+    ];
+    await settle(bench);
+    const counts = { collected: 2, target: 2, pages: 1, errors: 0, duplicates: 0 };
+    for (const fault of [{ isUnreadable: true }, { isUnreadable: false, records: [{ id: 1, price: 1 }] }]) {
+      for (let run = 0; run < 2; run++) {
+        bench.nowMs += 5 * MINUTE_MS;
+        Object.assign(bench, { job: { counts }, ...fault });
+        await settle(bench);
+        expect(bench.watch()).toMatchObject({ hasBaseline: true, running: null, last: { failure: 'job_removed' } });
+      }
+    }
+    expect(shown(bench)).toEqual([]);
+  });
+
   test('A failed job ends the run with its reason and changes nothing', async () => {
     const bench = await watchBench(tempStore());
     bench.records = [{ id: 1, price: 1 }];
