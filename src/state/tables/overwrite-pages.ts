@@ -73,8 +73,9 @@ export async function overwriteFreePages(
       grown = pagesOf(root) - before;
     }
   }
-  if (written.kind === 'fault') return written;
+  // Also after a fault: until then no other write can use these pages.
   const cleared = await clear(root, rows, slices);
+  if (written.kind === 'fault') return written;
   return cleared.kind === 'fault' ? cleared : null;
 }
 
