@@ -26,7 +26,7 @@ export const DEFAULT_BUDGET = 0.002;
 /** Name of the file in the data directory. It has numbers of customers, and nothing of their people. */
 const FILE = 'model-silence.json';
 const FILE_MODE = 0o600;
-/** Choice: customers that are counted, some 2 KB each; then all are counted again. */
+/** Choice: customers that are counted, some 2 KB each; beyond that the one counted longest is counted again. */
 const CUSTOMERS_KEPT = 4_096;
 /** Choice: as often as the files of the model are looked at. */
 const FOLLOW_MS = 1_000;
@@ -113,7 +113,8 @@ export class ModelBreaker {
     if (this.#active === null || this.#silent.has(customer) || isTestCustomer(customer)) return;
     let breaker = this.#breakers.get(customer);
     if (breaker === undefined) {
-      if (this.#breakers.size >= CUSTOMERS_KEPT) this.#breakers.clear();
+      const [longest] = this.#breakers.keys();
+      if (longest !== undefined && this.#breakers.size >= CUSTOMERS_KEPT) this.#breakers.delete(longest);
       breaker = new RuleBreaker(MODEL_TRIP_FACTOR * this.#budget);
       this.#breakers.set(customer, breaker);
     }

@@ -80,9 +80,8 @@ export async function promoteModel(
   writeSlot(modelsDir, 'model', { id, sinceMs: nowMs, previous });
   if (isChallenger) rmSync(join(modelsDir, SLOT_FILES.challenger), { force: true });
   const overruled = isChallenger ? failed.map(({ name }) => name) : ['not_challenger'];
-  const noted = await note(door, { how: 'promoted', id, previous, overruled }, nowMs);
-  if (noted !== null) return noted;
-  return ok({ id, previous }, `${id} is the active model; models rollback returns to ${previous ?? 'the one before'}`);
+  const words = `${id} is the active model; models rollback returns to ${previous ?? 'the one before'}`;
+  return noted(door, { how: 'promoted', id, previous, overruled }, nowMs, ok({ id, previous }, words));
 }
 
 /** Makes the model before the last promotion active again. A second rollback undoes the first. */
@@ -101,9 +100,12 @@ export async function rollbackModel(
     if (unfit !== null) return unfit;
   }
   writeSlot(modelsDir, 'model', { id: previous, sinceMs: nowMs, previous: id });
-  const noted = await note(door, { how: 'rolled_back', id: previous, previous: id, overruled: [] }, nowMs);
-  if (noted !== null) return noted;
-  return ok({ id: previous, previous: id }, `${previous ?? 'the model in the folder itself'} is active again`);
+  return noted(
+    door,
+    { how: 'rolled_back', id: previous, previous: id, overruled: [] },
+    nowMs,
+    ok({ id: previous, previous: id }, `${previous ?? 'the model in the folder itself'} is active again`),
+  );
 }
 
 /** Makes the active model count again where its circuit breaker has silenced it: it is chosen once more. */
@@ -117,20 +119,21 @@ export async function resumeModel(
   const { id, ...before } = active.kind === 'chosen' ? active : { id: null };
   if ((await readActiveChoice(modelsDir)) === null) return failure('no_model', `no model is active in ${modelsDir}`);
   writeSlot(modelsDir, 'model', { ...before, id, sinceMs: nowMs });
-  const noted = await note(door, { how: 'resumed', id, previous: id, overruled: [] }, nowMs);
-  if (noted !== null) return noted;
-  return ok(
-    { id, since: Math.floor(nowMs / 1000) },
-    `${id ?? 'the model in the folder itself'} counts for every customer`,
+  return noted(
+    door,
+    { how: 'resumed', id, previous: id, overruled: [] },
+    nowMs,
+    ok({ id, since: Math.floor(nowMs / 1000) }, `${id ?? 'the model in the folder itself'} counts for every customer`),
   );
 }
 
-/** Writes the entry of the audit log, after the choice: returns a failure if there is none, while the choice stands. */
-async function note(
+/** Writes the entry of the audit log, after the choice: the outcome is a failure if there is none, while the choice stands. */
+async function noted(
   door: Pick<ChangeDoor, 'commit'>,
   chosen: Omit<ChangeOf<'model.chosen'>, 'kind'>,
   nowMs: number,
-): Promise<CommandOutcome | null> {
+  outcome: CommandOutcome,
+): Promise<CommandOutcome> {
   const written = await door.commit({ kind: 'model.chosen', ...chosen }, { by: 'cli', nowMs });
-  return written.kind === 'fault' ? failureOf(written) : null;
+  return written.kind === 'fault' ? failureOf(written) : outcome;
 }
