@@ -40,7 +40,7 @@ interface OpenRequest {
 }
 
 /**
- * Serves HTTP on a thread of its own: hands each request to the main thread, and writes what that responds. While more than
+ * Serves HTTP on a separate thread: hands each request to the main thread, and writes what that responds. While more than
  * `WAITING_BYTES_MAX` bytes of requests wait there, further ones are refused here.
  */
 export class HttpThreadServer {

@@ -11,7 +11,7 @@ import { startNode, type RunningServer } from '../support/server.ts';
 import { startReceiver, webhookClient } from '../support/webhooks.ts';
 
 /**
- * Several cells on one port keep the promises of one thread. Each request of these tests has a connection of its own unless it says
+ * Several cells on one port keep the promises of one thread. Each request of these tests has a separate connection unless it says
  * otherwise, and the system spreads connections over the cells.
  */
 

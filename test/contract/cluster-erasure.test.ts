@@ -56,7 +56,7 @@ describe.runIf(HAS_REDIS)('the erasure of a person on three nodes', () => {
       );
       expect((await call(node, 'GET', '/v1/lists')).json['data']).toEqual([]);
       expect(await decisionsOf(node, BERT)).toEqual(bert);
-      // Each node repeats the erasure if it is restored from a backup of its own.
+      // Each node repeats the erasure if it is restored from its backup.
       const filed = readFileSync(join(nodes.at(node).dataDir, 'erasures.log'), 'utf8');
       expect(filed).toContain(String(asked.json['id']));
       expect(filed).not.toContain('anna');
