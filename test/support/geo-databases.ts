@@ -52,8 +52,8 @@ export function anonymousDatabase(): Buffer {
 }
 
 /**
- * A file of some 290 bytes whose metadata never ends: each map has two pointers to the next one, so decoding doubles the work 30 times. Both
- * stand under one name, so only one result is kept and memory stays small: the deadline ends it, on a fast machine too.
+ * A file of some 290 bytes whose metadata never ends: each map has two pointers to the next one, so decoding doubles the work 30 times.
+ * Both stand under one name, so only one result is kept and memory stays small: the deadline ends it, however fast the machine.
  */
 export function endlessDatabase(): Buffer {
   const levels = 30;
