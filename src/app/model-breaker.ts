@@ -28,6 +28,11 @@ const FILE = 'model-silence.json';
 const FILE_MODE = 0o600;
 /** Choice: customers that are counted, some 2 KB each; beyond that the one counted longest is counted again. */
 const CUSTOMERS_KEPT = 4_096;
+/**
+ * Source: contract, 9.12. Choice: a model that is wrong stops some 50 honest sessions a day at most until somebody looks; an attacker who
+ * spends as many blocked sessions, to be rid of the model, has to spend them each day.
+ */
+const SILENCE_MS = 24 * 3_600_000;
 /** Choice: as often as the files of the model are looked at. */
 const FOLLOW_MS = 1_000;
 
@@ -37,12 +42,13 @@ export interface ModelBreakerParts {
   readonly store: Pick<Store, 'customers'>;
   readonly archive: Pick<PolicyArchive, 'at'>;
   readonly policyFile: Pick<PolicyFile, 'setModelSilent'>;
+  readonly nowMs: () => number;
   readonly log: Log;
 }
 
 /**
  * The circuit breaker of the active model: where the model alone stops more than five times its budget of a customer's decisions within an
- * hour, it adds nothing for that customer any more, until a model is chosen again. The rules go on.
+ * hour, it adds nothing for that customer for a day, or until a model is chosen again. The rules go on.
  *
  * Choice: each customer has a breaker, so a flood at one customer never silences the model for another. One machine cannot trip it
  * either: the alarms come from at least `BREAKER_NETWORKS_MIN` networks, and requests with a public key are not counted, which anyone can
@@ -88,6 +94,7 @@ export class ModelBreaker {
     const noted = await this.#read();
     if (this.#active !== null && noted?.choice === this.#active.choice) {
       for (const [customer, trip] of noted.trips) this.#silent.set(customer, trip);
+      this.#endSilences();
       this.#parts.policyFile.setModelSilent(new Set(this.#silent.keys()));
       if (this.#silent.size > 0)
         this.#parts.log.warn({ customers: [...this.#silent.keys()] }, 'the model is still silent after the restart');
@@ -95,17 +102,21 @@ export class ModelBreaker {
     setInterval(() => void this.follow(), FOLLOW_MS).unref();
   }
 
-  /** Begins again if another model is active, or the same was chosen again. Never rejects. */
+  /** Begins again if another model is active, or the same was chosen again, and ends what is silent long enough. Never rejects. */
   async follow(): Promise<void> {
     const active = await readActiveChoice(this.#parts.modelsDir);
-    if (active === null || active.choice === this.#active?.choice) return;
-    this.#active = active;
-    this.#breakers.clear();
-    if (this.#silent.size === 0) return;
-    this.#silent.clear();
-    this.#parts.policyFile.setModelSilent(new Set());
+    const before = this.#silent.size;
+    if (active !== null && active.choice !== this.#active?.choice) {
+      this.#active = active;
+      this.#breakers.clear();
+      this.#silent.clear();
+    }
+    this.#endSilences();
+    if (this.#silent.size === before) return;
+    this.#parts.policyFile.setModelSilent(new Set(this.#silent.keys()));
     this.#write();
-    this.#parts.log.info({ event: 'model_resumed', model: active.id }, 'the model counts for every customer again');
+    const customers = before - this.#silent.size;
+    this.#parts.log.info({ event: 'model_resumed', model: this.#active?.id, customers }, 'the model counts again');
   }
 
   /** Counts a decision that was requested with a secret key, by its record. `hasFired`: the model. Called after the response was sent. */
@@ -122,6 +133,12 @@ export class ModelBreaker {
     if (decision === null || !this.#isAlarm(customer, decision)) return breaker.pass(nowMs);
     this.#alarms++;
     if (breaker.touch(siteOf(decision.ip), nowMs)) this.#silence(customer, breaker, nowMs);
+  }
+
+  #endSilences(): void {
+    const nowMs = this.#parts.nowMs();
+    for (const [customer, { atMs }] of this.#silent)
+      if (Math.abs(nowMs - atMs) >= SILENCE_MS) this.#silent.delete(customer);
   }
 
   get #budget(): number {
@@ -146,7 +163,7 @@ export class ModelBreaker {
     this.#parts.policyFile.setModelSilent(new Set(this.#silent.keys()));
     this.#parts.log.error(
       { event: 'model_silenced', customer, model: this.#active?.id, ...counted, budget: this.#budget },
-      'circuit breaker: the model alone stops five times its budget and adds nothing for this customer now',
+      'circuit breaker: the model alone stops five times its budget and adds nothing for this customer for a day',
     );
     this.#write();
   }

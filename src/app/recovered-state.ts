@@ -184,7 +184,8 @@ async function openPolicies(settings: Settings, store: Store, clock: Clock, log:
   followRules(store, policyFile, log);
   const trips = new RuleTrips({ store, archive: policyArchive, policyFile, log });
   const { dataDir, modelsDir } = settings;
-  const modelBreaker = new ModelBreaker({ dataDir, modelsDir, store, archive: policyArchive, policyFile, log });
+  const nowMs = (): number => clock.nowMs();
+  const modelBreaker = new ModelBreaker({ dataDir, modelsDir, store, archive: policyArchive, policyFile, nowMs, log });
   await modelBreaker.start();
   return { policyFile, policyArchive, trips, modelBreaker };
 }

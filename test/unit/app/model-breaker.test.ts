@@ -40,7 +40,7 @@ function record(n: number, decision: Decision, { others = 0, wouldBe = null as D
   });
 }
 
-async function started(): Promise<ModelBreaker> {
+async function started({ now = () => START_MS } = {}): Promise<ModelBreaker> {
   const breaker = new ModelBreaker({
     dataDir: folder,
     modelsDir,
@@ -51,6 +51,7 @@ async function started(): Promise<ModelBreaker> {
         silent = customers;
       },
     },
+    nowMs: now,
     log: createUnreadLog('silent'),
   });
   await breaker.start();
@@ -145,6 +146,21 @@ describe('the circuit breaker of the model', () => {
     expect(restarted.silenceOf(ONE)).not.toBeNull();
   });
 
+  test('It lasts a day, over a restart too, and trips again after that', async () => {
+    traffic(await started(), ONE, { alarmEvery: 10 });
+    let nowMs = START_MS + DAY_MS - 1;
+    const breaker = await started({ now: () => nowMs });
+    await breaker.follow();
+    expect([...silent]).toEqual([ONE]);
+    nowMs += HOUR_MS;
+    await breaker.follow();
+    expect(breaker.silenceOf(ONE)).toBeNull();
+    expect(silent.size).toBe(0);
+    expect((await started({ now: () => nowMs })).silenceOf(ONE)).toBeNull();
+    traffic(breaker, ONE, { fromMs: nowMs, alarmEvery: 10 });
+    expect([...silent]).toEqual([ONE]);
+  });
+
   test('A file that is damaged silences nobody, and entries that are none are left out', async () => {
     traffic(await started(), ONE, { alarmEvery: 10 });
     const file = join(folder, 'model-silence.json');
@@ -152,7 +168,7 @@ describe('the circuit breaker of the model', () => {
       writeFileSync(file, damaged);
       expect((await started()).detail).toBe('');
     }
-    const trip = { atMs: 1, touched: 2, decisions: 3 };
+    const trip = { atMs: START_MS - 1, touched: 2, decisions: 3 };
     const silence = [[ONE, trip], [TWO, { ...trip, atMs: 'x' }], [-1, trip], null];
     writeFileSync(file, JSON.stringify({ choice: 'a 1000000', silent: silence }));
     const breaker = await started();
