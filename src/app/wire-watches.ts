@@ -3,6 +3,7 @@ import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import type { Cursors } from '../api/kit/paging.ts';
 import { CONNECTORS } from '../extract/connectors/connector-table.ts';
 import { WatchRunner } from '../extract/watch/watch-runner.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Log } from '../observe/log.ts';
 import type { Committer } from '../state/feed/changes.ts';
 import type { Store } from '../state/feed/open-store.ts';
@@ -39,7 +40,7 @@ export function startWatches({ settings, store, extractions, cluster, log }: Wat
     request: requestParts(settings, extractions),
     node: membership?.id ?? '',
     isAlive: (node) => membership?.peers().some(({ id, roles }) => id === node && roles.includes('extract')) ?? false,
-    isSuspended: (customer) => store.customers.suspended().has(customer),
+    isSuspended: suspensionOf(store),
     resetRead: () => store.resetRead(),
     newSlices: () => new Slices(store.turns),
     nowMs,
@@ -68,8 +69,13 @@ export function watchEndpoints(
     request: requestParts(settings, extractions),
     cursors,
     resetRead: () => store.resetRead(),
+    isSuspended: suspensionOf(store),
     nowMs,
   });
+}
+
+function suspensionOf({ customers }: Store) {
+  return (customer: CustomerNumber): boolean => customers.suspended().has(customer);
 }
 
 function requestParts({ egressAllow }: WatchWiring['settings'], extractions: OpenExtractions) {

@@ -1,8 +1,9 @@
 import { problem } from '../../contract/problem.ts';
 import { QUERIES } from '../../contract/routes.ts';
-import { SourceRate } from '../../decide/source-rate.ts';
-import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
+import { SourceRate, type SourceState } from '../../decide/source-rate.ts';
+import type { Handler, RequestHead } from '../../http/exchange.ts';
 import { sendProblem } from '../../http/reply.ts';
+import { changeBytes } from '../../state/tables/watch-table.ts';
 import type { Watch } from '../../work/watch.ts';
 import type { EndpointFactory } from '../kit/endpoint-factory.ts';
 import type { EndpointHandler } from '../kit/endpoint-types.ts';
@@ -16,8 +17,12 @@ import { changeJson, customerOfToken, isFeedToken, type NumberedChange } from '.
 
 /** Choice: readers behind one address ask some times an hour. Counts every request with a token. */
 const TOKEN_REQUESTS_PER_SOURCE = 600;
+/** Choice: a feed costs some 5 ms of the thread that decides, and whoever knows its token needs no other right. */
+const TOKEN_REQUESTS_PER_WATCH = 60;
+/** Choice: of the records of one feed, which is built in one piece. */
+const FEED_BYTES_MAX = 256 * 1_024;
 
-type ChangesParts = Pick<WatchHandlerParts, 'watches' | 'cursors' | 'resetRead' | 'nowMs'>;
+type ChangesParts = Pick<WatchHandlerParts, 'watches' | 'cursors' | 'resetRead' | 'isSuspended' | 'nowMs'>;
 
 /** A request with `?token=` needs no key, and gets Atom or RSS only. */
 export function changesHandler(endpoint: EndpointFactory, parts: ChangesParts): Handler {
@@ -60,36 +65,45 @@ function pageOfChanges({ watches, cursors }: ChangesParts): EndpointHandler {
   };
 }
 
+/** Returns as many of the newest changes as a feed may hold, at least one. */
 function newest(watches: ChangesParts['watches'], watch: Watch): readonly NumberedChange[] {
-  return watches.changes(watch, { fromSeq: 0, limit: FEED_CHANGES_MAX, newest: true });
+  const changes = watches.changes(watch, { fromSeq: 0, limit: FEED_CHANGES_MAX, newest: true });
+  let bytes = 0;
+  const beyond = changes.findIndex((change, at) => (bytes += changeBytes(change)) > FEED_BYTES_MAX && at > 0);
+  return beyond === -1 ? changes : changes.slice(0, beyond);
 }
 
 function feedByToken(given: ChangesParts): Handler {
-  const rate = new SourceRate(TOKEN_REQUESTS_PER_SOURCE);
+  const sources = new SourceRate(TOKEN_REQUESTS_PER_SOURCE);
+  const watches = new SourceRate(TOKEN_REQUESTS_PER_WATCH);
   return (head, exchange) => {
     // Nobody reads a body, which would be parsed as the next request.
     const close = head.contentLength > 0 || head.lengthFault !== null || head.formFault !== null;
-    const { allowed, retryAfterSeconds } = rate.take(exchange.remoteAddress(), Math.floor(given.nowMs() / 1_000));
-    if (!allowed) {
-      const detail = 'This address has read feeds too often.';
-      return sendProblem(exchange, problem('rate_limited', detail, { retryAfterSeconds }), { close });
-    }
-    sendFeed(head, exchange, given, close);
+    const isTooOften = ({ allowed, retryAfterSeconds }: SourceState, whom: string): boolean => {
+      const tooOften = problem('rate_limited', `${whom} too often.`, { retryAfterSeconds });
+      if (!allowed) sendProblem(exchange, tooOften, { close });
+      return !allowed;
+    };
+    const nowSeconds = Math.floor(given.nowMs() / 1_000);
+    if (isTooOften(sources.take(exchange.remoteAddress(), nowSeconds), 'This address has read feeds')) return;
+    const query = new URLSearchParams(head.query);
+    const watch = watchOfToken(query.get('token') ?? '', head, given);
+    if (watch === null) return sendProblem(exchange, WRONG_TOKEN, { close });
+    const format = query.get('format');
+    if (format !== 'atom' && format !== 'rss') return sendProblem(exchange, NO_FEED, { close });
+    if (isTooOften(watches.take(watch.id, nowSeconds), 'The feed of this watch was read')) return;
+    const fields = `${FEED_TYPES[format]}; charset=utf-8\r\nCache-Control: private, max-age=60\r\nX-Content-Type-Options: nosniff`;
+    exchange.send(200, fields, feedOf(format, watch, newest(given.watches, watch)), close);
   };
 }
 
-function sendFeed(head: RequestHead, exchange: Exchange, { watches, resetRead }: ChangesParts, close: boolean): void {
-  const query = new URLSearchParams(head.query);
-  const token = query.get('token') ?? '';
+/** Returns null for a wrong token, for a watch that does not exist, and for a customer who is suspended. */
+function watchOfToken(token: string, head: RequestHead, given: ChangesParts): Watch | null {
   const customer = customerOfToken(token);
-  resetRead();
-  const watch = customer === null ? null : watches.find(customer, head.params['id'] ?? '');
-  // The same response for a wrong token and for a watch that does not exist.
-  if (watch === null || !isFeedToken(token, watch)) return sendProblem(exchange, WRONG_TOKEN, { close });
-  const format = query.get('format');
-  if (format !== 'atom' && format !== 'rss') return sendProblem(exchange, NO_FEED, { close });
-  const fields = `${FEED_TYPES[format]}; charset=utf-8\r\nCache-Control: private, max-age=60\r\nX-Content-Type-Options: nosniff`;
-  exchange.send(200, fields, feedOf(format, watch, newest(watches, watch)), close);
+  if (customer === null || given.isSuspended(customer)) return null;
+  given.resetRead();
+  const watch = given.watches.find(customer, head.params['id'] ?? '');
+  return watch !== null && isFeedToken(token, watch) ? watch : null;
 }
 
 const WRONG_TOKEN = problem('unknown_key', 'This is not the feed token of a watch.');

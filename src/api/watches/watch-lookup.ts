@@ -1,5 +1,6 @@
 import { problem } from '../../contract/problem.ts';
 import type { RequestParts } from '../../extract/request/read-request.ts';
+import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Committer } from '../../state/feed/changes.ts';
 import type { Watches } from '../../state/tables/watch-table.ts';
 import type { Watch } from '../../work/watch.ts';
@@ -14,6 +15,7 @@ export interface WatchHandlerParts {
   readonly cursors: Cursors;
   /** Makes the next reads see what was committed. */
   resetRead(): void;
+  isSuspended(customer: CustomerNumber): boolean;
   /** Real time, Unix ms: watches run by it, as extractions do. */
   nowMs(): number;
 }

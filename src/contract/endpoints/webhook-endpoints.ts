@@ -41,7 +41,7 @@ export const WEBHOOK_ENDPOINTS = {
     description:
       'Only this response and that of rotate show the complete secret. A customer may have at most 20 webhooks.',
     guide:
-      'Body: `url`, `event_types` and optionally `events`, `description`, `filter`, `headers`, `format` and `fields`. 201 with the webhook, its complete `secret`, and ' +
+      'Body: `url`, `event_types` and optionally `events`, `description`, `filter`, `headers`, `format`, `fields` and `retry`. 201 with the webhook, its complete `secret`, and ' +
       '`Location`. Store the secret: no later call shows it again',
     body: body(WEBHOOK_CHANGE),
     responses: { 201: json(WEBHOOK, 'The webhook is registered; `secret` is complete', ['Location']) },
@@ -63,7 +63,7 @@ export const WEBHOOK_ENDPOINTS = {
       'Pending deliveries go to the new URL. A disabled webhook receives nothing and is not unhealthy; its pending deliveries ' +
       'end as skipped.',
     guide:
-      'Body: any of `url`, `event_types`, `events`, `description`, `filter`, `headers` (`null` removes any of the three), `format`, `fields` and `disabled`. 200 with the webhook, ' +
+      'Body: any of `url`, `event_types`, `events`, `description`, `filter`, `headers` (`null` removes any of the three), `format`, `fields`, `retry` and `disabled`. 200 with the webhook, ' +
       'or 404. The secret is kept. Pending deliveries go to a new `url`, and its health is reset. While the webhook ' +
       'is `disabled`, nothing is sent to it and decisions create no deliveries; pending deliveries end as `skipped`',
     params: { id: WEBHOOK_ID },

@@ -11,12 +11,15 @@ import { dueAfter, dueRun, isStranded } from '../../work/watch-schedule.ts';
 import { compareRecords } from './watch-findings.ts';
 import type { WatchRunnerParts } from './watch-parts.ts';
 
+/** Choice: a store that is full or a record that cannot be read fails for longer than a tick. */
+const FAILED_WAIT_MS = 60_000;
+
 type Began = Watch & { readonly running: WatchRun };
 
 /**
  * Runs the watches of all customers: begins what is due, starts its extraction, and compares the records when that has ended. The store
  * holds every step, and the feed of changes decides between nodes, so that a kill at any moment repeats a step and no effect.
- * Failure direction: a step that fails is tried again at the next tick.
+ * Failure direction: a step that fails is tried again a minute later, and delays no other watch.
  */
 export class WatchRunner {
   readonly #parts: WatchRunnerParts;
@@ -75,7 +78,8 @@ export class WatchRunner {
         else if (atMs <= nowMs) await this.#begin(watch, nowMs);
         else if (isStranded(watch, nowMs)) await this.#reschedule(watch, nowMs);
       } catch (error) {
-        log.error({ watch: id, detail: messageOf(error) }, 'a watch failed; it is tried again');
+        this.#attention.set(id, { customer, atMs: nowMs + FAILED_WAIT_MS });
+        log.error({ watch: id, detail: messageOf(error) }, 'a watch failed; it is tried again in a minute');
       }
     }
   }
@@ -125,6 +129,8 @@ export class WatchRunner {
   async #start(watch: Began): Promise<void> {
     const { control, request } = this.#parts;
     const { customer, id, running } = watch;
+    // A run that was asked for, or had begun, goes on when the suspension is lifted.
+    if (this.#parts.isSuspended(customer)) return;
     const checked = checkRequest(watch.extraction, request);
     if (checked.kind === 'problem') return this.#end(watch, failed('not_accepted'));
     const { connector, operation, newSecret: _secret, ...rest } = checked.value;

@@ -113,6 +113,35 @@ describe('due times', () => {
     await suspended.runner().tick();
     expect([paused.watch().runs, suspended.watch().runs]).toEqual([0, 0]);
   });
+
+  test('A run that was asked for starts no job while its customer is suspended', async () => {
+    let isSuspended = false;
+    const store = tempStore();
+    const bench = await watchBench(store, {}, { isSuspended: () => isSuspended });
+    const { customer: owner, id, dueAtMs } = bench.watch();
+    const run = { customer: owner, id, run: 1, node: '', dueAtMs: bench.nowMs, missed: 0, nextDueAtMs: dueAtMs };
+    await value(store.changes.commit({ kind: 'watch.begun', ...run }, { by: 'cli', nowMs: bench.nowMs }));
+    isSuspended = true;
+    const runner = bench.runner();
+    await runner.tick();
+    expect([bench.watch().running?.run, bench.jobs.size]).toEqual([1, 0]);
+    isSuspended = false;
+    await settle(bench, runner);
+    expect([bench.watch().running, bench.jobs.size]).toEqual([null, 1]);
+  });
+
+  test('A step that fails is tried again after a minute, not at each tick', async () => {
+    let tries = 0;
+    const isSuspended = (): boolean => {
+      tries++;
+      throw new Error('damaged');
+    };
+    const bench = await watchBench(tempStore(), {}, { isSuspended });
+    bench.nowMs += 5 * MINUTE_MS;
+    const runner = bench.runner();
+    for (let second = 0; second <= 60; second++, bench.nowMs += 1_000) await runner.tick();
+    expect(tries).toBe(2);
+  });
 });
 
 describe('what a run lacks', () => {
