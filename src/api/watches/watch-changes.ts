@@ -17,7 +17,7 @@ import { changeJson, customerOfToken, isFeedToken, type NumberedChange } from '.
 
 /** Choice: readers behind one address ask some times an hour. Counts every request with a token. */
 const TOKEN_REQUESTS_PER_SOURCE = 600;
-/** Choice: a feed costs some 5 ms of the thread that decides, and whoever knows its token needs no other right. */
+/** Choice: a feed costs some 5 ms of the thread that decides, and its readers need no right but the token. */
 const TOKEN_REQUESTS_PER_WATCH = 60;
 /** Choice: of the records of one feed, which is built in one piece. */
 const FEED_BYTES_MAX = 256 * 1_024;
