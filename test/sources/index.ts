@@ -2,7 +2,9 @@ import { crossrefCases } from './crossref.ts';
 import { discourseCases } from './discourse.ts';
 import { feedCases } from './feed.ts';
 import { genericCases } from './generic.ts';
+import { giteaCases } from './gitea.ts';
 import { githubCases } from './github.ts';
+import { gitlabCases } from './gitlab.ts';
 import { hackernewsCases } from './hackernews.ts';
 import { jobboardsCases } from './jobboards.ts';
 import { mastodonCases } from './mastodon.ts';
@@ -18,6 +20,8 @@ export const SOURCE_CASES: readonly SourceCase[] = [
   ...genericCases,
   ...feedCases,
   ...discourseCases,
+  ...giteaCases,
+  ...gitlabCases,
   ...mastodonCases,
   ...mediawikiCases,
   ...shopifyCases,

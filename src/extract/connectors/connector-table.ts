@@ -3,7 +3,9 @@ import { crossref } from './crossref.ts';
 import { discourse } from './discourse.ts';
 import { feed } from './feed-connector.ts';
 import { generic } from './generic.ts';
+import { gitea } from './gitea.ts';
 import { github } from './github.ts';
+import { gitlab } from './gitlab.ts';
 import { hackernews } from './hackernews.ts';
 import { jobboards } from './jobboards.ts';
 import { mastodon } from './mastodon.ts';
@@ -21,6 +23,8 @@ export const CONNECTORS: readonly Connector[] = [
   generic,
   feed,
   discourse,
+  gitea,
+  gitlab,
   mastodon,
   mediawiki,
   shopify,

@@ -4,14 +4,24 @@ import {
   type FoundRecord,
   type JsonAnswer,
   type JsonObject,
-  type JsonValue,
   type Source,
 } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { address, type AddressQuery } from './kit/api-address.ts';
 import { chained, type ChainStart, type PageResult, type ChainTurn } from './kit/chain.ts';
+import {
+  isPullRequest,
+  ISSUE_FIELDS,
+  ISSUE_STATE,
+  readGithubIssue,
+  readGithubRelease,
+  RELEASE_FIELDS,
+  REPOSITORY_FIELDS,
+} from './kit/code-hosts.ts';
+import { dateGiven } from './kit/date-input.ts';
 import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textMember, textsOf, urlOf } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
+import { restOfWindow } from './kit/source-window.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
@@ -28,61 +38,20 @@ interface Args extends JsonObject {
   readonly keepsPulls: boolean;
 }
 
-const AUTHOR = schema.authorField('The account; its name is its login.');
 const REPOSITORY = schema.recordSchema({
   id: schema.idField('Number of the repository.'),
   url: schema.urlField('The repository.'),
-  name: schema.textField('Without its owner.'),
-  full_name: schema.textField('`owner/name`.'),
-  description: schema.textField('One line.'),
-  homepage_url: schema.urlField('Its website.'),
-  language: schema.textField('The language of most of its code.'),
-  topics: schema.textsField('Its topics, as its owner set them.'),
-  license: schema.textField('SPDX identifier.'),
-  stars: schema.countField('Number of accounts that starred it.'),
-  forks: schema.countField('Number of forks.'),
-  open_issues: schema.countField('Number of open issues and pull requests.'),
-  is_fork: schema.flagField('Whether it is a fork of another repository.'),
-  is_archived: schema.flagField('Whether it is archived and read-only.'),
-  default_branch: schema.textField('Name of the branch.'),
-  created_at: schema.dateField('When it was created.'),
-  updated_at: schema.dateField('When the data in this record last changed.'),
-  pushed_at: schema.dateField('When it was last pushed to.'),
+  ...REPOSITORY_FIELDS,
 });
 const ISSUE = schema.recordSchema({
   id: schema.idField('Number of the issue, unique in all of GitHub.'),
   url: schema.urlField('The issue.'),
-  number: schema.countField('Number of the issue in its repository.'),
-  title: schema.textField('As it was written.'),
-  text: schema.textField('Markdown.'),
-  author: AUTHOR,
-  state: schema.textField('`open` or `closed`.'),
-  state_reason: schema.textField('Why it is in that state, for example `completed`.'),
-  labels: schema.textsField('Names.'),
-  assignees: schema.textsField('Logins.'),
-  milestone: schema.textField('Its title.'),
-  comments: schema.countField('Number of comments.'),
-  is_pull_request: schema.flagField('Whether it is a pull request.'),
-  published_at: schema.dateField('When it was opened.'),
-  updated_at: schema.dateField('When it last changed.'),
-  closed_at: schema.dateField('When it was closed.'),
+  ...ISSUE_FIELDS,
 });
 const RELEASE = schema.recordSchema({
   id: schema.idField('Number of the release.'),
   url: schema.urlField('The release.'),
-  title: schema.textField('Its name.'),
-  tag: schema.textField('The tag from which it was made.'),
-  text: schema.textField('Markdown.'),
-  author: AUTHOR,
-  is_prerelease: schema.flagField('Whether it is marked as a pre-release.'),
-  published_at: schema.dateField('When it was published.'),
-  created_at: schema.dateField('When the commit was made.'),
-  assets: schema.objectsField('Attached files.', {
-    name: schema.textField('Name of the file.'),
-    url: schema.urlField('The file.'),
-    bytes: schema.countField('Its size.'),
-    downloads: schema.countField('How often it was downloaded.'),
-  }),
+  ...RELEASE_FIELDS,
 });
 
 async function readPage(
@@ -101,13 +70,13 @@ async function readPage(
   });
   if (answer.status === 403) throw refusal(answer);
   const items = listIn(answer.body, 'the list');
-  const kept = args.keepsPulls ? items : items.filter((item) => !isPull(item));
+  const kept = args.keepsPulls ? items : items.filter((item) => !isPullRequest(item));
   return {
     kind: 'page',
     records: readEach(kept, read),
     next: items.length === 0 ? null : (nextQuery(answer.headers['link'])?.toString() ?? null),
     total: null,
-    ...restOfWindow(answer),
+    ...restOfWindow(answer, 'x-ratelimit'),
   };
 }
 
@@ -120,13 +89,6 @@ function refusal({ headers, body, url }: JsonAnswer): SourceFailure {
   return isTooMuch
     ? new SourceFailure('rate_limited_by_source', `403 from ${url}: rate limit`, true)
     : new SourceFailure('access_denied', `403 from ${url}`, false);
-}
-
-/** If this was the last request that the window allows, returns the time until the next one opens, by the source's own clock. */
-function restOfWindow({ headers }: JsonAnswer): { readonly pauseSeconds?: number } {
-  const reset = integerOf(headers['x-ratelimit-reset']);
-  const now = Date.parse(headers['date'] ?? '') / 1_000;
-  return headers['x-ratelimit-remaining'] === '0' && reset !== null && reset > now ? { pauseSeconds: reset - now } : {};
 }
 
 function readRepository(item: JsonObject): FoundRecord | null {
@@ -153,66 +115,17 @@ function readRepository(item: JsonObject): FoundRecord | null {
 }
 
 function readIssue(item: JsonObject): FoundRecord | null {
-  const id = idOf(item['id']);
-  const url = urlOf(item['html_url']);
-  return recordOf(id, url, {
-    number: integerOf(item['number']),
-    title: textMember(item['title']),
-    text: textMember(item['body']),
-    author: account(item['user']),
-    state: textMember(item['state']),
-    state_reason: textMember(item['state_reason']),
-    labels: textsOf(item['labels'], (label) => textMember(label) ?? textMember(at(label, 'name'))),
-    assignees: textsOf(item['assignees'], (person) => textMember(at(person, 'login'))),
-    milestone: textMember(at(item, 'milestone', 'title')),
-    comments: integerOf(item['comments']),
-    is_pull_request: isPull(item),
-    published_at: isoDate(item['created_at']),
-    updated_at: isoDate(item['updated_at']),
-    closed_at: isoDate(item['closed_at']),
-  });
+  return recordOf(idOf(item['id']), urlOf(item['html_url']), readGithubIssue(item));
 }
 
 function readRelease(item: JsonObject): FoundRecord | null {
-  const id = idOf(item['id']);
-  const url = urlOf(item['html_url']);
-  const assets = item['assets'];
-  return recordOf(id, url, {
-    title: textMember(item['name']),
-    tag: textMember(item['tag_name']),
-    text: textMember(item['body']),
-    author: account(item['author']),
-    is_prerelease: flagOf(item['prerelease']),
-    published_at: isoDate(item['published_at']),
-    created_at: isoDate(item['created_at']),
-    assets: Array.isArray(assets) ? (assets as readonly JsonValue[]).map(readAsset) : null,
-  });
-}
-
-function readAsset(asset: JsonValue): JsonObject {
-  return {
-    name: textMember(at(asset, 'name')),
-    url: urlOf(at(asset, 'browser_download_url')),
-    bytes: integerOf(at(asset, 'size')),
-    downloads: integerOf(at(asset, 'download_count')),
-  };
-}
-
-function isPull(item: JsonValue): boolean {
-  const pull = at(item, 'pull_request');
-  return pull !== undefined && pull !== null;
-}
-
-function account(value: JsonValue | undefined): JsonObject | null {
-  return schema.author(textMember(at(value, 'login')), urlOf(at(value, 'html_url')));
+  return recordOf(idOf(item['id']), urlOf(item['html_url']), readGithubRelease(item));
 }
 
 function beginIssues(input: JsonObject): ChainStart<Args> {
-  const given = input['updated_after'];
-  const since = isoDate(given);
-  if (given !== undefined && since === null)
-    return { kind: 'fault', pointer: '/updated_after', message: 'This must be a date.' };
-  const query = { state: textMember(input['state']) ?? 'all', since, sort: 'created', direction: 'desc' };
+  const since = dateGiven(input, 'updated_after');
+  if (since.kind === 'fault') return since;
+  const query = { state: textMember(input['state']) ?? 'all', since: since.iso, sort: 'created', direction: 'desc' };
   const keepsPulls = input['with_pull_requests'] === true;
   return { kind: 'args', args: { path: repositoryPath(input, 'issues'), query, keepsPulls } };
 }
@@ -290,7 +203,7 @@ export const github: Connector = {
         {
           owner: OWNER,
           repo: REPO,
-          state: schema.choiceInput('Which issues.', ['open', 'closed', 'all'], 'all'),
+          state: ISSUE_STATE,
           updated_after: schema.dateInput('Only issues that changed after this time.'),
           with_pull_requests: schema.flagInput('Includes pull requests, which GitHub lists among issues.'),
         },

@@ -18,6 +18,11 @@ export function inputSchema(properties: Properties, required: readonly string[])
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
+/** Returns the properties without some of them, for a source that lacks what others of its kind have. */
+export function without(properties: Properties, ...names: readonly string[]): Properties {
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
+}
+
 export function idField(description: string): JsonSchema {
   return { type: 'string', description };
 }
