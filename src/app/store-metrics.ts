@@ -161,6 +161,11 @@ export function decisionReadings(
       'Rows evicted from a full shadow review queue before their retention ended.',
       () => shadowReviews.evicted,
     ),
+    total(
+      'gatehouse_shadow_reviews_refused_total',
+      'Decisions on which a challenger differs and that its share of the shadow review queue had no room for.',
+      () => shadowReviews.refused,
+    ),
     level(
       'gatehouse_sightings_waiting',
       'BLOCKs waiting to be recorded for the registry.',

@@ -1313,8 +1313,9 @@ export declare namespace Api {
     readonly score: number;
     readonly reasons: readonly string[];
     /**
-     * `sample`: part of the deterministic sample. `near_block`: at most 3 points below BLOCK. `challenger`: a shadow model
-     * or shadow policy gives another band. `review`: a REVIEW to which none of these applies
+     * `sample`: part of the deterministic sample. `near_block`: at most 3 points below BLOCK. `challenger`: a shadow policy
+     * gives another band, or a shadow model would stop what passed or finds no fraud in what was stopped. `review`: a
+     * REVIEW to which none of these applies
      */
     readonly why: "sample" | "near_block" | "challenger" | "review";
     /** Unix seconds */

@@ -47,6 +47,23 @@ export type ShadowReason = (typeof SHADOW_REASONS)[number];
 export const REVIEW_REASONS = ['sample', 'near_block', 'challenger', 'review'] as const;
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
 
+/** What a verdict on a row of the shadow review queue is about. */
+export type ReviewKind = 'passed' | 'stopped' | 'sampled';
+
+/**
+ * Shares of the shadow review queue: decisions that passed and on which a challenger differs, those that were stopped and on which it
+ * differs, and samples. What one kind leaves unused goes to the others.
+ * Choice: a model learns most where it would stop what the rules let pass, and only a sample finds what both are wrong about.
+ * Measured: docs/models.md, "Fifty verdicts".
+ */
+export const REVIEW_SHARES: Readonly<Record<ReviewKind, number>> = { passed: 0.6, stopped: 0.2, sampled: 0.2 };
+
+/** `effective`: in observe mode the decision that would have been. */
+export function reviewKindOf(why: ReviewReason, effective: Decision): ReviewKind {
+  if (why !== 'challenger') return 'sampled';
+  return effective === 'ALLOW' || effective === 'ALLOW_WATCH' ? 'passed' : 'stopped';
+}
+
 /** The parts of the review queue: decisions with `shadow_routed`, every REVIEW, or both. Source: contract, 9.3. */
 export const REVIEW_QUEUES = ['shadow', 'review', 'all'] as const;
 export type ReviewQueue = (typeof REVIEW_QUEUES)[number];

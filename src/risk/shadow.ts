@@ -3,8 +3,8 @@ import type { Decision } from './decision.ts';
 import type { Bands } from './policy/policy.ts';
 
 /**
- * Selects decisions for the shadow review queue: a deterministic sample of all, each one just under BLOCK, and each one for which the
- * challenger's policy reaches another band (`challenged`).
+ * Selects decisions for the shadow review queue: a deterministic sample of all, each one just under BLOCK, and each one on which a
+ * challenger differs (`challenged`).
  * The request id determines the sample, so the same decision always has the same result. Source: contract, 5.4.
  */
 export { SHADOW_REASONS, type ShadowReason };

@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
-import { DECISIONS, type Decision, isStop } from '../risk/decision.ts';
+import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
 import { hasFired, type Evaluated } from '../risk/evaluate.ts';
@@ -45,7 +45,7 @@ import { historyEvent } from './history-event.ts';
 import { Linker } from './linker.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
 import type { ModelAsset } from './model.ts';
-import { challengerFinding, learningNote, type RunningModels, runModels } from './model-findings.ts';
+import { challengerFinding, learningNote, modelDisagrees, type RunningModels, runModels } from './model-findings.ts';
 import { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
 import type { WorkerPolicies } from './policies.ts';
 import { NO_SESSION, NO_SESSION_CONTRIBUTIONS } from './no-session.ts';
@@ -255,8 +255,7 @@ export class Engine {
     const challenger = challengerDecision(scored, this.#namedLists);
     const beside = challengerFinding(scored, running.challenger, counting, own);
     const isChallenged =
-      (challenger !== null && challenger !== decision) ||
-      (beside !== null && isStop(beside.decision) && !isStop(decision));
+      (challenger !== null && challenger !== decision) || modelDisagrees(scored, running.challenger, beside, decision);
     const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;

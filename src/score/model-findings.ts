@@ -1,4 +1,5 @@
 import type { ChallengerFinding } from '../risk/challenger-finding.ts';
+import { type Decision, isStop } from '../risk/decision.ts';
 import { addHit, type Evaluated, hasFired } from '../risk/evaluate.ts';
 import { fillFeatures } from '../risk/features.ts';
 import { type Contribution, fuse, type OwnEffect } from '../risk/fuse.ts';
@@ -93,6 +94,21 @@ export function challengerFinding(
   const hit = counts && tuned !== undefined ? [{ rule: tuned.rule, weight, evidence: '' }] : [];
   const { decision } = fuse([...others, ...hit, ...own.enforced], facts, active.policy, own);
   return { id: challenger.version, probability: challengerProbability, decision };
+}
+
+/**
+ * Returns whether the challenger model differs so that a verdict teaches something: it would stop what passes, or finds no fraud in what
+ * the rules stop. An entry of a list is the customer's own verdict already.
+ */
+export function modelDisagrees(
+  { facts }: Pick<ModelledRequest, 'facts'>,
+  challenger: Pick<ActiveModel, 'threshold'> | null,
+  found: ChallengerFinding | null,
+  decision: Decision,
+): boolean {
+  if (challenger === null || found === null) return false;
+  if (!isStop(decision)) return isStop(found.decision);
+  return found.probability < challenger.threshold && facts.list?.decides !== 'block';
 }
 
 /** Returns what the feature row of a decision was made under. `rate` is the share of such decisions whose row is kept. */

@@ -24,8 +24,8 @@ export const REVIEW_ENDPOINTS = {
     tag: 'reviews',
     summary: 'The review queue',
     description:
-      'One row for each decision whose response had `shadow_routed` set, and with `queue=review` one for each REVIEW decision, ' +
-      'available as soon as the response was sent, for 30 days. A page may be short, or even empty, although `has_more` is true.',
+      'One row for each decision whose response had `shadow_routed` set, unless a challenger differs on more than its share of the ' +
+      'queue, and with `queue=review` one for each REVIEW decision, available as soon as the response was sent, for 30 days. A page may be short, or even empty, although `has_more` is true.',
     guide:
       '200 with a page of the queue. `?queue=` (`shadow`, the default, `review` or `all`), `?order=` (`newest`, the default, `oldest` or ' +
       '`score`). Filters: `?state=` (`open` or `done`), `?verdict=` (`none`, `fraud`, `legitimate` or `unsure`) ' +

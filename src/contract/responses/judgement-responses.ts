@@ -33,7 +33,8 @@ export const SHADOW_REVIEW = z
     why: z.enum(REVIEW_REASONS).meta({
       description:
         '`sample`: part of the deterministic sample. `near_block`: at most 3 points below BLOCK. ' +
-        '`challenger`: a shadow model or shadow policy gives another band. `review`: a REVIEW to which none of these applies',
+        '`challenger`: a shadow policy gives another band, or a shadow model would stop what passed or finds no fraud in what was ' +
+        'stopped. `review`: a REVIEW to which none of these applies',
     }),
     occurred_at: unixSeconds.meta({ description: 'Unix seconds' }),
     verdict: z.enum(VERDICTS).nullable(),

@@ -18,6 +18,7 @@ import {
   type ShadowReview,
 } from './review-row.ts';
 import { BestReviews } from './best-reviews.ts';
+import { ReviewIntake, REVIEWS_PER_DAY } from './review-intake.ts';
 import { endOfCustomer, requestIdOf, requestKey } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -46,6 +47,8 @@ export interface ReviewBounds {
   readonly waitingMax: number;
   readonly waitingPerCustomerMax: number;
   readonly perWrite: number;
+  /** Rows that `ReviewIntake` shares out between their kinds. */
+  readonly perDay: number;
   readonly scanRowsMax: number;
 }
 
@@ -53,6 +56,7 @@ const BOUNDS: ReviewBounds = {
   waitingMax: SHADOW_REVIEWS_WAITING_MAX,
   waitingPerCustomerMax: SHADOW_REVIEWS_WAITING_PER_CUSTOMER_MAX,
   perWrite: SHADOW_REVIEWS_PER_WRITE,
+  perDay: REVIEWS_PER_DAY,
   scanRowsMax: SHADOW_REVIEWS_SCAN_ROWS_MAX,
 };
 
@@ -76,10 +80,12 @@ export class ShadowReviews {
   readonly #table: TypedTable<DecisionKey, ReviewValue>;
   readonly #save: SaveReviews;
   readonly #bounds: ReviewBounds;
+  readonly #intake: ReviewIntake;
   readonly #waiting = new Map<CustomerNumber, Waiting>();
   #waitingRows = 0;
   #dropped = 0;
   #evicted = 0;
+  #refused = 0;
   #flushing: Promise<StoreFault | null> | null = null;
 
   constructor(database: Database<Buffer, Buffer>, by: RowCounters, save: SaveReviews, bounds = BOUNDS) {
@@ -87,6 +93,7 @@ export class ShadowReviews {
     this.#table = typedTable({ database, key: DECISION_KEY, value: REVIEW_VALUE, counted });
     this.#save = save;
     this.#bounds = bounds;
+    this.#intake = new ReviewIntake(bounds.perDay);
   }
 
   /** Number of rows that wait for their write. */
@@ -102,6 +109,11 @@ export class ShadowReviews {
   /** Number of rows evicted before their retention ended because their customer's queue was full, since the start. */
   get evicted(): number {
     return this.#evicted;
+  }
+
+  /** Number of rows that were not queued because their kind had used its share of the room, since the start. */
+  get refused(): number {
+    return this.#refused;
   }
 
   /**
@@ -229,7 +241,7 @@ export class ShadowReviews {
     for (const [customer, own] of this.#waiting) {
       while (rowsIn(own) > 0) {
         const { perWrite } = this.#bounds;
-        this.#decode(own, own.records.splice(0, Math.max(0, perWrite - own.rows.size)));
+        this.#decode(customer, own, own.records.splice(0, Math.max(0, perWrite - own.rows.size)));
         const some = [...own.rows.values()].slice(0, perWrite);
         const written = await this.#save(customer, some);
         // Readers found the rows in memory until here; unwritten ones stay there for the next flush.
@@ -303,7 +315,7 @@ export class ShadowReviews {
     const own = this.#waiting.get(customer);
     if (own === undefined) return [];
     while (own.records.length > 0) {
-      this.#decode(own, own.records.splice(0, DECODED_AT_ONCE));
+      this.#decode(customer, own, own.records.splice(0, DECODED_AT_ONCE));
       if (slices.isOver) await slices.begin();
     }
     return [...own.rows.keys()];
@@ -315,17 +327,19 @@ export class ShadowReviews {
     if (own === undefined) return null;
     const { records } = own;
     own.records = [];
-    this.#decode(own, records);
+    this.#decode(customer, own, records);
     return own.rows;
   }
 
-  #decode(own: Waiting, records: readonly Buffer[]): void {
+  #decode(customer: CustomerNumber, own: Waiting, records: readonly Buffer[]): void {
     for (const record of records) {
       const row = reviewRowOf(record);
-      if (row === null || own.rows.has(row.requestId)) {
-        this.#waitingRows--;
-        if (row === null) this.#dropped++;
-      } else own.rows.set(row.requestId, row);
+      const isNew = row !== null && !own.rows.has(row.requestId);
+      const isQueued = isNew && this.#intake.admits(customer, row);
+      if (isQueued) own.rows.set(row.requestId, row);
+      else this.#waitingRows--;
+      if (row === null) this.#dropped++;
+      else if (isNew && !isQueued) this.#refused++;
     }
   }
 }

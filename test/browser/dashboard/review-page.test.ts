@@ -249,8 +249,9 @@ describe('The page of reviews', () => {
     const many = Array.from({ length: 300 }, (_, n) => ({ ...row, request_id: `req_${String(n).padStart(26, '0')}` }));
     const decision = await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/decisions/${ids[0]}`);
     const long = await harness.open('/dashboard/review?view=samples&event=nothing', {
-      override: (path) => {
-        if (path === '/v1/shadow-reviews') return { body: { ...empty, data: many } };
+      override: (path, query) => {
+        if (path === '/v1/shadow-reviews')
+          return { body: { ...empty, data: query.get('why') === 'sample' ? many : [] } };
         return path.startsWith('/v1/decisions/') ? { body: decision.json } : null;
       },
     });
@@ -258,6 +259,37 @@ describe('The page of reviews', () => {
     await expectAccessible(long);
     await long.getByRole('button', { name: 'Continue' }).click();
     await long.getByText('No decision matches the filters').waitFor({ timeout: 60_000 });
+  });
+
+  test('mixes samples by what their verdicts teach, and says why each is there', async () => {
+    const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/shadow-reviews?limit=1');
+    const [row] = json['data'] as readonly object[];
+    const kinds = { p: ['challenger', 'ALLOW'], s: ['challenger', 'BLOCK'], r: ['sample', 'ALLOW'] } as const;
+    const many = Object.entries(kinds).flatMap(([name, [why, decision]]) =>
+      Array.from({ length: 100 }, (_, n) => {
+        const request_id = `req_${name}${String(n).padStart(25, '0')}`;
+        return { ...row, request_id, why, decision, would_be: null };
+      }),
+    );
+    const decision = await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/decisions/${ids[0]}`);
+    const override: Override = (path, query) => {
+      const data = many.filter(({ why }) => why === query.get('why'));
+      if (path === '/v1/shadow-reviews') return { body: { data, has_more: false, next_cursor: null } };
+      return path.startsWith('/v1/decisions/') ? { body: decision.json } : null;
+    };
+    const page = await harness.open('/dashboard/review?view=samples', { override });
+    await page.getByText('1 of 300').waitFor();
+    const seen: string[] = [];
+    for (let n = 1; n <= 10; n++) {
+      await page.getByText(`${n} of 300`).waitFor();
+      seen.push((await page.locator('.review-head .tag').textContent()) ?? '');
+      if (n === 1) await expectReadable(page);
+      await page.keyboard.press('j');
+    }
+    const [passed, stopped] = ['passed, challenger differs', 'stopped, challenger differs'];
+    const turn = [passed, passed, passed, stopped, 'sample'];
+    expect(seen).toEqual([...turn, ...turn]);
+    expectClean(page);
   });
 
   test('shows hostile text as text', async () => {

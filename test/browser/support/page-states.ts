@@ -160,8 +160,15 @@ export function answering(endpoint: string, response: (query: URLSearchParams) =
   return (path, query) => {
     if (path !== endpoint) return null;
     const fake = response(query);
-    return fake !== null && fake.status === undefined && query.has('after') ? noRows() : fake;
+    if (fake === null || fake.status !== undefined) return fake;
+    return query.has('after') || isOfAnotherReason(fake.body, query.get('why')) ? noRows() : fake;
   };
+}
+
+/** Samples of the review queue are read reason by reason. */
+function isOfAnotherReason(body: unknown, why: string | null): boolean {
+  if (why === null || typeof body !== 'object' || body === null || !('data' in body)) return false;
+  return Array.isArray(body.data) && !body.data.some((row: { readonly why?: unknown }) => row.why === why);
 }
 
 /** The live switch asks again when it is turned on. */

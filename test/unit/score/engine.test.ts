@@ -390,6 +390,36 @@ describe('the row to learn from', () => {
   });
 });
 
+describe('what a challenger model differs on', () => {
+  const BLOCKED = { ...CALM, user_agent: 'HeadlessChrome/157.0', event_type: 'checkout' };
+
+  beforeEach(() => {
+    const bands = { allowWatch: 10, softChallenge: 20, review: 50, block: 85 };
+    world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, bands, sampleRate: 0 }, () => null);
+  });
+
+  test.each([
+    [CALM, 'ALLOW', 0.9, 'challenger'],
+    [CALM, 'ALLOW', 0.49, null],
+    [BLOCKED, 'REVIEW', 0.49, 'challenger'],
+    [BLOCKED, 'REVIEW', 0.9, null],
+  ] as const)(
+    '%o is %s, and at a probability of %d the reason for its review is %s',
+    async (body, decision, found, shadow) => {
+      world.challengerProbability = found;
+      const scored = await scoreOne(body);
+      expect(scored.record).toMatchObject({ decision, shadow });
+      expect((scored.flags & ANSWER_SHADOW_ROUTED) !== 0).toBe(shadow !== null);
+    },
+  );
+
+  test('A block by an entry of a list is no disagreement', async () => {
+    world.list = 'block';
+    world.challengerProbability = 0.1;
+    expect((await scoreOne(CALM)).record).toMatchObject({ decision: 'BLOCK', shadow: null });
+  });
+});
+
 describe('a challenger', () => {
   const withChallenger = (weight: number): PolicySet =>
     compilePolicies(

@@ -59,7 +59,14 @@ function bounded(
     ...bounds
   }: Partial<ReviewBounds & { perCustomerMax: number; evictionRowsMax: number }>,
 ): ShadowReviews {
-  const all = { waitingMax: 1000, waitingPerCustomerMax: 1000, perWrite: 7, scanRowsMax: 1000, ...bounds };
+  const all = {
+    waitingMax: 1000,
+    waitingPerCustomerMax: 1000,
+    perWrite: 7,
+    perDay: 1000,
+    scanRowsMax: 1000,
+    ...bounds,
+  };
   const feed = boundedFeed(
     {
       ...store,
@@ -335,6 +342,28 @@ describe('limits of the review queue', () => {
     expect(await idsOf(reviews, 2)).toEqual(others.toReversed());
     enqueue(reviews, 1, 4, NOW + 1);
     expect([reviews.waiting, reviews.dropped]).toEqual([4, 17]);
+  });
+
+  test('Disagreement beyond its share is not queued, and pushes out neither samples nor open work', async () => {
+    const store = tempStore();
+    const reviews = bounded(store, { perDay: 10, perCustomerMax: 60 });
+    const sample = enqueue(reviews, 1, 20, NOW, { shadow: 'sample', verdict: ALLOWED });
+    const work = enqueue(reviews, 1, 20, NOW, { shadow: 'challenger' });
+    await reviews.flush();
+    const flood = enqueue(reviews, 1, 900, NOW + 60, { shadow: 'challenger', verdict: ALLOWED });
+    const opposite = enqueue(reviews, 1, 5, NOW + 60, {
+      shadow: 'challenger',
+      verdict: { decision: 'BLOCK', score: 100, reasons: [], reviewHint: '' },
+    });
+    // A reader sees the same as the disk.
+    for (const flushed of [false, true]) {
+      if (flushed) await reviews.flush();
+      const kept = await idsOf(reviews, 1);
+      const count = (ids: readonly string[]): number => ids.filter((id) => kept.includes(id)).length;
+      expect([count(sample), count(work), count(flood), count(opposite)]).toEqual([20, 20, 6, 2]);
+      expect([reviews.refused, reviews.dropped, reviews.evicted]).toEqual([897, 0, 0]);
+    }
+    expect(reviews.waiting).toBe(0);
   });
 
   test('Rows of decisions older than 30 days are pruned', async () => {

@@ -229,8 +229,8 @@ function End({
         </p>
       ) : (
         <p>
-          Samples are decisions at most 3 points below Block, those that the challenger decides differently, and a
-          random share: <code>"sample_rate": 0.01</code> in the policy file. Rows are kept for 30 days.
+          Samples are decisions at most 3 points below Block, those that a challenger decides differently, and a random
+          share: <code>"sample_rate": 0.01</code> in the policy file. Rows are kept for 30 days.
         </p>
       )}
       <p class="review-again">

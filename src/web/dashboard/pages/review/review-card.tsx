@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { reviewKindOf } from '../../../../contract/vocabulary.ts';
 import type { PolicyBody, ShadowReviewRow } from '../../../../contract/wire-types.ts';
 import { Copy } from '../../components/copy.tsx';
 import { DecisionBadge } from '../../components/decision-badge.tsx';
@@ -24,10 +25,22 @@ export const WHY_WORDS: Readonly<Record<ShadowReviewRow['why'], string>> = {
 
 const WHY_SENTENCES: Readonly<Record<ShadowReviewRow['why'], string>> = {
   near_block: 'At most 3 points below Block.',
-  challenger: 'The challenger decides differently.',
+  challenger: 'A challenger decides differently.',
   sample: 'Part of the random sample of all decisions.',
   review: 'The decision is Review.',
 };
+
+/** What is shown beside the decision: for a challenger also which way it differs. */
+function whyOf({ why, decision, would_be: wouldBe }: ShadowReviewRow): readonly [word: string, sentence: string] {
+  switch (reviewKindOf(why, wouldBe ?? decision)) {
+    case 'passed':
+      return ['passed, challenger differs', 'It passed. A challenger model would stop it, or a policy differs.'];
+    case 'stopped':
+      return ['stopped, challenger differs', 'It was stopped. A challenger model finds no fraud, or a policy differs.'];
+    case 'sampled':
+      return [WHY_WORDS[why], WHY_SENTENCES[why]];
+  }
+}
 
 /** One decision of the queue: what it was, why, and who else. */
 export function ReviewCard({
@@ -44,6 +57,7 @@ export function ReviewCard({
   const link = useLink();
   const { request_id: id, decision, would_be: wouldBe, score, why, occurred_at: at, assignee, note } = row;
   const data = loaded?.data ?? null;
+  const [word, sentence] = whyOf(row);
   return (
     <article class="section" aria-label={`Decision ${shortId(id)}`}>
       <header class="review-head">
@@ -52,8 +66,8 @@ export function ReviewCard({
         {data !== null && <Text value={data.event_type} charactersMax={40} />}
         <Time at={at} />
         {why !== 'review' && (
-          <span class="tag" title={WHY_SENTENCES[why]}>
-            {WHY_WORDS[why]}
+          <span class="tag" title={sentence}>
+            {word}
           </span>
         )}
         <span class="section-actions">

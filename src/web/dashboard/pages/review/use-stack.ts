@@ -2,10 +2,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
 import { useUrlState } from '../../url-state.ts';
-import { type Pages, usePages } from '../../use-pages.ts';
+import type { Pages } from '../../use-pages.ts';
 import { QUEUE_PAGE_ROWS } from './queue-page.ts';
 import { NOBODY, type ReviewFilter } from './review-filters.tsx';
 import { findPlace, type StackPlace } from './review-stack.ts';
+import { useMixedPages } from './mixed-pages.ts';
 import { type Decisions, useDecisions } from './use-decisions.ts';
 import type { EnteredVerdict } from './verdict-queue.ts';
 
@@ -29,8 +30,7 @@ export interface Stack {
 /** Reads the rows of a stack, finds the one to show, and loads its decision and those that come next. */
 export function useStack(isWork: boolean, filter: ReviewFilter, entered: ReadonlyMap<string, EnteredVerdict>): Stack {
   const url = useUrlState();
-  const list = v1('/shadow-reviews', { ...listOf(isWork, filter, url.get('order')), limit: QUEUE_PAGE_ROWS });
-  const pages = usePages<ShadowReviewRow>(list, { idOf: ({ request_id: id }) => id });
+  const pages = useMixedPages(isWork ? workList(url.get('order')) : null, filter.why);
   const [examinedMax, setExaminedMax] = useState(EXAMINED_STEP);
   const left = pages.rows.filter((row) => !entered.has(row.request_id) && matches(row, isWork, filter));
   const [wanted, setWanted] = useState<readonly string[]>([]);
@@ -55,10 +55,10 @@ export function useStack(isWork: boolean, filter: ReviewFilter, entered: Readonl
   };
 }
 
-/** Open work: every REVIEW. Samples: what else was copied to the queue. */
-function listOf(isWork: boolean, { why }: ReviewFilter, order: string): Readonly<Record<string, string>> {
-  if (!isWork) return { state: 'open', why };
-  return { queue: 'review', state: 'open', order: order === 'score' ? 'score' : 'oldest' };
+/** Open work: every REVIEW. */
+function workList(order: string): string {
+  const sorted = order === 'score' ? 'score' : 'oldest';
+  return v1('/shadow-reviews', { queue: 'review', state: 'open', order: sorted, limit: QUEUE_PAGE_ROWS });
 }
 
 function matches(row: ShadowReviewRow, isWork: boolean, { scoreMin, scoreMax, who }: ReviewFilter): boolean {
