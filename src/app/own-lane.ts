@@ -22,7 +22,14 @@ export interface OwnLane {
  * Runs no model, and takes no simulations. Clears `layers` and `policies`, as a worker does.
  */
 export async function openOwnLane(
-  { dataDir, layers: set, policies: seed, velocity: memory, keys }: Omit<ScoreWorkerData, 'frames' | 'exchange'>,
+  {
+    dataDir,
+    layers: set,
+    policies: seed,
+    velocity: memory,
+    keys,
+    answers,
+  }: Omit<ScoreWorkerData, 'frames' | 'exchange'>,
   frames: readonly BatchBuffer[],
   openModel: typeof createModelAsset,
 ): Promise<OwnLane> {
@@ -39,6 +46,7 @@ export async function openOwnLane(
     layers,
     policies,
     keys,
+    answers,
     velocity,
     warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, memory.hashKey)),
     simulatedVelocity: velocity,

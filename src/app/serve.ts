@@ -37,6 +37,7 @@ import { followJudgement } from '../state/feed/feedback.ts';
 import { type Cluster, openCluster } from './wire-cluster.ts';
 import { startWatchdog } from './watchdog.ts';
 import { openDispatcher, openNotices, ownDeliveries } from './wire-webhooks.ts';
+import { openLookUps } from './wire-look-ups.ts';
 import { startWatches } from './wire-watches.ts';
 import { SharedWork } from './wire-work.ts';
 import type { ClusterDeliveries } from '../cluster/reads/cluster-deliveries.ts';
@@ -283,18 +284,20 @@ async function startThreads(
 async function openDeciding(
   settings: Settings,
   { layers, keyFor }: Installation,
-  { policies, velocity }: Recovered,
+  { policies, velocity, clock }: Recovered,
   log: Log,
 ): Promise<Deciding | null> {
   if (layers === null || policies === null || velocity === null) return null;
   const { policyFile } = policies;
   const { exchange } = velocity;
-  const data = { ...scoreData(settings.dataDir, keyFor, layers, policyFile, velocity.memory), exchange };
+  const lookUps = openLookUps(settings, clock);
+  const answers = lookUps?.memory ?? null;
+  const data = { ...scoreData(settings.dataDir, keyFor, layers, policyFile, velocity.memory, answers), exchange };
   const pool = await openScorePool(settings.workers, data, {
     onError: (error) => log.error({ err: error }, 'a score worker failed'),
     onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
   });
-  return { layers, policyFile, pool: exchange === null ? await scoreSmallBatches(pool, data) : pool };
+  return { layers, policyFile, lookUps, pool: exchange === null ? await scoreSmallBatches(pool, data) : pool };
 }
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
@@ -339,6 +342,7 @@ function run(parts: Parts): Running {
       recovered.privacy.close();
       stopMaintenance();
       parts.feeds.close();
+      parts.deciding?.lookUps?.close();
       await stopWatches();
       await stop(parts);
     },

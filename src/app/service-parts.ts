@@ -30,6 +30,7 @@ import type { ModelBreaker } from './model-breaker.ts';
 import type { RuleTrips } from './rule-trips.ts';
 import type { Settings } from './settings.ts';
 import type { Cluster } from './wire-cluster.ts';
+import type { OpenLookUps } from './wire-look-ups.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 import type { OpenRequests } from './wire-requests.ts';
@@ -40,6 +41,8 @@ export interface Deciding {
   readonly layers: Assets;
   readonly policyFile: PolicyFile;
   readonly pool: ScorePool;
+  /** Null while they are off. */
+  readonly lookUps: OpenLookUps | null;
 }
 
 /** The policies of a node that decides or shows what was decided. */

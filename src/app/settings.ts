@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { NODE_ROLES, type NodeRole } from '../contract/node-roles.ts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
+import { isNameServer } from '../egress/dns-queries.ts';
 import { CONNECTIONS_DEFAULT, REPLAY_IDS_DEFAULT, SOURCE_CONNECTIONS_DEFAULT } from '../kernel/limits.ts';
 import type { ClusterAddress } from '../cluster/store/link.ts';
 import { readRoles } from './roles.ts';
@@ -31,6 +32,8 @@ export interface Settings {
   readonly egressAllow: readonly string[];
   /** Hours between updates of the data feeds; 0 for none. */
   readonly dataUpdateHours: number;
+  /** Look-ups beside the decisions; null for none. `server`: a name server, or null for those of the machine. */
+  readonly lookUps: { readonly server: string | null } | null;
   /** Null: databases of MaxMind are put into the folder by hand. */
   readonly maxmind: MaxmindAccount | null;
   /** Proxies whose X-Forwarded-For is trusted, canonical. */
@@ -128,6 +131,9 @@ const roles = z.string().transform((value, context): readonly NodeRole[] => {
   });
   return z.NEVER;
 });
+const lookUps = z.string().refine((value) => value === 'on' || value === 'off' || isNameServer(value), {
+  message: 'must be on, off or the address of a name server such as 127.0.0.1:53',
+});
 const secret = z.string().min(16, 'must have at least 16 characters');
 function isStoreUrl(url: URL | null): url is URL {
   return url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
@@ -188,6 +194,7 @@ const SCHEMA = z.object({
   GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
   GATEHOUSE_BACKUP_MINUTES: whole(0, BACKUP_MINUTES_MAX).default(60),
   GATEHOUSE_DATA_UPDATE_HOURS: whole(0, DATA_UPDATE_HOURS_MAX).default(0),
+  GATEHOUSE_LOOK_UPS: lookUps.optional(),
   GATEHOUSE_MAXMIND_ACCOUNT: z
     .string()
     .regex(/^\d{1,12}$/, 'must be the number of an account')
@@ -309,6 +316,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
     backupMinutes: values.GATEHOUSE_BACKUP_MINUTES,
     dataUpdateHours: values.GATEHOUSE_DATA_UPDATE_HOURS,
+    lookUps: lookUpsOf(values.GATEHOUSE_LOOK_UPS, values.GATEHOUSE_DATA_UPDATE_HOURS),
     maxmind: maxmindOf(values.GATEHOUSE_MAXMIND_ACCOUNT, values.GATEHOUSE_MAXMIND_LICENSE_KEY),
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
@@ -340,6 +348,12 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
     warmUp: values.GATEHOUSE_WARM_UP === '1',
   };
+}
+
+/** Without a setting they are on if data updates are: nothing leaves the machine otherwise. */
+function lookUpsOf(value: string | undefined, dataUpdateHours: number): Settings['lookUps'] {
+  if (value === 'off' || (value === undefined && dataUpdateHours === 0)) return null;
+  return { server: value === undefined || value === 'on' ? null : value };
 }
 
 function maxmindOf(account: string | undefined, licenseKey: string | undefined): MaxmindAccount | null {

@@ -1,5 +1,6 @@
 import type { Assets } from '../assets/assets.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
+import type { AnswerMemory } from '../kernel/shared-answers.ts';
 import type { ScoreWorkerData } from '../frames/score-messages.ts';
 import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
@@ -29,6 +30,7 @@ export function scoreData(
   layers: Assets,
   policyFile: PolicyFile,
   velocity: VelocityMemory,
+  answers: AnswerMemory | null,
 ): Omit<ScoreWorkerData, 'frames' | 'exchange'> {
   const keys = {
     links: keyFor(LINKS_PURPOSE),
@@ -36,7 +38,7 @@ export function scoreData(
     grants: keyFor(GRANTS_PURPOSE),
     lists: keyFor(LIST_VALUES_PURPOSE),
   };
-  return { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity, keys };
+  return { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity, keys, answers };
 }
 
 /** Lets the threads that serve HTTP decide; null if there are none, or on a node that does not decide. */
@@ -53,7 +55,14 @@ export function openCells({
   if (velocity === null || policies === null) return null;
   const { dataDir, replayIds: idsMax } = settings;
   const data = {
-    ...scoreData(dataDir, keyFor, deciding.layers, policies.policyFile, velocity.memory),
+    ...scoreData(
+      dataDir,
+      keyFor,
+      deciding.layers,
+      policies.policyFile,
+      velocity.memory,
+      deciding.lookUps?.memory ?? null,
+    ),
     replay: { idsMax, hashKey: keyFor('replay-hash'), memory: replay.memory },
     rates,
   };

@@ -158,6 +158,7 @@ function metricsOf(
     ...extractions.readings,
     ...backups.readings,
     ...(deciding === null ? [] : feeds.readings()),
+    ...(deciding?.lookUps?.readings ?? []),
     repairReading(installation.repairs),
     ...(installation.feed?.readings ?? []),
     ...(cluster?.readings ?? []),

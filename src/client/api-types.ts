@@ -146,10 +146,11 @@ export declare namespace Api {
       /** The crawler that the user agent names; null for none */
       readonly claimed: string | null;
       /**
-       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
-       * its operator are not loaded, or the request was signed with a public key
+       * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
+       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
+       * signed with a public key
        */
-      readonly verified: "none" | "range" | null;
+      readonly verified: "none" | "range" | "dns" | null;
       readonly operator: string | null;
       readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
@@ -354,10 +355,11 @@ export declare namespace Api {
       /** The crawler that the user agent names; null for none */
       readonly claimed: string | null;
       /**
-       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
-       * its operator are not loaded, or the request was signed with a public key
+       * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
+       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
+       * signed with a public key
        */
-      readonly verified: "none" | "range" | null;
+      readonly verified: "none" | "range" | "dns" | null;
       readonly operator: string | null;
       readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
@@ -433,10 +435,11 @@ export declare namespace Api {
       /** The crawler that the user agent names; null for none */
       readonly claimed: string | null;
       /**
-       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
-       * its operator are not loaded, or the request was signed with a public key
+       * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
+       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
+       * signed with a public key
        */
-      readonly verified: "none" | "range" | null;
+      readonly verified: "none" | "range" | "dns" | null;
       readonly operator: string | null;
       readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
@@ -611,10 +614,11 @@ export declare namespace Api {
       readonly worst: "ALLOW" | "ALLOW_WATCH" | "SOFT_CHALLENGE" | "REVIEW" | "BLOCK";
       readonly last_seen: number;
       /**
-       * range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of
-       * its operator are not loaded, or the request was signed with a public key
+       * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
+       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
+       * signed with a public key
        */
-      readonly verified?: "none" | "range" | null;
+      readonly verified?: "none" | "range" | "dns" | null;
       readonly operator?: string | null;
       readonly purpose?: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     }[];

@@ -31,8 +31,11 @@ export type ReviewVerdict = (typeof VERDICTS)[number];
 export const AGENT_PURPOSES = ['search', 'ai_training', 'ai_user', 'monitor', 'preview', 'shopping'] as const;
 export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
 
-/** How a crawler proved that it is what it names; `none`: it comes from elsewhere. Its position is stored. Source: contract, 9.4. */
-export const AGENT_VERIFICATIONS = ['none', 'range'] as const;
+/**
+ * How a crawler proved that it is what it names: by its address, or by the name of its address; `none`: it comes from elsewhere. Its
+ * position is stored, so new ones must be appended. Source: contract, 9.4.
+ */
+export const AGENT_VERIFICATIONS = ['none', 'range', 'dns'] as const;
 export type AgentVerification = (typeof AGENT_VERIFICATIONS)[number];
 
 /** Outcomes of the action that an event reports. Their position is stored, so new ones must be appended. Source: contract, 4.2. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { feedSnapshotFolder } from '../kernel/programs.ts';
 import { allFeeds, FEEDS_FOLDER, type FeedStates, readFeedStates } from './feed-folder.ts';
+import { FEEDS, type OperatorSource } from './manifest.ts';
 import { SHIPPED_FILE, type ShippedFeed } from './shipped-feeds.ts';
 
 /**
@@ -47,6 +48,19 @@ export function feedReports(dataDir: string, nowMs: number): Readonly<Record<str
     };
   }
   return reports;
+}
+
+/**
+ * Returns whether the published ranges of an operator of crawlers were fetched, and not so long ago that newer ones would be missed: then
+ * an address outside of them is not the operator's.
+ */
+export function hasFreshRanges(dataDir: string, operator: string, nowMs: number): boolean {
+  const feed = FEEDS.find(({ marks }) => marks === 'crawler');
+  if (feed === undefined || !Array.isArray(feed.source)) return false;
+  const sources: readonly OperatorSource[] = feed.source;
+  const { kept = null, held = null } = statesOrFault(dataDir).states.feeds[feed.name] ?? {};
+  if (kept === null || held !== null || !sources.some((one) => one.operator === operator)) return false;
+  return (nowMs - Date.parse(kept.version)) / DAY_MS <= feed.oldAfterDays;
 }
 
 function statesOrFault(dataDir: string): { readonly states: FeedStates; readonly fault: string | null } {

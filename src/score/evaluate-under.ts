@@ -2,6 +2,7 @@ import { addHit, type Evaluated, evaluateRules } from '../risk/evaluate.ts';
 import type { Contribution } from '../risk/fuse.ts';
 import type { CompiledPolicy } from '../risk/policy/policy-set.ts';
 import { RULE_INDEX } from '../risk/rules/rule-table.ts';
+import { isVerified } from '../risk/signals/claimed-agent.ts';
 import type { GatheredFacts } from './gather.ts';
 
 /**
@@ -14,7 +15,7 @@ export function evaluateUnder(
 ): Evaluated {
   if (publicKey) return evaluateRules(rules, facts, policy);
   const source = trusted === null ? null : trusted.sources.find(facts.ip, facts.userAgent);
-  const proof = facts.agentProof?.verified === 'range' ? facts.agentProof : null;
+  const proof = isVerified(facts.agentProof) ? facts.agentProof : null;
   const part = source === null ? proof && verified : trusted;
   if (part === null) return evaluateRules(rules, facts, policy);
   const evaluated = evaluateRules(part.rules, facts, policy);

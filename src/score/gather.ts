@@ -1,5 +1,6 @@
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import type { SharedAnswers } from '../kernel/shared-answers.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { readAgent } from '../risk/signals/agent.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
@@ -7,7 +8,8 @@ import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../ris
 import type { HistoryFacts } from '../risk/history.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
-import { agentProofOf } from '../risk/signals/claimed-agent.ts';
+import { crawlerDomains, nameQuestion } from '../risk/signals/agent-operators.ts';
+import { agentProofOf, type AgentProof, type ClaimedAgent } from '../risk/signals/claimed-agent.ts';
 import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { ListMatcher, type ListSource } from './list-matcher.ts';
@@ -22,6 +24,8 @@ export interface Sources extends ListSource, NamedListSource {
   crawlersKnown(): ReadonlySet<string>;
   /** Changes whenever a look-up might return something else than before. */
   geoEpoch(): number;
+  /** What is looked up beside the decisions; null or absent where nothing is. */
+  readonly answers?: Pick<SharedAnswers, 'ask' | 'find'> | null;
 }
 
 /** For whom a request is gathered. */
@@ -31,6 +35,8 @@ export interface GatheredFor {
   /** See `GrantUse`. */
   readonly originHash: number;
   readonly isPublicKey: boolean;
+  /** Whether the request may cause look-ups: it is real, and not everybody can sign it. */
+  readonly mayAsk?: boolean;
   /** Those that count. */
   readonly attributes: Facts['attributes'];
 }
@@ -66,7 +72,8 @@ export class Gatherer {
     this.#sessions = new SessionMemos(grants);
   }
 
-  gather(request: DecideRequest, { customer, nowMs, originHash, isPublicKey, attributes }: GatheredFor): Gathered {
+  gather(request: DecideRequest, gatheredFor: GatheredFor): Gathered {
+    const { customer, nowMs, originHash, isPublicKey, attributes } = gatheredFor;
     const session = this.#sessions.get(request.sessionToken);
     const { fingerprintHash } = session;
     // Without a token there is no fingerprint that a list or the registry could name.
@@ -94,7 +101,7 @@ export class Gatherer {
         })
       : null;
     const agent = userAgent === null || userAgent === '' ? null : this.#agent(session, userAgent);
-    const isPublicAddress = ip?.kind === 'valid' && ip.public;
+    const claimed = agent?.claimed ?? null;
     return {
       session,
       facts: {
@@ -103,7 +110,7 @@ export class Gatherer {
         ip,
         userAgent,
         agent,
-        agentProof: agentProofOf(agent?.claimed ?? null, isPublicAddress, geo?.crawler, this.#sources.crawlersKnown()),
+        agentProof: claimed === null ? null : this.#prove(claimed, ip, geo, gatheredFor),
         url: cut(request.url, URL_CHARACTERS_MAX),
         referrer: cut(request.referrer, URL_CHARACTERS_MAX),
         token: session.tokenFacts,
@@ -124,6 +131,23 @@ export class Gatherer {
         nowSeconds,
       },
     };
+  }
+
+  #prove(
+    claimed: ClaimedAgent,
+    ip: IpFacts | null,
+    geo: GeoFacts | null,
+    { customer, nowMs, mayAsk = false }: GatheredFor,
+  ): AgentProof | null {
+    if (ip?.kind !== 'valid' || !ip.public) return null;
+    const { answers = null } = this.#sources;
+    let named = 0;
+    if (answers !== null && geo?.crawler !== claimed.operator && crawlerDomains(claimed.operator).length > 0) {
+      const question = nameQuestion(claimed.operator, ip.text);
+      named = answers.find(question, Math.floor(nowMs / 1000));
+      if (named === 0 && mayAsk) answers.ask({ question, customer, source: ip.networks.site });
+    }
+    return agentProofOf(claimed, geo?.crawler, this.#sources.crawlersKnown(), named);
   }
 
   #agent(session: SessionMemo, userAgent: string): AgentFacts {

@@ -1,6 +1,7 @@
 import { AnswerWriter, type BatchBuffer, BatchReader } from '../frames/batch-buffer.ts';
 import type { Score } from '../frames/score-loop.ts';
 import type { ScoreTask } from '../frames/score-messages.ts';
+import { type AnswerMemory, SharedAnswers } from '../kernel/shared-answers.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { WorkerAssets } from './asset-slots.ts';
 import { Engine, type EngineParts } from './engine.ts';
@@ -28,6 +29,8 @@ export interface LaneParts extends Velocities, Pick<EngineParts, 'keys'> {
   readonly store: Store;
   readonly layers: WorkerAssets;
   readonly policies: WorkerPolicies;
+  /** Null without look-ups. */
+  readonly answers: AnswerMemory | null;
   /** Whether the velocity store lacks what other nodes have; default: it has no other nodes. */
   readonly isVelocityDegraded?: () => boolean;
 }
@@ -42,7 +45,7 @@ function warnOnce(error: unknown): void {
 /** Opens all that belongs to one batch at a time. Rejects when the batch as a whole cannot be scored. */
 export function openLane(parts: LaneParts): Score {
   const { sides, store, layers, policies, isVelocityDegraded = () => false } = parts;
-  const worker = createSources(store, layers.geo);
+  const worker = createSources(store, layers.geo, parts.answers && new SharedAnswers(parts.answers));
   const engine = new Engine({
     ...parts,
     sources: worker.sources,

@@ -9,7 +9,7 @@ import { evaluateOwnRules, NOTHING_FOUND, type OwnFindings } from '../risk/polic
 import type { CompiledPolicy } from '../risk/policy/policy-set.ts';
 import type { NamedListMatcher } from '../risk/lists/named-list-matcher.ts';
 import { agentVerified } from '../risk/rules/agent_verified.ts';
-import { AGENT_ACTIONS } from '../risk/signals/claimed-agent.ts';
+import { AGENT_ACTIONS, isVerified } from '../risk/signals/claimed-agent.ts';
 import type { WorkerPolicies } from './policies.ts';
 
 interface Judged {
@@ -32,7 +32,7 @@ export function ownFindings(
 ): OwnFindings {
   const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
   const proof = facts.agentProof ?? null;
-  const action = publicKey || proof?.verified !== 'range' ? undefined : policy.agents[proof.purpose];
+  const action = publicKey || !isVerified(proof) ? undefined : policy.agents[proof.purpose];
   const agent = action === undefined ? null : AGENT_ACTIONS[action];
   if (own === null) return agent === null ? NOTHING_FOUND : withAgentDecision(NOTHING_FOUND, agent);
   const customer = meta.customerNumber as CustomerNumber;
@@ -58,7 +58,7 @@ function withAgentDecision(found: OwnFindings, decision: Decision): OwnFindings 
 }
 
 /** Anyone can sign with a public key, and the others are not real. */
-const NOT_NOTED = REQUEST_PUBLIC_KEY | REQUEST_SIMULATION | REQUEST_WARM_UP;
+export const NOT_NOTED = REQUEST_PUBLIC_KEY | REQUEST_SIMULATION | REQUEST_WARM_UP;
 
 /**
  * Notes the attributes of a request that do not count because of their type, or because the policy does not declare them, and the members

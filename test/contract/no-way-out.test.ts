@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { commandAsProcess } from '../support/command-line.ts';
 import { decide, get, newcomer } from '../support/requests.ts';
-import { INSTALLED_LOCATIONS, startServer } from '../support/server.ts';
+import { INSTALLED_LOCATIONS, type RunningServer, startServer } from '../support/server.ts';
+import { eventually } from '../support/webhooks.ts';
 
 /** A service whose updates are off asks for no name and opens no connection to another machine. Source: docs/data.md. */
 
@@ -48,6 +49,12 @@ function watched(name: string): { readonly env: Readonly<Record<string, string>>
   return { env, seen: () => readFileSync(log, 'utf8') };
 }
 
+/** Claims to be a crawler from where published ranges do not decide. */
+async function crawl({ url, secretKey }: RunningServer): Promise<void> {
+  const userAgent = 'Mozilla/5.0 (compatible; Applebot/0.3; +http://www.apple.com/go/applebot)';
+  expect((await decide(url, secretKey, { ...newcomer(), ip: '81.2.69.161', user_agent: userAgent })).status).toBe(200);
+}
+
 describe('Without updates', () => {
   test('nothing leaves the machine for decisions of every kind, the health of the layers, and the metrics', async () => {
     const { env, seen } = watched('server');
@@ -60,12 +67,25 @@ describe('Without updates', () => {
           const body = { ...newcomer(), ip, event_type, user_agent, entity_keys };
           expect((await decide(server.url, server.secretKey, body)).status).toBe(200);
         }
+      await crawl(server);
       expect((await get(server.url, '/readyz')).status).toBe(200);
       expect((await get(server.url, '/metrics')).status).toBe(200);
     } finally {
       await server.stop();
     }
     expect(seen()).toBe('');
+  });
+
+  test('look-ups that an operator turned on are seen, and are the only thing', async () => {
+    const { env, seen } = watched('look-ups');
+    const server = await startServer({ env: { ...INSTALLED_LOCATIONS, ...env, GATEHOUSE_LOOK_UPS: 'on' } });
+    try {
+      await crawl(server);
+      await eventually('the look-up', () => Promise.resolve(seen() === '' ? null : true));
+    } finally {
+      await server.stop();
+    }
+    expect(seen()).toBe('reverse 81.2.69.161\n');
   });
 
   test('an update that an operator asks for is seen, so that the watch is no blind one', async () => {

@@ -28,8 +28,9 @@ export const CLAIMED_AGENT = {
     .nullable()
     .meta({
       description:
-        'range: the address is one that the operator publishes. none: it is not. null: no crawler is named, the ranges of its ' +
-        'operator are not loaded, or the request was signed with a public key',
+        'range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads back. ' +
+        'none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was signed ' +
+        'with a public key',
     }),
   operator: z.string().nullable(),
   purpose: z.enum(AGENT_PURPOSES).nullable(),

@@ -121,9 +121,9 @@ const AGENT: readonly DecisionFact[] = [
   fact(
     'agent.verified',
     'text',
-    'range: its address is one that the operator publishes; none: it is not',
+    'range: its address is one that the operator publishes; dns: the name of its address is the operator’s; none: neither',
     ({ facts }) => facts.agentProof?.verified,
-    { absentWhen: 'it names no crawler, or the ranges of its operator are not loaded' },
+    { absentWhen: 'it names no crawler, or nothing is known of its operator’s addresses' },
   ),
   fact('agent.app', 'text', 'name of an unknown program', ({ facts }) => facts.agent?.appStack, {
     absentWhen: NOT_SUCH,

@@ -1,8 +1,8 @@
 import { hit, type Rule } from './rule.ts';
 
 /**
- * Fires when the user agent names a crawler whose operator publishes its addresses, and the address is none of them. Quiet when the ranges
- * of that operator are not loaded. Choice: it weighs nothing until a policy gives it a weight (.80 is proposed), because a list of ranges
+ * Fires when the user agent names a crawler whose operator publishes its addresses or their names, and the address is none of them. Quiet
+ * when neither is known. Choice: it weighs nothing until a policy gives it a weight (.80 is proposed), because a list of ranges
  * that is old makes a real crawler look forged.
  */
 export const agentForged: Rule = {
@@ -10,6 +10,6 @@ export const agentForged: Rule = {
   family: 'client',
   weights: { default: 0 },
   hint: 'the user agent names a crawler that does not come from this address',
-  quietedBy: 'no ranges of that operator',
+  quietedBy: 'no ranges of that operator, and no look-up of the name',
   evaluate: ({ agentProof }) => (agentProof?.verified === 'none' ? hit(`${agentProof.name} is not from here`) : null),
 };

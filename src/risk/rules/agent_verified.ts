@@ -1,7 +1,7 @@
 import type { Rule } from './rule.ts';
 
 /**
- * Fires when the user agent names a crawler and the address is one that its operator publishes. It explains why the rules of the families
+ * Fires when the user agent names a crawler and the request proves that it is the one. It explains why the rules of the families
  * client, tls and the volumes were skipped, as for a trusted source. The engine fires it, because it depends on the API key: it is quiet
  * for requests of public keys, since anybody can send one with any address and agent. Choice: it weighs nothing; a proof removes evidence
  * and never adds any in favour of a request.

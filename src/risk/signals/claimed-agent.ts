@@ -1,4 +1,5 @@
 import type { AgentPurpose, AgentVerification } from '../../contract/vocabulary.ts';
+import { NAME_CHECKS } from './agent-operators.ts';
 
 /** What a policy may say about verified crawlers of a purpose. */
 export const AGENT_ACTIONS = {
@@ -19,14 +20,15 @@ export interface ClaimedAgent {
   readonly purpose: AgentPurpose;
 }
 
-/** Whether the address of a request is one that the named operator publishes. */
+/** What a request proves about the crawler that it names. */
 export interface AgentProof extends ClaimedAgent {
   readonly verified: AgentVerification;
 }
 
 /**
  * Names in user agents, in the order in which they are looked for, with the number that decisions keep: numbers are never used again. Only
- * crawlers whose operator publishes one list for all of them: one that is left out is never called forged.
+ * crawlers whose operator publishes one list for all of them, or one way to check the names of their addresses: one that is left out is
+ * never called forged.
  * Source: the pages of the operators about their crawlers. TelegramBot names Twitterbot too, so it stands before it.
  */
 const CLAIMS: readonly (readonly [pattern: RegExp, agent: ClaimedAgent])[] = [
@@ -49,6 +51,7 @@ const CLAIMS: readonly (readonly [pattern: RegExp, agent: ClaimedAgent])[] = [
   [/\bfacebookexternalhit\b|\bfacebookcatalog\b/i, agentOf(14, 'facebookexternalhit', 'meta', 'preview')],
   [/\bTelegramBot\b/i, agentOf(15, 'TelegramBot', 'telegram', 'preview')],
   [/\bTwitterbot\b/i, agentOf(16, 'Twitterbot', 'x', 'preview')],
+  [/\bApplebot\b/i, agentOf(17, 'Applebot', 'apple', 'search')],
 ];
 
 function agentOf(number: number, name: string, operator: string, purpose: AgentPurpose): ClaimedAgent {
@@ -69,18 +72,25 @@ export function agentOfNumber(wanted: number): ClaimedAgent | null {
   return CLAIMS.find(([, { number }]) => number === wanted)?.[1] ?? null;
 }
 
+/** Whether a crawler is the one that it names, however that was proven. */
+export function isVerified(proof: AgentProof | null | undefined): proof is AgentProof {
+  return proof !== null && proof !== undefined && proof.verified !== 'none';
+}
+
 /**
- * Returns what the address proves about a claim; null when nothing is claimed or nothing can be known: no public address, or no ranges of
- * this operator.
+ * Returns what the address proves about a claim; null when nothing can be known. Published ranges precede the name of the address.
  * @param operator whose published ranges have the address.
  * @param known operators whose ranges are loaded.
+ * @param named whether the name of the address belongs to the operator: one of `NAME_CHECKS`, 0 if that is not known.
  */
 export function agentProofOf(
-  claimed: ClaimedAgent | null,
-  isPublicAddress: boolean,
+  claimed: ClaimedAgent,
   operator: string | undefined,
   known: ReadonlySet<string>,
+  named: number,
 ): AgentProof | null {
-  if (claimed === null || !isPublicAddress || !known.has(claimed.operator)) return null;
-  return { ...claimed, verified: operator === claimed.operator ? 'range' : 'none' };
+  const hasRanges = known.has(claimed.operator);
+  if (hasRanges && operator === claimed.operator) return { ...claimed, verified: 'range' };
+  if (named === NAME_CHECKS.confirmed) return { ...claimed, verified: 'dns' };
+  return hasRanges || named === NAME_CHECKS.refuted ? { ...claimed, verified: 'none' } : null;
 }

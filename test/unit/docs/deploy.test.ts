@@ -247,6 +247,7 @@ const NO_PANEL = [
   'ignored_members_total',
   'inline_batches_total',
   'keys',
+  'look_ups_total',
   'model_alarms_total',
   'model_refused',
   'model_silenced_total',

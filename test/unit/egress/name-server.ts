@@ -2,12 +2,16 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 
-/** What the name server knows about a name: its addresses, `silent` if it never answers, or a response code. */
+/** What the name server knows about a name: its addresses or names, `silent` if it never answers, or a response code. */
 export type Zone = readonly string[] | 'silent' | 'not_found' | 'refused' | 'fails';
 
 const CODES = { refused: 5, not_found: 3, fails: 2 } as const;
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
+const TYPE_PTR = 12;
+const TYPES = { [TYPE_A]: 'A', [TYPE_AAAA]: 'AAAA', [TYPE_PTR]: 'PTR' } as const;
+
+export type RecordType = (typeof TYPES)[keyof typeof TYPES];
 
 export interface NameServer {
   /** `address:port`, in the format of the resolver's server list. */
@@ -18,13 +22,13 @@ export interface NameServer {
 }
 
 /** A name server on loopback, over UDP. */
-export async function startNameServer(zoneOf: (name: string, type: 'A' | 'AAAA') => Zone): Promise<NameServer> {
+export async function startNameServer(zoneOf: (name: string, type: RecordType) => Zone): Promise<NameServer> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
   socket.on('message', (message, from) => {
     const { name, type, end } = questionOf(message);
     asked.push(`${name} ${type}`);
-    const zone = zoneOf(name, type === TYPE_AAAA ? 'AAAA' : 'A');
+    const zone = zoneOf(name, TYPES[type as keyof typeof TYPES] ?? 'A');
     if (zone !== 'silent') socket.send(answerTo(message.subarray(0, end), type, zone), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
@@ -43,7 +47,7 @@ function questionOf(message: Buffer): { readonly name: string; readonly type: nu
 }
 
 function answerTo(question: Buffer, type: number, zone: Exclude<Zone, 'silent'>): Buffer {
-  const addresses = typeof zone === 'string' ? [] : zone.filter((one) => isIPv4(one) === (type === TYPE_A));
+  const addresses = typeof zone === 'string' ? [] : zone.filter((one) => typeOf(one) === type);
   const head = Buffer.from(question);
   head.writeUInt16BE(0x8180 | (typeof zone === 'string' ? CODES[zone] : 0), 2);
   head.writeUInt16BE(addresses.length, 6);
@@ -52,7 +56,12 @@ function answerTo(question: Buffer, type: number, zone: Exclude<Zone, 'silent'>)
 }
 
 function recordOf(address: string, type: number): Buffer {
-  const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : bytesOfV6(address);
+  const data =
+    type === TYPE_PTR
+      ? bytesOfName(address)
+      : isIPv4(address)
+        ? Buffer.from(address.split('.').map(Number))
+        : bytesOfV6(address);
   const record = Buffer.alloc(12);
   // Pointer to the name in the question.
   record.writeUInt16BE(0xc00c, 0);
@@ -61,6 +70,16 @@ function recordOf(address: string, type: number): Buffer {
   record.writeUInt32BE(60, 6);
   record.writeUInt16BE(data.length, 10);
   return Buffer.concat([record, data]);
+}
+
+function typeOf(text: string): number {
+  if (isIPv4(text)) return TYPE_A;
+  return text.includes(':') ? TYPE_AAAA : TYPE_PTR;
+}
+
+function bytesOfName(name: string): Buffer {
+  const labels = name.split('.').flatMap((label) => [Buffer.from([label.length]), Buffer.from(label, 'latin1')]);
+  return Buffer.concat([...labels, Buffer.from([0])]);
 }
 
 /** Supports one `::` at most. */

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { id: 'seen', title: 'Last seen', render: ({ last_seen: at }) => <Time at={at} /> },
 ];
 
-/** Crawlers by the name that they give, whether their address proves it, and what became of them. */
+/** Crawlers by the name that they give, whether they prove it, and what became of them. */
 export default function CrawlersPage(): JSX.Element {
   const { range } = useRange();
   const { from, to } = range;
@@ -61,12 +61,13 @@ export default function CrawlersPage(): JSX.Element {
 function proofOf({ verified }: Row): JSX.Element {
   if (verified === 'none') return <span class="tag">forged: not from its operator</span>;
   if (verified === 'range') return <span>its operator’s address</span>;
+  if (verified === 'dns') return <span>the name of its address</span>;
   return <span class="muted">not known</span>;
 }
 
 /** The decisions of the rule about the proof; without one those of rules about bots. */
 function hrefOf({ verified }: Row): string {
-  const reasons = { none: 'agent_forged', range: 'agent_verified' } as const;
+  const reasons = { none: 'agent_forged', range: 'agent_verified', dns: 'agent_verified' } as const;
   const reason = verified === null || verified === undefined ? 'device_bot_user_agent' : reasons[verified];
   return `/dashboard/decisions?q=${encodeURIComponent(`reason:${reason}`)}`;
 }
@@ -75,8 +76,8 @@ function NoCrawlers(): JSX.Element {
   return (
     <Empty icon="crawlers" title="No crawler in this range">
       <p>
-        A crawler is listed when its user agent names one whose operator publishes its addresses, such as Googlebot or
-        GPTBot. The policy’s <code>agents</code> says what becomes of verified ones, by purpose.
+        A crawler is listed when its user agent names one whose operator publishes its addresses or their names, such as
+        Googlebot or Applebot. The policy’s <code>agents</code> says what becomes of verified ones, by purpose.
       </p>
     </Empty>
   );
