@@ -31,6 +31,7 @@ export function privacyHandlers(
       return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors }) };
     }
     if (started === 'limit_reached') return TOO_MANY;
+    if (started === 'queue_full') return QUEUE_FULL;
     if ('code' in started) return started;
     return { kind: 'json', status: 202, body: { id: started.id, status: started.status } };
   };
@@ -41,6 +42,14 @@ export function privacyHandlers(
 const TOO_MANY: EndpointResponse = {
   kind: 'problem',
   problem: problem('limit_reached', 'The customer has 100,000 erasures.'),
+};
+/** Choice: some erasures have ended by then. */
+const RETRY_AFTER_SECONDS = 10;
+const QUEUE_FULL: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('queue_full', 'The customer has 1,000 erasures that wait.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  }),
 };
 const NOT_FOUND: EndpointResponse = { kind: 'problem', problem: problem('not_found', 'There is no such erasure.') };
 

@@ -19,7 +19,13 @@ export interface ErasureState extends StoredErasure {
 
 /** The erasures of people. They survive a restart. */
 export interface PrivacyQueue {
-  /** Resolves when the erasure is recorded, and so will be carried out. `not_a_value`: no value of that subject. */
-  erase(wish: ErasureWish, origin: Origin): Promise<ErasureState | 'not_a_value' | 'limit_reached' | StoreFault>;
+  /**
+   * Resolves when the erasure is recorded, and so will be carried out. `not_a_value`: no value of that subject. `limit_reached`: the
+   * customer has all of its erasures, `queue_full`: too many that wait.
+   */
+  erase(
+    wish: ErasureWish,
+    origin: Origin,
+  ): Promise<ErasureState | 'not_a_value' | 'limit_reached' | 'queue_full' | StoreFault>;
   find(customer: CustomerNumber, id: string): ErasureState | null;
 }

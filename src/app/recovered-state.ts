@@ -28,10 +28,9 @@ import { StartFault } from './start-fault.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import type { HistoryStats } from '../ports/decision-history.ts';
-import { Slices } from '../state/tables/turns.ts';
+import type { Slices } from '../state/tables/turns.ts';
 import { ERASURES_PURPOSE, PersonMarker } from '../privacy/person.ts';
 import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
-import type { CustomerNumber } from '../kernel/brand.ts';
 import { PrivacyJobs } from './privacy-jobs.ts';
 import { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
@@ -145,7 +144,6 @@ function openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log 
     lists: keyFor(LIST_VALUES_PURPOSE),
     marks: keyFor(ERASURES_PURPOSE),
   });
-  const slicesOf = (customer: CustomerNumber): Slices => new Slices(store.turns, customer);
   const memory = velocity?.memory ?? null;
   const { dataDir } = settings;
   const saveHistory = async (): Promise<void> => {
@@ -162,7 +160,6 @@ function openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log 
     changes: store.changes,
     saveHistory,
     marker,
-    slicesOf,
   };
   return new PrivacyJobs(parts, () => clock.nowMs(), log);
 }

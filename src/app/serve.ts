@@ -339,7 +339,8 @@ function run(parts: Parts): Running {
     },
     async stop() {
       service.stopping();
-      recovered.privacy.close();
+      // Awaited with the other work.
+      void recovered.privacy.close();
       stopMaintenance();
       parts.feeds.close();
       parts.deciding?.lookUps?.close();
@@ -361,7 +362,8 @@ async function stop(parts: Parts): Promise<void> {
   await service.decide?.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
-  await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
+  const ending = [senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()];
+  await Promise.all([...ending, recovered.privacy.close()]);
   await senders.work?.close();
   if (cells !== null) {
     await cells.stop();

@@ -272,10 +272,10 @@ export class DecisionLog implements DecisionReader {
   }
 
   /** Returns the ids of the decisions about a person, in slices. */
-  async idsAbout(customer: CustomerNumber, rows: PersonRows): Promise<readonly string[]> {
+  async idsAbout(customer: CustomerNumber, rows: PersonRows, slices: Slices): Promise<readonly string[]> {
     const ids: string[] = [];
     const raw = new RawRecord();
-    const [log, slices] = [this.#index.customers.get(customer), new Slices(this.#turns, customer)];
+    const log = this.#index.customers.get(customer);
     await slices.begin();
     if (log === undefined) return ids;
     await visitPersonRows(log, rows, { reader: this.#reader, slices }, (_block, bytes, { recordAt, recordEnd }) => {
@@ -285,9 +285,9 @@ export class DecisionLog implements DecisionReader {
   }
 
   /** Removes from the decisions about a person what is about the person. Returns their number. Throws if it cannot be written. */
-  async erase(customer: CustomerNumber, rows: PersonRows): Promise<number> {
+  async erase(customer: CustomerNumber, rows: PersonRows, slices: Slices): Promise<number> {
     await this.flush();
-    const [log, slices] = [this.#index.customers.get(customer), new Slices(this.#turns, customer)];
+    const log = this.#index.customers.get(customer);
     await slices.begin();
     if (log === undefined) return 0;
     const parts = { reader: this.#reader, slices, table: this.#table, writer: this.#writer };

@@ -16,7 +16,7 @@ import { eraseNotes } from './erasers/note-eraser.ts';
 import { eraseLoggedPerson } from './erasers/request-eraser.ts';
 import { eraseHistory } from './erasers/velocity-eraser.ts';
 import { type Eraser, type Erasing, writtenValue } from './erasing.ts';
-import { leaveNoTrace } from './leave-no-trace.ts';
+import type { Traces } from './leave-no-trace.ts';
 import { ERASURES_PURPOSE, type PersonMarker, type MarkForm, type Person } from './person.ts';
 
 /**
@@ -44,13 +44,17 @@ export interface EraseParts {
   /** Saves the velocity store; a save that has begun may have copied the person. */
   readonly saveHistory: () => Promise<void>;
   readonly marker: PersonMarker;
-  /** Starts slices for the work of a customer. */
-  readonly slicesOf: (customer: CustomerNumber) => Slices;
+  /** Starts slices for the work of a customer, or of the service itself. */
+  readonly slicesOf: (customer: CustomerNumber | null) => Slices;
 }
+
+/** Every place that holds people. */
+export const PLACES: readonly PersonPlace[] = [...(Object.keys(ERASERS) as (keyof typeof ERASERS)[]), 'decisions'];
 
 /**
  * Erases a person on this node, place by place, in slices of the main thread. `isShared`: also in the tables that all nodes share. May be
- * repeated at any time: what a kill interrupted is done by the next call. Throws if a place cannot be written.
+ * repeated at any time: what a kill interrupted is done by the next call. Throws if a place cannot be written, or if the slices are
+ * aborted. The erasure is complete after `completeErasures`.
  */
 export async function erasePerson(
   parts: EraseParts,
@@ -61,7 +65,7 @@ export async function erasePerson(
   }: { readonly customer: CustomerNumber; readonly erasure: Erasure; readonly isShared: boolean },
   nowMs: number,
 ): Promise<ErasureFinish> {
-  const { store, decisions, changes, marker, keyFor } = parts;
+  const { decisions, changes, marker, keyFor } = parts;
   const slices = parts.slicesOf(customer);
   const marks = new Set(erasure.marks);
   const isMarked = (form: MarkForm, hash: string): boolean => marks.has(marker.markOf(customer, form, hash));
@@ -70,7 +74,7 @@ export async function erasePerson(
     untilMs: erasure.requestedAtMs,
   };
   const isLinked = erasure.subject !== 'browser';
-  const requestIds = new Set(isLinked ? await decisions.idsAbout(customer, rows) : []);
+  const requestIds = new Set(isLinked ? await decisions.idsAbout(customer, rows, slices) : []);
   await slices.begin();
   const erasing: Erasing = {
     ...parts,
@@ -94,13 +98,27 @@ export async function erasePerson(
     erased[place] = found.erased;
     if ((found.kept ?? 0) > 0) kept[place] = found.kept ?? 0;
   }
-  erased['decisions'] = isLinked ? await decisions.erase(customer, rows) : 0;
-  await leaveNoTrace(store, customer, slices);
-  // A killed server reads the last snapshot, which would have the person again.
-  if ((erased['velocity'] ?? 0) > 0) await parts.saveHistory();
-  const fault = await store.erased?.note(customer, erasure.id);
-  if (fault !== undefined && fault !== null) throw new Error(fault.detail);
+  erased['decisions'] = isLinked ? await decisions.erase(customer, rows, slices) : 0;
   return { atMs: nowMs, erased, kept };
+}
+
+/**
+ * Completes erasures on this node, all at once: what they removed leaves the files, which takes far longer than to remove it. `noted` are
+ * not repeated by the next start. Throws as `erasePerson` does.
+ */
+export async function completeErasures(
+  parts: EraseParts,
+  traces: Traces,
+  noted: readonly { readonly customer: CustomerNumber; readonly erasure: Erasure }[],
+): Promise<void> {
+  const { store, slicesOf, saveHistory } = parts;
+  // A killed server reads the last snapshot, which would have the person again.
+  if (traces.has('velocity')) await saveHistory();
+  await traces.remove(store, slicesOf);
+  for (const { customer, erasure } of noted) {
+    const fault = await store.erased?.note(customer, erasure.id);
+    if (fault !== undefined && fault !== null) throw new Error(fault.detail);
+  }
 }
 
 const NO_ROWS: ErasedRows = { lists: [], namedItems: [], versions: [], notes: [], audit: [] };

@@ -54,12 +54,17 @@ export function writtenValue<T>(
 /** Choice: rows of one change; each takes some 6 µs of the main thread. */
 const ROWS_AT_ONCE = 100;
 
-/** Erases rows of one kind in changes of a bounded size; returns how many there were. */
+/** Erases rows of one kind in changes of a bounded size, each in a slice; returns how many there were. */
 export async function eraseInParts<T>(
   rows: readonly T[],
+  slices: Slices,
   erase: (part: readonly T[]) => Promise<number>,
+  rowsAtOnce = ROWS_AT_ONCE,
 ): Promise<number> {
   let erased = 0;
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) erased += await erase(rows.slice(at, at + ROWS_AT_ONCE));
+  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+    await slices.begin();
+    erased += await erase(rows.slice(at, at + rowsAtOnce));
+  }
   return erased;
 }

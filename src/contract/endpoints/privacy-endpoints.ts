@@ -16,10 +16,10 @@ export const PRIVACY_ENDPOINTS = {
       'is kept neither there nor in the audit log.',
     guide:
       'Body: exactly one of `entity.<name>`, `ip`, `browser`, and optionally `keep_blocks` (default true). 202 with the id; the work goes on in the ' +
-      'background. 409 `limit_reached` at 100,000 erasures',
+      'background. 409 `limit_reached` at 100,000 erasures, kept as long as the customer; 503 `queue_full` while 1,000 wait',
     body: body(BODIES.erasePerson),
     responses: { 202: json(ERASURE_STARTED, 'The erasure is recorded') },
-    problems: writesBody('limit_reached'),
+    problems: writesBody('limit_reached', 'queue_full'),
   },
   findErasure: {
     tag: 'privacy',

@@ -7,5 +7,5 @@ export const eraseAuditTargets: Eraser = async ({ store, customer, isMarked, isS
   await store.audit.eachTarget(customer, slices, (key, target) => {
     if (isMarked('list', target)) keys.push(key);
   });
-  return { erased: await eraseInParts(keys, (audit) => eraseRows({ audit })) };
+  return { erased: await eraseInParts(keys, slices, (audit) => eraseRows({ audit })) };
 };

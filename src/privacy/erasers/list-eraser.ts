@@ -30,5 +30,5 @@ export const eraseListEntries: Eraser = async ({
     after = page.next;
     if (after === null) break;
   }
-  return { erased: await eraseInParts(keys, (lists) => eraseRows({ lists })), kept };
+  return { erased: await eraseInParts(keys, slices, (lists) => eraseRows({ lists })), kept };
 };

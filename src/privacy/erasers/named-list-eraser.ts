@@ -5,7 +5,7 @@ const PAGE_ITEMS = 1_000;
 
 /** Items of named lists, and the earlier versions of a list that had the person. */
 export const eraseNamedItems: Eraser = async (erasing) => {
-  const { store, customer, isShared, eraseRows } = erasing;
+  const { store, customer, isShared, slices, eraseRows } = erasing;
   if (!isShared) return { erased: 0 };
   const namedItems: { readonly list: number; readonly key: string }[] = [];
   const versions: number[] = [];
@@ -13,8 +13,9 @@ export const eraseNamedItems: Eraser = async (erasing) => {
     for (const key of await itemsAbout(erasing, list)) namedItems.push({ list: list.number, key });
     if (await isInVersions(erasing, list)) versions.push(list.number);
   }
-  const items = await eraseInParts(namedItems, (part) => eraseRows({ namedItems: part }));
-  const parts = versions.length === 0 ? 0 : await eraseRows({ versions });
+  const items = await eraseInParts(namedItems, slices, (part) => eraseRows({ namedItems: part }));
+  // The versions of a list are many rows.
+  const parts = await eraseInParts(versions, slices, (part) => eraseRows({ versions: part }), 1);
   return { erased: items + parts };
 };
 

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { CustomerNumber } from '../../kernel/brand.ts';
@@ -19,7 +19,8 @@ export type FiledErasure = Omit<Erasure, 'encrypted'> & {
  *
  *   line   JSON of a `FiledErasure`, a space, CRC-32 of the JSON (8 hex digits)
  *
- * It holds marks and no value of a person. Lines are only appended, each with one write and a sync. A truncated or corrupt line is skipped.
+ * It holds marks and no value of a person. Lines are only appended, with one write and a sync off the main thread. A truncated or corrupt
+ * line is skipped.
  */
 export class ErasureFile {
   readonly #path: string;
@@ -29,31 +30,36 @@ export class ErasureFile {
   }
 
   /** Appends and syncs. Throws file system errors. */
-  append({ customer, customerId, id, subject, keepBlocks, marks, requestedAtMs }: FiledErasure): void {
-    const text = JSON.stringify({ customer, customerId, id, subject, keepBlocks, marks, requestedAtMs });
-    const file = openSync(this.#path, 'a', 0o600);
+  async append(erasures: readonly FiledErasure[]): Promise<void> {
+    // A line break first: the last line may be truncated.
+    const bytes = Buffer.from(`\n${erasures.map(lineOf).join('')}`);
+    const file = await open(this.#path, 'a', 0o600);
     try {
-      // A line break first: the last line may be truncated.
-      writeSync(file, `\n${text} ${sumOf(text)}\n`);
-      fsyncSync(file);
+      const { bytesWritten } = await file.write(bytes);
+      if (bytesWritten !== bytes.length) throw new Error(`${ERASURES_NAME} was only written in part`);
+      await file.sync();
     } finally {
-      closeSync(file);
+      await file.close();
     }
   }
 
-  /** Returns the erasures of the valid lines, in their order; empty without a file. */
-  read(): readonly FiledErasure[] {
-    let text = '';
+  /** Yields the erasures of the valid lines, in their order; nothing without a file. */
+  async *read(): AsyncGenerator<FiledErasure, void> {
     try {
-      text = readFileSync(this.#path, 'utf8');
+      const file = await open(this.#path, 'r');
+      for await (const line of file.readLines()) {
+        const json = line.slice(0, -9);
+        if (line.length > 9 && line.slice(-8) === sumOf(json)) yield JSON.parse(json) as FiledErasure;
+      }
     } catch (error) {
       if (!isCode(error, 'ENOENT')) throw error;
     }
-    return text.split('\n').flatMap((line) => {
-      const json = line.slice(0, -9);
-      return line.length > 9 && line.slice(-8) === sumOf(json) ? [JSON.parse(json) as FiledErasure] : [];
-    });
   }
+}
+
+function lineOf({ customer, customerId, id, subject, keepBlocks, marks, requestedAtMs }: FiledErasure): string {
+  const text = JSON.stringify({ customer, customerId, id, subject, keepBlocks, marks, requestedAtMs });
+  return `${text} ${sumOf(text)}\n`;
 }
 
 function sumOf(text: string): string {

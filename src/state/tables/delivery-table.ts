@@ -4,7 +4,7 @@ import type { Delivery, DeliveryError, DeliveryId } from '../../work/webhook.ts'
 import type { Counters } from './counters.ts';
 import { DELIVERY_BOUNDS, type DeliveryBounds } from './deliveries/bounds.ts';
 import { Eviction } from './deliveries/eviction.ts';
-import { deliveriesAbout, type DeliveriesErased } from './deliveries/rows-about.ts';
+import { eraseDeliveriesAbout, type DeliveriesErased } from './deliveries/rows-about.ts';
 import { type DeliveryPageOutcome, type DeliveryQuery, DeliveryPages } from './deliveries/pages.ts';
 import { PendingCounts } from './deliveries/pending.ts';
 import {
@@ -259,12 +259,12 @@ export class Deliveries {
   /** Removes ended deliveries about decisions of a customer, in slices; `waiting` is the number of those that are still to be sent. */
   async erase(
     customer: CustomerNumber,
-    requestIds: ReadonlySet<string>,
+    ids: ReadonlySet<string>,
     slices: Slices,
   ): Promise<StoreWrite<DeliveriesErased>> {
     await this.#queue.settled();
-    const { keys, waiting } = await deliveriesAbout(this.#table, customer, requestIds, slices);
-    return this.#write(() => ({ removed: removeRows(this.#table, this.#rowCounters, 'deliveries', keys), waiting }));
+    const remove = (keys: readonly Buffer[]) => removeRows(this.#table, this.#rowCounters, 'deliveries', keys);
+    return eraseDeliveriesAbout(this.#table, customer, ids, slices, (keys) => this.#write(() => remove(keys)));
   }
 
   async #writeItems(items: readonly Item[]): Promise<StoreFault | null> {

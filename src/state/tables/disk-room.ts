@@ -26,14 +26,14 @@ export function watchDisk(database: object, folder: string): void {
 }
 
 /**
- * Returns why nothing may be written at the moment; null if there is room.
+ * Returns why nothing may be written at the moment; null if there is room: at least `freeMin` bytes.
  * Measured: 3 µs, compared with a transaction's 100 µs and more.
  */
-export function lackOfRoom(database: object): string | null {
+export function lackOfRoom(database: object, freeMin = STORE_DISK_FREE_BYTES_MIN): string | null {
   const folder = folders.get(database);
   if (folder === undefined) return null;
   const free = freeBytes(folder);
   // Without a figure, the write itself reports what is wrong with the disk.
-  if (free === null || free >= STORE_DISK_FREE_BYTES_MIN) return null;
-  return `the disk is full: less than ${STORE_DISK_FREE_BYTES_MIN / 1_048_576} MiB are free`;
+  if (free === null || free >= freeMin) return null;
+  return `the disk is full: less than ${freeMin / 1_048_576} MiB are free`;
 }

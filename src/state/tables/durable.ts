@@ -106,10 +106,15 @@ async function flushedWhen<T>(root: RootDatabase<Buffer, Buffer>, commit: () => 
 
 /**
  * Like `durably`, but resolves when the write is committed: every reader sees it and a process crash does not undo it; a machine crash may
- * undo the last writes, in order. For data that is written with every event and is contained in another record as well.
+ * undo the last writes, in order. For data that is written with every event and is contained in another record as well. `freeMin`: bytes
+ * of the disk that must be free.
  */
-export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
-  const lack = lackOfRoom(root);
+export async function committed<T>(
+  root: RootDatabase<Buffer, Buffer>,
+  change: () => T,
+  freeMin?: number,
+): Promise<StoreWrite<T>> {
+  const lack = lackOfRoom(root, freeMin);
   if (lack !== null) return fault('store_full', lack);
   let committing: Promise<T>;
   try {

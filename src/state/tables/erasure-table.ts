@@ -2,6 +2,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { committed, type StoreFault } from './durable.ts';
 import { endOfCustomer, rowKey } from './request-rows.ts';
+import { type Slices, walkInSlices } from './turns.ts';
 import { codec, ownKey, type OwnKey, type Schema, type TypedTable, typedTable } from './typed-table.ts';
 import { u32Key, withSum } from './value.ts';
 
@@ -42,7 +43,7 @@ export class Erasures {
   readonly #table: TypedTable<OwnKey<string>, StoredErasure>;
 
   constructor(database: Database<Buffer, Buffer>) {
-    this.#table = typedTable({ database, key: ownKey('prv'), value: codec(ERASURE, 1) });
+    this.#table = typedTable({ database, key: KEY, value: codec(ERASURE, 1) });
   }
 
   find(customer: CustomerNumber, id: string): StoredErasure | null {
@@ -53,9 +54,12 @@ export class Erasures {
     return this.#table.database.getKeysCount({ start: u32Key(customer), end: endOfCustomer(customer) });
   }
 
-  /** Yields the erasures of all customers. */
-  *all(): Generator<readonly [CustomerNumber, StoredErasure]> {
-    for (const [{ customer }, erasure] of this.#table.range({})) yield [customer, erasure];
+  /** Passes the erasures of all customers, in slices. */
+  async each(slices: Slices, visit: (customer: CustomerNumber, erasure: StoredErasure) => void): Promise<void> {
+    await walkInSlices(this.#table.database, {}, slices, (key, value) => {
+      visit(KEY.decode(Buffer.from(key)).customer, this.#table.decode(Buffer.from(value)));
+      return 'on';
+    });
   }
 
   /** For `apply`, inside its transaction. */
@@ -63,6 +67,8 @@ export class Erasures {
     this.#table.put({ customer, id: erasure.id }, erasure);
   }
 }
+
+const KEY = ownKey<string>('prv');
 
 const ERASURE: Schema<StoredErasure> = {
   parse(value) {

@@ -35,6 +35,8 @@ export interface KeptRow {
 
 /** Choice: rows removed per flush of one customer; the sample of a million decisions a day adds under one a flush. */
 const PRUNE_ROWS = 500;
+/** Choice: rows that an erasure removes in one transaction. */
+const ERASE_ROWS = 500;
 
 /**
  * Feature rows to learn from, which outlive their decisions, by customer and in the order of the decisions. Some 150 bytes each. Written
@@ -116,12 +118,17 @@ export class LearningRows {
       if (isAbout(readRow(own, Buffer.from(withoutSum(value))))) keys.push(own);
       return 'on';
     });
-    const removed = await durablyTogether(this.#root, () => {
-      for (const key of keys) void this.#table.remove(key);
-      return keys.length;
-    });
     this.#rowsOf.delete(customer);
-    return removed;
+    for (let at = 0; at < keys.length; at += ERASE_ROWS) {
+      await slices.begin();
+      const removed = await durablyTogether(this.#root, () => {
+        for (const key of keys.slice(at, at + ERASE_ROWS)) void this.#table.remove(key);
+      });
+      if (removed.kind === 'fault') return removed;
+    }
+    // A flush in between may have counted rows that are gone now.
+    this.#rowsOf.delete(customer);
+    return { kind: 'ok', value: keys.length };
   }
 
   /** Writes waiting rows and removes some ended and excess ones; null on success. Calls do not overlap. */

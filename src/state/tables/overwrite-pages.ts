@@ -1,5 +1,6 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import { STORE_DISK_FREE_BYTES_MIN } from '../../kernel/limits.ts';
 import { committed, type StoreFault, type StoreWrite } from './durable.ts';
 import { table } from './environment.ts';
 import { endOfCustomer } from './request-rows.ts';
@@ -19,6 +20,10 @@ const FILLER_BYTES = 4_076;
 /** Choice: pages freed by the last transactions can be used only when no reader needs them; a reader begins again with each batch. */
 const TRIES = 3;
 const BETWEEN_TRIES_MS = 50;
+/** Choice: while the free pages are in use, other writes take theirs from the disk, up to the reserve of all writes. */
+const FILL_FREE_BYTES_MIN = 2 * STORE_DISK_FREE_BYTES_MIN;
+/** Choice: removing filler takes some 20 pages of 4,096 bytes and gives back 64; so it may use the reserve. */
+const CLEAR_FREE_BYTES_MIN = 1_048_576;
 
 /**
  * Writes the rows of a customer again, as they are, so that their pages move and leave behind what was removed from them. Not through
@@ -51,7 +56,8 @@ export async function rewriteRows(
 
 /**
  * Fills the free pages of an environment with zeros, by rows of a table that is empty before and after. The file grows by some 100 pages.
- * Returns null on success.
+ * Returns null on success. Refuses with `store_full` when the disk has little room. Rows stay in the filler if the slices are aborted or
+ * the process is killed: call `clearFiller` at the next start.
  */
 export async function overwriteFreePages(
   root: RootDatabase<Buffer, Buffer>,
@@ -59,7 +65,7 @@ export async function overwriteFreePages(
   slices: Slices,
 ): Promise<StoreFault | null> {
   const rows = table(root, filler);
-  let written: StoreWrite<unknown> = await clear(root, rows, slices);
+  let written: StoreWrite<unknown> = await clearFiller(root, filler, slices);
   for (let tries = 0, at = 0; tries < TRIES && written.kind === 'ok'; tries++) {
     await new Promise((resolve) => void setTimeout(resolve, BETWEEN_TRIES_MS));
     // What is free now is used up when a transaction takes all of its pages from the end of the file.
@@ -67,14 +73,18 @@ export async function overwriteFreePages(
       await slices.begin();
       const before = pagesOf(root);
       const from = at;
-      written = await committed(root, () => {
-        for (; at < from + ROWS_AT_ONCE; at++) void rows.put(u32Key(at), withSum(u32Key(at), ZEROS));
-      });
+      written = await committed(
+        root,
+        () => {
+          for (; at < from + ROWS_AT_ONCE; at++) void rows.put(u32Key(at), withSum(u32Key(at), ZEROS));
+        },
+        FILL_FREE_BYTES_MIN,
+      );
       grown = pagesOf(root) - before;
     }
   }
   // Also after a fault: until then no other write can use these pages.
-  const cleared = await clear(root, rows, slices);
+  const cleared = await clearFiller(root, filler, slices);
   if (written.kind === 'fault') return written;
   return cleared.kind === 'fault' ? cleared : null;
 }
@@ -86,17 +96,24 @@ function pagesOf(root: RootDatabase<Buffer, Buffer>): number {
   return lastPageNumber ?? 0;
 }
 
-async function clear(
+/** Removes all rows of a filler, also from a full disk: they occupy the pages that other writes need. */
+export async function clearFiller(
   root: RootDatabase<Buffer, Buffer>,
-  rows: Database<Buffer, Buffer>,
+  filler: TableName,
   slices: Slices,
 ): Promise<StoreWrite<unknown>> {
+  const rows = table(root, filler);
   for (;;) {
     await slices.begin();
     const keys = [...rows.getKeys({ limit: ROWS_AT_ONCE })].map((key) => Buffer.from(key));
-    const removed = await committed(root, () => {
-      for (const key of keys) void rows.remove(key);
-    });
+    if (keys.length === 0) return { kind: 'ok', value: null };
+    const removed = await committed(
+      root,
+      () => {
+        for (const key of keys) void rows.remove(key);
+      },
+      CLEAR_FREE_BYTES_MIN,
+    );
     if (removed.kind === 'fault' || keys.length < ROWS_AT_ONCE) return removed;
   }
 }

@@ -130,16 +130,19 @@ export class Turns {
 export class Slices {
   readonly #turns: Turns;
   readonly #customer: CustomerNumber | null;
+  readonly #signal: AbortSignal | null;
   #begun = 0;
   #endMs = 0;
 
-  /** Null is the service itself. */
-  constructor(turns: Turns, customer: CustomerNumber | null = null) {
+  /** A customer of null is the service itself. With a signal that is aborted, `begin` throws. */
+  constructor(turns: Turns, customer: CustomerNumber | null = null, signal: AbortSignal | null = null) {
     this.#turns = turns;
     this.#customer = customer;
+    this.#signal = signal;
   }
 
   async begin(): Promise<void> {
+    this.#signal?.throwIfAborted();
     await this.#turns.next(this.#customer, this.#begun++ % SLICES_IN_A_ROW_MAX !== 0);
     this.#endMs = performance.now() + MANAGEMENT_SLICE_MS;
   }

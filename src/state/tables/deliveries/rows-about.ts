@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../../kernel/brand.ts';
+import type { StoreWrite } from '../durable.ts';
 import { endOfCustomer } from '../request-rows.ts';
 import { type Slices, walkInSlices } from '../turns.ts';
 import { u32Key } from '../value.ts';
@@ -11,13 +12,17 @@ export interface DeliveriesErased {
   readonly waiting: number;
 }
 
-/** Returns the stored keys of a customer's ended deliveries about some decisions, and how many are pending. In slices. */
-export async function deliveriesAbout(
+/** Choice: rows that are removed in one transaction. */
+const ERASE_ROWS = 500;
+
+/** Passes the stored keys of a customer's ended deliveries about some decisions to `remove`, in parts. In slices. */
+export async function eraseDeliveriesAbout(
   table: Database<Buffer, Buffer>,
   customer: CustomerNumber,
   requestIds: ReadonlySet<string>,
   slices: Slices,
-): Promise<{ readonly keys: readonly Buffer[]; readonly waiting: number }> {
+  remove: (keys: readonly Buffer[]) => Promise<StoreWrite<number>>,
+): Promise<StoreWrite<DeliveriesErased>> {
   const keys: Buffer[] = [];
   let waiting = 0;
   const range = { start: u32Key(customer), end: endOfCustomer(customer) };
@@ -27,5 +32,12 @@ export async function deliveriesAbout(
     else keys.push(Buffer.from(key));
     return 'on';
   });
-  return { keys, waiting };
+  let removed = 0;
+  for (let at = 0; at < keys.length; at += ERASE_ROWS) {
+    await slices.begin();
+    const written = await remove(keys.slice(at, at + ERASE_ROWS));
+    if (written.kind === 'fault') return written;
+    removed += written.value;
+  }
+  return { kind: 'ok', value: { removed, waiting } };
 }

@@ -6,6 +6,7 @@ import { table } from '../../../../src/state/tables/environment.ts';
 import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../../src/kernel/delivery-limits.ts';
 import { bounded, delivery, idsOf, ALL, NOW, success, walk } from '../deliveries-support.ts';
 import { customer, open, tempFolder, tempStore, value } from '../support.ts';
+import { freeSlices } from '../../../support/slices.ts';
 import { writesOf } from '../../../support/writes.ts';
 
 const DAY = 86_400_000;
@@ -51,6 +52,19 @@ describe('a stored delivery', () => {
     expect(deliveries.storedUpToSequence()).toBe(3);
     expect(deliveries.endpointsWithPending()).toEqual([rows[0]?.endpointId]);
     await again.close();
+  });
+
+  test('An erasure removes 500 ended rows of the named decisions at a time, and leaves those to be sent', async () => {
+    const store = tempStore();
+    const rows = series(1, 1_100, { ...skipped, requestId: newId('req', NOW) });
+    const [waiting] = series(1, 1, { requestId: rows[0]?.requestId ?? '' }) as [Delivery];
+    const [other] = series(1, 1, skipped) as [Delivery];
+    await value(store.deliveries.insert([...rows, waiting, other], 1));
+    const transactions = vi.spyOn(store.state, 'transaction');
+    const requestIds = new Set([waiting.requestId]);
+    const erased = await value(store.deliveries.erase(customer(1), requestIds, freeSlices()));
+    expect([erased, transactions.mock.calls.length]).toEqual([{ removed: 1_100, waiting: 1 }, 3]);
+    expect((await idsOf(store.deliveries, 1)).sort()).toEqual([waiting.id, other.id].sort());
   });
 
   test('Deliveries can be read once earlier inserts have settled, without awaiting the insert itself', async () => {

@@ -2,6 +2,10 @@ import { openDecisionLog } from '../../../../src/history/open-decision-log.ts';
 import type * as fs from 'node:fs';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { STORE_DISK_FREE_BYTES_MIN } from '../../../../src/kernel/limits.ts';
+import { table } from '../../../../src/state/tables/environment.ts';
+import { clearFiller, overwriteFreePages } from '../../../../src/state/tables/overwrite-pages.ts';
+import { u32Key, withSum } from '../../../../src/state/tables/value.ts';
+import { freeSlices } from '../../../support/slices.ts';
 import { decide } from '../decision-log-support.ts';
 import { customer, hashOf, tempStore, value } from '../support.ts';
 import { writesOf } from '../../../support/writes.ts';
@@ -52,5 +56,21 @@ describe('a nearly full disk', () => {
     disk.freeBytes = 2 ** 40;
     await log.flush();
     expect([log.broken, log.stats().dropped]).toEqual([null, 0]);
+  });
+
+  test('Free pages are not filled on a disk with little room, and filler leaves one that is full', async () => {
+    const { state } = tempStore();
+    const filler = table(state, 'filler');
+    disk.freeBytes = 2 * STORE_DISK_FREE_BYTES_MIN - 4_096;
+    expect(await overwriteFreePages(state, 'filler', freeSlices())).toMatchObject({ code: 'store_full' });
+    expect(filler.getKeysCount()).toBe(0);
+    await state.transaction(() => {
+      for (let at = 0; at < 200; at++) void filler.put(u32Key(at), withSum(u32Key(at), Buffer.alloc(4_076)));
+    });
+    disk.freeBytes = STORE_DISK_FREE_BYTES_MIN / 2;
+    await value(clearFiller(state, 'filler', freeSlices()));
+    expect(filler.getKeysCount()).toBe(0);
+    disk.freeBytes = 2 * STORE_DISK_FREE_BYTES_MIN;
+    expect(await overwriteFreePages(state, 'filler', freeSlices())).toBeNull();
   });
 });

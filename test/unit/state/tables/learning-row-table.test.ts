@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { CustomerNumber } from '../../../../src/kernel/brand.ts';
 import { newId } from '../../../../src/kernel/ids.ts';
 import { table } from '../../../../src/state/tables/environment.ts';
 import { type KeptRow, LearningRows } from '../../../../src/state/tables/learning-row-table.ts';
+import { freeSlices } from '../../../support/slices.ts';
 import { tempStore } from '../support.ts';
 
 const DAY_MS = 86_400_000;
@@ -68,5 +69,18 @@ describe('rows kept to learn from', () => {
     await rows.flush(NOW_MS + 10);
     await rows.flush(NOW_MS + 10);
     expect(read(rows, NOW_MS + 10).map(({ occurredAtMs }) => occurredAtMs - NOW_MS)).toEqual([3, 4, 5]);
+  });
+
+  test('An erasure removes 500 rows at a time, and only those about the person', async () => {
+    const { hot } = tempStore();
+    if (hot === null) throw new Error('the store is open for reading only');
+    const rows = new LearningRows(hot, table(hot, 'learning-rows'));
+    for (let n = 0; n < 1_201; n++) rows.keep(CUSTOMER, row(NOW_MS + n, { accounts: [n === 7 ? 'a2' : 'a1'] }));
+    await rows.flush(NOW_MS + 2_000);
+    const batches = vi.spyOn(hot, 'batch');
+    const isAbout = ({ accounts }: KeptRow): boolean => accounts.includes('a1');
+    const erased = await rows.erase(CUSTOMER, isAbout, freeSlices(), NOW_MS + 2_000);
+    expect([erased, batches.mock.calls.length]).toEqual([{ kind: 'ok', value: 1_200 }, 3]);
+    expect(read(rows, NOW_MS + 2_000).map(({ accounts }) => accounts)).toEqual([['a2']]);
   });
 });
