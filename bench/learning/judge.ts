@@ -46,8 +46,8 @@ export function trainOn(events: readonly PlayedEvent[], { prior, budget, allowRa
     budget,
     unknownRate: allowRate,
     columns: COLUMNS,
-    fill(row, target, at) {
-      fillRow(withRow[row]?.features ?? null, target, at);
+    fill(row, target) {
+      fillRow(withRow[row]?.features ?? null, target);
     },
   });
   const fraud = new Set(rows.filter(({ label }) => label === 'fraud').map(({ session }) => session));
@@ -79,7 +79,7 @@ export function scoresOf(events: readonly PlayedEvent[], { forest }: Pick<Traine
   return Float32Array.from(events, ({ features }) => {
     if (features === null) return 0;
     values.fill(0);
-    fillRow(features, values, 0);
+    fillRow(features, values);
     return forest.probability(values, 0);
   });
 }
@@ -104,7 +104,7 @@ export function judgeWeek(
   for (const one of events) {
     let { decision, score } = one;
     values.fill(0);
-    const ageHours = fillRow(one.features, values, 0);
+    const ageHours = fillRow(one.features, values);
     if (one.features !== null && ageHours >= SILENT_HOURS && forest.probability(values, 0) >= threshold) {
       const { policy } = policies.of(one.event.session.customer.number as CustomerNumber, one.eventType);
       score = scoreOf((1 - score / 100) * (1 - weight));
@@ -122,13 +122,13 @@ export function judgeWeek(
   return { tally, added };
 }
 
-/** Writes a stored row at `at` of zeros; returns the age of its customer in hours. */
-function fillRow(features: Buffer | null, target: Float32Array, at: number): number {
+/** Writes a stored row to zeros; returns the age of its customer in hours. */
+function fillRow(features: Buffer | null, target: Float32Array): number {
   let ageHours = 0;
   for (const [column, value] of (features === null ? null : readFeatureRow(features))?.values ?? []) {
     if (column === CUSTOMER_AGE) ageHours = value;
     const position = POSITIONS.get(column);
-    if (position !== undefined) target[at + position] = value;
+    if (position !== undefined) target[position] = value;
   }
   return ageHours;
 }

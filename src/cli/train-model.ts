@@ -52,7 +52,7 @@ export function trainModel(
       budget,
       unknownRate: options.allowRate ?? (source.allowRate || DEFAULT_POLICY.logFeaturesSample),
       columns,
-      fill: (row, target, at) => values.fill(row, positions, target, at),
+      fill: (row, target) => values.fill(row, positions, target),
       onTree: (trees) => progress.update(trees, `${trees} trees`),
     });
   } catch (error) {

@@ -25,7 +25,7 @@ export class Histograms {
     this.#starts = new Uint32Array(rows + 1);
     for (const [column, own] of bins.entries()) {
       const common = this.common[column];
-      for (let row = 0; row < rows; row++) if (own[row] !== common) (this.#starts[row + 1] as number)++;
+      for (let row = 0; row < own.length; row++) if (own[row] !== common) (this.#starts[row + 1] as number)++;
     }
     for (let row = 0; row < rows; row++)
       this.#starts[row + 1] = (this.#starts[row + 1] ?? 0) + (this.#starts[row] ?? 0);
@@ -34,7 +34,7 @@ export class Histograms {
     for (const [column, own] of bins.entries()) {
       const common = this.common[column];
       const offset = this.offsets[column] ?? 0;
-      for (let row = 0; row < rows; row++) {
+      for (let row = 0; row < own.length; row++) {
         const bin = own[row] as number;
         if (bin === common) continue;
         const at = next[row] as number;
@@ -72,7 +72,7 @@ export class Histograms {
 
 function mostCommon(bins: Uint8Array, count: number): number {
   const rows = new Uint32Array(count);
-  for (const bin of bins) (rows[bin] as number)++;
+  for (let row = 0; row < bins.length; row++) (rows[bins[row] as number] as number)++;
   let best = 0;
   for (let bin = 1; bin < count; bin++) if ((rows[bin] ?? 0) > (rows[best] ?? 0)) best = bin;
   return best;

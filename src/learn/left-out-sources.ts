@@ -20,7 +20,7 @@ export interface LeftOutParts {
   readonly unknownRate: number;
   /** Share of honest sessions that the model alone may stop. */
   readonly budget: number;
-  readonly matrixOf: (judged: readonly JudgedRow[]) => TrainingRows;
+  readonly rowsOf: (judged: readonly JudgedRow[]) => TrainingRows;
   /** Scores of the latest rows by a forest. */
   readonly scoresOf: (forest: Forest) => Float64Array;
 }
@@ -66,14 +66,14 @@ export function leftOutRows(given: LeftOutParts): readonly LeftOutRow[] {
 }
 
 function scoresWithout(
-  { parts, prior, matrixOf, scoresOf }: LeftOutParts,
+  { parts, prior, rowsOf, scoresOf }: LeftOutParts,
   source: TruthSource | null,
 ): Float64Array | null {
   const keeps = (one: JudgedRow): boolean => source === null || !one.isFraud || one.source !== source;
   try {
     const options = { ...TRAINING_DEFAULTS, treesMax: TREES_MAX };
-    const training = matrixOf(thinned(parts.training.filter(keeps)));
-    const trained = trainForest(training, matrixOf(thinned(parts.stopping.filter(keeps))), options);
+    const training = rowsOf(thinned(parts.training.filter(keeps)));
+    const trained = trainForest(training, rowsOf(thinned(parts.stopping.filter(keeps))), options);
     return scoresOf(new Forest(atPrior(trained.forest, trained.prior, prior)));
   } catch (error) {
     if (error instanceof RangeError) return null;

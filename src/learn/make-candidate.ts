@@ -16,8 +16,8 @@ export interface CandidateOptions {
   readonly unknownRate: number;
   /** Names of the columns of `fill`, in its order. */
   readonly columns: readonly string[];
-  /** Writes the row's values at `at` of `target`, which holds zeros. */
-  readonly fill: (row: number, target: Float32Array, at: number) => void;
+  /** Writes the row's values at the start of `target`, which holds zeros. */
+  readonly fill: (row: number, target: Float32Array) => void;
   readonly onTree?: (trees: number) => void;
 }
 
@@ -50,8 +50,8 @@ export function makeCandidate(rows: readonly LearningRow[], options: CandidateOp
   const { nowMs, prior, budget, unknownRate, columns, onTree } = options;
   const parts = splitRows(rows, judgeRows(rows, nowMs, unknownRate));
   const trained = trainForest(
-    matrixOf(parts.training, options),
-    matrixOf(parts.stopping, options),
+    trainingRows(parts.training, options),
+    trainingRows(parts.stopping, options),
     TRAINING_DEFAULTS,
     onTree,
   );
@@ -60,9 +60,10 @@ export function makeCandidate(rows: readonly LearningRow[], options: CandidateOp
   const valuesOf = rowReader(options);
   const scoresBy = (by: Forest, part: readonly JudgedRow[]): Float64Array =>
     Float64Array.from(part, ({ row }) => by.probability(valuesOf(row), 0));
-  const scores = scoresBy(forest, parts.latest);
   const later = [...parts.stopping, ...parts.latest];
-  const sessions = scoreSessions(rows, later, scoresBy(forest, later), unknownRate);
+  const laterScores = scoresBy(forest, later);
+  const scores = laterScores.subarray(parts.stopping.length);
+  const sessions = scoreSessions(rows, later, laterScores, unknownRate);
   const threshold = budget === null ? THRESHOLD_DEFAULT : thresholdFor(sessions, budget);
   const honest = sessions.filter(({ isFraud }) => !isFraud);
   const shared = { rows, parts, prior, unknownRate };
@@ -83,7 +84,7 @@ export function makeCandidate(rows: readonly LearningRow[], options: CandidateOp
     leftOut: leftOutRows({
       ...shared,
       budget: budget ?? BUDGET_COMPARED,
-      matrixOf: (judged) => matrixOf(judged, options),
+      rowsOf: (judged) => trainingRows(judged, options),
       scoresOf: (by) => scoresBy(by, parts.latest),
     }),
   };
@@ -94,18 +95,17 @@ function rowReader({ columns, fill }: CandidateOptions): (row: number) => Float3
   const values = new Float32Array(columns.length);
   return (row) => {
     values.fill(0);
-    fill(row, values, 0);
+    fill(row, values);
     return values;
   };
 }
 
-function matrixOf(part: readonly JudgedRow[], { columns, fill }: CandidateOptions): TrainingRows {
-  const width = columns.length;
-  const values = new Float32Array(part.length * width);
-  for (const [at, { row }] of part.entries()) fill(row, values, at * width);
+function trainingRows(part: readonly JudgedRow[], { columns, fill }: CandidateOptions): TrainingRows {
+  const numbers = Uint32Array.from(part, ({ row }) => row);
   return {
-    width,
-    values,
+    count: part.length,
+    width: columns.length,
+    fill: (at, target) => fill(numbers[at] as number, target),
     isFraud: Uint8Array.from(part, ({ isFraud }) => Number(isFraud)),
     weights: Float32Array.from(part, ({ weight }) => weight),
   };

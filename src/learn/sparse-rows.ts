@@ -1,42 +1,60 @@
+const BLOCK_ROWS = 4_096;
 /** Choice: a row has some 30 values that are not 0. */
-const VALUES_AT_FIRST = 65_536;
+const BLOCK_VALUES = 32 * BLOCK_ROWS;
 
-/** Rows of which most values are 0: 6 bytes for each of the others. */
+/** `starts` has one element more, for the end of the last row. */
+interface Block {
+  readonly starts: Uint32Array;
+  readonly columns: Uint16Array;
+  readonly values: Float32Array;
+}
+
+/** Rows of which most values are 0: 6 bytes for each of the others. Full blocks have just their size, and are never copied again. */
 export class SparseRows {
-  readonly #starts: number[] = [0];
-  #columns = new Uint16Array(VALUES_AT_FIRST);
-  #values = new Float32Array(VALUES_AT_FIRST);
+  readonly #blocks: Block[] = [];
+  /** The last block, with room for more values. */
+  #open: Block = {
+    starts: new Uint32Array(BLOCK_ROWS + 1),
+    columns: new Uint16Array(BLOCK_VALUES),
+    values: new Float32Array(BLOCK_VALUES),
+  };
+  #openRows = 0;
 
   get count(): number {
-    return this.#starts.length - 1;
+    return this.#blocks.length * BLOCK_ROWS + this.#openRows;
   }
 
   /** Adds a row; `values` are by column, all finite. */
   add(values: Iterable<readonly [number, number]>): void {
-    let end = this.#starts.at(-1) ?? 0;
+    const { starts } = this.#open;
+    let end = starts[this.#openRows] ?? 0;
     for (const [column, value] of values) {
-      if (end === this.#columns.length) this.#grow();
-      this.#columns[end] = column;
-      this.#values[end++] = value;
+      if (end === this.#open.columns.length) this.#open = copyOf(this.#open, 2 * end, end);
+      this.#open.columns[end] = column;
+      this.#open.values[end++] = value;
     }
-    this.#starts.push(end);
+    starts[++this.#openRows] = end;
+    if (this.#openRows < BLOCK_ROWS) return;
+    this.#blocks.push({ ...copyOf(this.#open, end, end), starts: starts.slice() });
+    this.#openRows = 0;
   }
 
-  /** Writes the row's values at `at` of `target`, which holds zeros. `positions` has the place of each column, -1 for one left out. */
-  fill(row: number, positions: Int32Array, target: Float32Array, at: number): void {
-    const end = this.#starts[row + 1] ?? 0;
-    for (let n = this.#starts[row] ?? 0; n < end; n++) {
-      const position = positions[this.#columns[n] as number] ?? -1;
-      if (position !== -1) target[at + position] = this.#values[n] as number;
+  /** Writes the row's values to `target`, which holds zeros. `positions` has the place of each column, -1 for one left out. */
+  fill(row: number, positions: Int32Array, target: Float32Array): void {
+    const { starts, columns, values } = this.#blocks[Math.floor(row / BLOCK_ROWS)] ?? this.#open;
+    const at = row % BLOCK_ROWS;
+    const end = starts[at + 1] as number;
+    for (let n = starts[at] as number; n < end; n++) {
+      const position = positions[columns[n] as number] ?? -1;
+      if (position !== -1) target[position] = values[n] as number;
     }
   }
+}
 
-  #grow(): void {
-    const columns = new Uint16Array(2 * this.#columns.length);
-    columns.set(this.#columns);
-    this.#columns = columns;
-    const values = new Float32Array(2 * this.#values.length);
-    values.set(this.#values);
-    this.#values = values;
-  }
+/** Returns the block with room for `length` values and the first `end` of them. */
+function copyOf({ starts, columns, values }: Block, length: number, end: number): Block {
+  const copy = { starts, columns: new Uint16Array(length), values: new Float32Array(length) };
+  copy.columns.set(columns.subarray(0, end));
+  copy.values.set(values.subarray(0, end));
+  return copy;
 }

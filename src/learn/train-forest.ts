@@ -1,12 +1,10 @@
 import { FOREST_FORMAT, type ForestFile } from '../risk/forest.ts';
-import { type BinnedRows, binRows } from './bins.ts';
+import { type BinnedRows, binRows, type RowValues } from './bins.ts';
 import { type GrownNode, type TreeOptions, TreeGrower } from './grow-tree.ts';
 import { Histograms } from './histograms.ts';
 
-/** Rows to learn from: `values` is `Float32Array[rows × width]`, all finite; the others have one element a row. */
-export interface TrainingRows {
-  readonly width: number;
-  readonly values: Float32Array;
+/** Rows to learn from. The arrays have one element a row. */
+export interface TrainingRows extends RowValues {
   /** 1 for fraud, 0 for honest. */
   readonly isFraud: Uint8Array;
   /** Above 0. */
@@ -60,7 +58,7 @@ export function trainForest(
   const prior = fraudShare(rows);
   if (!(prior > 0 && prior < 1)) throw new RangeError('training needs fraud and honest rows');
   const base = Math.fround(logitOf(prior));
-  const binned = binRows(rows.values, rows.width);
+  const binned = binRows(rows);
   const grower = new TreeGrower(binned, new Histograms(binned), options);
   const later = new LaterRows(stopping, binned.edges, base);
   const logits = new Float64Array(binned.rows).fill(base);
@@ -146,7 +144,7 @@ class LaterRows {
 
   constructor(rows: TrainingRows, edges: readonly Float32Array[], base: number) {
     this.#rows = rows;
-    this.#binned = binRows(rows.values, rows.width, [...edges]);
+    this.#binned = binRows(rows, edges);
     this.#logits = new Float64Array(this.#binned.rows).fill(base);
   }
 

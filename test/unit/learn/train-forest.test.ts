@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { RowValues } from '../../../src/learn/bins.ts';
 import { toOnnx } from '../../../src/learn/forest-onnx.ts';
 import {
   atPrior,
@@ -14,6 +15,8 @@ const WIDTH = 12;
 
 /** Rows as feature rows are: mostly 0, flags, counts and shares; the columns from 6 on mean nothing. */
 interface Generated extends TrainingRows {
+  /** `Float32Array[rows × WIDTH]`. */
+  readonly values: Float32Array;
   /** What no model can beat. */
   readonly truth: Float64Array;
 }
@@ -40,10 +43,15 @@ function generate(rows: number, seed: number): Generated {
     truth[row] = 1 / (1 + Math.exp(-logit));
     isFraud[row] = random() < (truth[row] ?? 0) ? 1 : 0;
   }
-  return { width: WIDTH, values, isFraud, weights: new Float32Array(rows).fill(1), truth };
+  return { ...rowsOf(values), values, isFraud, weights: new Float32Array(rows).fill(1), truth };
 }
 
-function scoresOf(forest: ForestFile, { values }: TrainingRows): Float64Array {
+function rowsOf(values: Float32Array): RowValues {
+  const fill = (row: number, target: Float32Array): void => target.set(values.subarray(row * WIDTH, (row + 1) * WIDTH));
+  return { count: values.length / WIDTH, width: WIDTH, fill };
+}
+
+function scoresOf(forest: ForestFile, values: Float32Array): Float64Array {
   const parsed = parseForest(JSON.stringify(forest), WIDTH);
   if (parsed.kind === 'fault') throw new Error(parsed.detail);
   return Float64Array.from({ length: values.length / WIDTH }, (_, row) =>
@@ -88,7 +96,7 @@ describe('trainForest', () => {
   it('The AUC on other rows is within .002 of the optimum', () => {
     const optimum = auc(test.truth, test.isFraud);
     expect(optimum).toBeGreaterThan(0.75);
-    expect(optimum - auc(scoresOf(trained.forest, test), test.isFraud)).toBeLessThan(0.002);
+    expect(optimum - auc(scoresOf(trained.forest, test.values), test.isFraud)).toBeLessThan(0.002);
   });
 
   it('Columns that decide have gained the most', () => {
@@ -97,11 +105,11 @@ describe('trainForest', () => {
   });
 
   it('The mean probability is the share of fraud, at the prior of training and at another', () => {
-    const mean = (forest: ForestFile): number => scoresOf(forest, test).reduce((sum, p) => sum + p, 0) / 40_000;
+    const mean = (forest: ForestFile): number => scoresOf(forest, test.values).reduce((sum, p) => sum + p, 0) / 40_000;
     expect(mean(trained.forest)).toBeCloseTo(trained.prior, 2);
     const odds = (p: number): number => p / (1 - p);
-    const [at = 0] = scoresOf(trained.forest, test);
-    const [moved = 0] = scoresOf(atPrior(trained.forest, trained.prior, 0.01), test);
+    const [at = 0] = scoresOf(trained.forest, test.values);
+    const [moved = 0] = scoresOf(atPrior(trained.forest, trained.prior, 0.01), test.values);
     expect(odds(moved) / odds(at)).toBeCloseTo(odds(0.01) / odds(trained.prior), 6);
   });
 
@@ -122,7 +130,7 @@ describe('trainForest', () => {
   it('Rows without fraud, and rows whose columns say nothing, are refused', () => {
     const honest = { ...training, isFraud: new Uint8Array(40_000) };
     expect(() => trainForest(honest, stopping)).toThrow('fraud and honest');
-    const empty = { ...training, values: new Float32Array(40_000 * WIDTH) };
+    const empty = { ...training, ...rowsOf(new Float32Array(40_000 * WIDTH)) };
     expect(() => trainForest(empty, stopping)).toThrow('no column');
   });
 });
@@ -146,7 +154,7 @@ describe.skipIf(loadRuntime() === null)('toOnnx', () => {
     expect(answer?.dims).toEqual([10_000, 1]);
     const got = answer?.data as Float32Array;
     let largest = 0;
-    for (const [row, p] of scoresOf(forest, { ...stopping, values }).entries())
+    for (const [row, p] of scoresOf(forest, values).entries())
       largest = Math.max(largest, Math.abs(p - (got[row] ?? NaN)));
     expect(largest).toBeLessThan(1e-6);
     await session.release();
