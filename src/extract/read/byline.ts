@@ -225,7 +225,7 @@ const OCCUPATION =
 
 /** A sentence, a price, an account of the software, or a link beside the byline. */
 const NO_NAME =
-  /[$€£%?…]|\d{3}|[.!?]\s+\p{Lu}\p{Ll}+\s+\p{Ll}+\s|(?:\S+\s+){7}|^(?:admin(?:istrator)?|webmaster|contact(?: us)?|guest|anonymous|unknown|user|help|status|about(?: us)?|privacy|\S+ team|.*\b(?:billed|coming soon|sign in|log in|read more)\b.*)$/iu;
+  /[$€£%?…↩]|\d{3}|[.!?]\s+\p{Lu}\p{Ll}+\s+\p{Ll}+\s|(?:\S+\s+){7}|^(?:admin(?:istrator)?|webmaster|contact(?: us)?|guest|anonymous|unknown|user|help|status|about(?: us)?|privacy|(?:and|back to|get|load|see|show|view)\s.*|\d+ min.*|\S+ team|.*\b(?:billed|coming soon|sign in|log in|read more)\b.*)$/iu;
 
 function nameIn(given: string, { names, language }: BylineClues): string | null {
   const name = (unlabelled(given, language) ?? given).replace(/^\W*@\S+$/, '').trim();

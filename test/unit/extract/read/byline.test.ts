@@ -67,6 +67,10 @@ describe('authors of a page', () => {
     expect(bylineOf({ said: organization('Coast Courier') })).toBeNull();
   });
 
+  test.each(['10 mins read', 'Back to top', 'View more posts', 'Get app', 'and it stuck. ↩'])('no name: %s', (text) => {
+    expect(bylineOf({ body: `<p class="author">${text}</p>` })).toBeNull();
+  });
+
   test('authors of comments and texts about an author are ignored', () => {
     const body = `<div class="author-bio">Ada has sailed for years</div><div class="author-avatar">AQ</div>
       <ol class="comments"><li class="comment"><b class="fn">Mick</b></li></ol>`;
