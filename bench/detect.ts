@@ -11,6 +11,7 @@ import { runSessions, type RunResult } from './detect/run.ts';
 import type { Tally } from './detect/tally.ts';
 import { loadPackages } from './micro/geo.ts';
 import { exportWeek } from './detect/export-week.ts';
+import type { GeoContent } from '../src/assets/asset-messages.ts';
 import { createGeoIp, type GeoIp } from '../src/score/geoip.ts';
 import type { PlannedSession } from '../scripts/traffic/events.ts';
 import { planWeek } from '../scripts/traffic/week.ts';
@@ -22,7 +23,9 @@ await main();
 
 async function main(): Promise<void> {
   const policies = await readPolicies();
-  const geo = await loadPackages();
+  const packages = await loadPackages();
+  const none: GeoContent = { kind: 'absent', generation: 0, detail: '' };
+  const geo = options.data ? packages : { ...packages, networks: none, domains: none };
   if (geo.city.kind !== 'ready') throw new Error('the location database package is not installed');
   if (options.export !== undefined) {
     const [seed = 1] = options.seed;

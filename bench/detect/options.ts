@@ -6,6 +6,7 @@ export interface DetectOptions {
   readonly days: number;
   readonly attacks: boolean;
   readonly outcomes: boolean;
+  readonly data: boolean;
   readonly policy?: string;
   readonly velocityMb: number;
   readonly json?: string;
@@ -37,6 +38,7 @@ export function readOptions(argv: readonly string[]): DetectOptions {
     .option('--days <n>', 'simulated days', number('days', 1, DAYS_MAX), 7)
     .option('--no-attacks', 'only people, no attackers')
     .option('--outcomes', 'report the outcomes of logins and payments to the engine', false)
+    .option('--no-data', 'without the data feeds that are shipped')
     .option('--policy <file>', 'a policy file that replaces the default policy')
     .option('--velocity-mb <n>', 'size of the velocity table', number('a size', 16, 1_024), 256)
     .option('--json <file>', 'write all figures to a file')

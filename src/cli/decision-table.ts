@@ -5,6 +5,7 @@ import { ALLOW_KEPT_MS } from '../kernel/history-limits.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { failure, ok, type CommandOutcome } from './command-outcome.ts';
 import { tableText, timeText } from './text-table.ts';
+import { type WeightProposal, WeightProposals } from './weight-proposals.ts';
 
 /** Choice: as many rules as fit beside the counts in a wide terminal; `--json` has all of them. */
 const RULES_SHOWN = 3;
@@ -16,20 +17,25 @@ export interface ReportOptions {
 }
 
 /** Counts decisions by value; in observe mode by their original value. A server running alongside it writes new ones within a second. */
-export function reportDecisions(store: Store, { customerId, hours }: ReportOptions): CommandOutcome {
+export async function reportDecisions(store: Store, { customerId, hours }: ReportOptions): Promise<CommandOutcome> {
   const asked = customerId === null ? null : store.customers.findById(customerId);
   if (customerId !== null && asked === null) return failure('not_found', `there is no customer ${customerId}`);
   const nowMs = Date.now();
   const sinceMs = nowMs - hours * 3_600_000;
   const report = new DecisionReport();
+  const proposals = await WeightProposals.of(store);
   const ids = new Map(store.customers.all().map(({ number, id, name }) => [number as number, { id, name }]));
   const query = { customer: asked?.number ?? null, sinceMs };
-  const reading = readDecisions(store, query, (customer: CustomerNumber, record) => report.add(customer, record));
+  const reading = readDecisions(store, query, (customer: CustomerNumber, record) => {
+    report.add(customer, record);
+    proposals.add(customer, record);
+  });
   let step = reading.next();
   while (step.done !== true) step = reading.next();
   const damaged = step.value;
   const rows = report.rows();
-  const nameOf = ({ customer }: ReportRow): string => ids.get(customer)?.name ?? `no. ${customer}`;
+  const proposed = proposals.rows();
+  const nameOf = ({ customer }: Pick<ReportRow, 'customer'>): string => ids.get(customer)?.name ?? `no. ${customer}`;
   const since = Math.floor(sinceMs / 1000);
   const json = {
     since,
@@ -42,6 +48,12 @@ export function reportDecisions(store: Store, { customerId, hours }: ReportOptio
       would_be: row.counts,
       rules: row.rules.map(({ name, count }) => ({ rule: name, decisions: count })),
       trusted: row.trusted.map(({ name, count }) => ({ source: name, decisions: count })),
+    })),
+    proposals: proposed.map(({ customer, proposedWeight, wouldBe, ...row }) => ({
+      customer_id: ids.get(customer)?.id ?? null,
+      ...row,
+      proposed_weight: proposedWeight,
+      would_be: wouldBe,
     })),
     unreadable_blocks: damaged,
   };
@@ -58,12 +70,22 @@ export function reportDecisions(store: Store, { customerId, hours }: ReportOptio
           `Trusted source ${name}: ${count} of ${nameOf(row)}, ${row.eventType === '' ? '(none)' : row.eventType}`,
       ),
     ),
+    ...proposed.map((row) => proposalText(row, nameOf(row))),
     ...(hours * 3_600_000 > ALLOW_KEPT_MS
       ? ['ALLOW decisions are kept for only 24 hours: shares over a longer time are too large.']
       : []),
     ...(damaged > 0 ? [`${damaged} blocks of the log could not be read.`] : []),
   ].join('\n');
   return ok(json, text);
+}
+
+function proposalText({ rule, decisions, proposedWeight, wouldBe, labels }: WeightProposal, customer: string): string {
+  const stricter = Object.entries(wouldBe).map(([decision, count]) => `${count} more ${decision}`);
+  return (
+    `${rule} weighs nothing and fired in ${decisions} decisions of ${customer} ` +
+    `(labels: ${labels.fraud} fraud, ${labels.legitimate} legitimate). A policy can give it a weight; at ${proposedWeight}, ` +
+    `which is proposed, there would be ${stricter.length === 0 ? 'no other decision' : stricter.join(', ')}.`
+  );
 }
 
 function cellsOf(row: ReportRow, customer: string): string[] {

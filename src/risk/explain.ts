@@ -62,6 +62,8 @@ export interface StoredReason {
   readonly code: string;
   /** 0 to 1. */
   readonly weight: number;
+  /** The decision that a rule of the customer's own asks for. */
+  readonly decides?: Decision;
 }
 
 interface Stored extends Evidence {
@@ -71,13 +73,7 @@ interface Stored extends Evidence {
 
 /** `bands` are those of the decision's event type at its time; null if they are not known any more. */
 export function explain({ contributions }: Pick<DecisionRecord, 'contributions'>, bands: Bands | null): Explanation {
-  const all: readonly Stored[] = contributions.map(({ code, weight, decides }) => ({
-    code,
-    weight,
-    ...(decides !== undefined && { decides }),
-    // Two reasons of unknown families must not share one.
-    rule: { family: knownFamily(code) ?? (`${UNKNOWN_FAMILY} ${code}` as Family) },
-  }));
+  const all = evidenceOf(contributions);
   const counting = all.filter(({ rule, weight }, at) => isStrongestOfFamily(all, at, rule.family, weight));
   return {
     contributions: all.map((one) => ({
@@ -94,6 +90,21 @@ export function explain({ contributions }: Pick<DecisionRecord, 'contributions'>
     families: stepsOf(counting),
     overriddenBy: overrideOf(all),
   };
+}
+
+/** Returns the decision that these reasons make under these bands. In public requests own rules may decide otherwise. */
+export function decisionBy(contributions: readonly StoredReason[], bands: Bands): Decision {
+  return without(evidenceOf(contributions), bands).decision ?? 'ALLOW';
+}
+
+function evidenceOf(contributions: readonly StoredReason[]): readonly Stored[] {
+  return contributions.map(({ code, weight, decides }) => ({
+    code,
+    weight,
+    ...(decides !== undefined && { decides }),
+    // Two reasons of unknown families must not share one.
+    rule: { family: knownFamily(code) ?? (`${UNKNOWN_FAMILY} ${code}` as Family) },
+  }));
 }
 
 /**
@@ -153,6 +164,11 @@ function decisionUnder(rest: readonly Stored[], byScore: Decision): Decision {
   if (decided.length > 0 && decided.every((one) => one === 'ALLOW')) return 'ALLOW';
   const severities = [byScore, ...decided].map((one) => DECISIONS.indexOf(one));
   return DECISIONS[Math.max(...severities)] ?? byScore;
+}
+
+/** Returns whether a reason makes the decision whatever the score is. */
+export function isOverridden(all: readonly StoredReason[]): boolean {
+  return overrideOf(all) !== null;
 }
 
 function overrideOf(all: readonly StoredReason[]): Override | null {

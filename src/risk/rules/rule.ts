@@ -13,6 +13,8 @@ export interface Rule {
   readonly code: string;
   readonly family: Family;
   readonly weights: Readonly<Record<string, number>>;
+  /** The weight that `gatehouse policy report` proposes for a rule that has none until a policy gives it one. */
+  readonly proposedWeight?: number;
   /**
    * The thresholds of the rule, by name; their units are in the names. A name that ends in `Max` is an upper limit, every other one a lower
    * limit. The policy may change each of them.
