@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { ROOT } from './check/build.ts';
+import { CELLS_RATIO_MAX, measureCells } from './check/cells.ts';
 import { hasTooManyCalls, hotThreadJson, hotThreadLine, measureHotThread } from './check/hot-thread.ts';
 import { type LapPlan, measureLaps } from './check/laps.ts';
 import { readNoise, toleranceFor, writeNoise } from './check/noise.ts';
@@ -71,10 +72,12 @@ async function check(): Promise<void> {
   console.log(tableOf(rows));
   const hot = options.stages.includes('decide') && isLinux ? await measureHotThread(ours, options.smoke) : null;
   if (hot !== null) console.log(hotThreadLine(hot));
+  const cells = hot !== null && !options.quick ? await measureCells(ours, options.smoke) : null;
+  if (cells !== null) console.log(`two cells: ${cells.toFixed(2)} of the processor time of one`);
   if (options.json !== undefined)
     writeFileSync(
       options.json,
-      `${JSON.stringify({ ...jsonOf(rows), hot_thread: hot && hotThreadJson(hot) }, null, 1)}\n`,
+      `${JSON.stringify({ ...jsonOf(rows), hot_thread: hot && hotThreadJson(hot), two_cells: cells }, null, 1)}\n`,
     );
   if (options.smoke) return;
   for (const { result, verdict } of rows) {
@@ -85,7 +88,9 @@ async function check(): Promise<void> {
   if (busy !== null) console.log(busy);
   const isWasteful = hot !== null && hasTooManyCalls(hot);
   if (isWasteful) console.log('SLOWER: system calls of the hot thread: look at src/http');
-  if (isWasteful || rows.some(({ verdict }) => verdict.kind === 'slower')) process.exitCode = 1;
+  const areDear = cells !== null && cells > CELLS_RATIO_MAX;
+  if (areDear) console.log('SLOWER: two cells: look at src/http and src/decide');
+  if (isWasteful || areDear || rows.some(({ verdict }) => verdict.kind === 'slower')) process.exitCode = 1;
   else if (builds.reference !== null) console.log(`no stage is slower than ${builds.reference.name}`);
 }
 

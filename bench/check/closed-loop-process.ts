@@ -20,9 +20,14 @@ let serial = 0;
 const prepared = new Map<string, readonly Buffer[]>();
 const pools = new Map<string, Pool>();
 
+/** Choice: how often a paced slice sends what is due; a server sees some requests at once, as it does from a busy backend. */
+const PACE_MS = 5;
+
 /** Connections to one server, and what is being sent over them. */
 interface Pool {
   readonly connections: Set<Connection>;
+  /** Connections without a request in flight, of a paced slice. */
+  readonly idle: Connection[];
   slice: Slice | null;
 }
 
@@ -31,6 +36,7 @@ interface Slice {
   readonly requests: IterableIterator<Buffer>;
   left: number;
   failed: number;
+  readonly isPaced: boolean;
   readonly onEnd: () => void;
 }
 
@@ -69,7 +75,7 @@ function withoutIdentity(body: string): string {
 }
 
 /** Sends all prepared requests and resolves with the last response. Several servers may be loaded at the same time. */
-async function run({ origin, key }: Extract<ClientOrder, { kind: 'run' }>): Promise<ClientReport> {
+async function run({ origin, key, perSecond }: Extract<ClientOrder, { kind: 'run' }>): Promise<ClientReport> {
   const requests = (key === '' ? [...prepared.values()][0] : prepared.get(key)) ?? [];
   if (requests.length === 0) return { kind: 'done', origin, sent: 0, failed: 0 };
   const pool = poolOf(origin);
@@ -78,13 +84,31 @@ async function run({ origin, key }: Extract<ClientOrder, { kind: 'run' }>): Prom
       requests: requests.values(),
       left: requests.length,
       failed: 0,
+      isPaced: perSecond !== null,
       onEnd: () => done(current.failed),
     };
     pool.slice = current;
-    for (const connection of pool.connections) sendNext(pool, connection);
+    pool.idle.splice(0, Infinity, ...pool.connections);
+    if (perSecond !== null) pace(pool, perSecond);
+    else for (const connection of pool.connections) sendNext(pool, connection);
   });
   pool.slice = null;
   return { kind: 'done', origin, sent: requests.length, failed };
+}
+
+/** Sends what is due, and what was due earlier and found no idle connection. */
+function pace(pool: Pool, perSecond: number): void {
+  const fromMs = performance.now();
+  let sent = 0;
+  const timer = setInterval(() => {
+    const due = ((performance.now() - fromMs) / 1_000) * perSecond;
+    if (pool.slice === null) return clearInterval(timer);
+    for (; sent < due; sent++) {
+      const connection = pool.idle.pop();
+      if (connection === undefined) return;
+      sendNext(pool, connection);
+    }
+  }, PACE_MS);
 }
 
 function sendNext({ slice }: Pool, connection: Connection): void {
@@ -100,13 +124,14 @@ function settle({ slice }: Pool, status: number): void {
 
 /** Returns the open connections to a server and opens those that are missing. */
 function poolOf(origin: string): Pool {
-  const pool = pools.get(origin) ?? { connections: new Set(), slice: null };
+  const pool: Pool = pools.get(origin) ?? { connections: new Set(), idle: [], slice: null };
   pools.set(origin, pool);
   while (pool.connections.size < CONNECTIONS) {
     const connection: Connection = new Connection(new URL(origin), {
       onResponse(status) {
         settle(pool, status);
-        sendNext(pool, connection);
+        if (pool.slice?.isPaced === true) pool.idle.push(connection);
+        else sendNext(pool, connection);
       },
       onEnd(wasBusy) {
         pool.connections.delete(connection);

@@ -10,8 +10,8 @@ export type ClientOrder =
       readonly keys: readonly string[];
       readonly isAnonymous: boolean;
     }
-  /** Sends the requests that were signed with a key; `""` is the first key. */
-  | { readonly kind: 'run'; readonly origin: string; readonly key: string };
+  /** Sends the requests that were signed with a key; `""` is the first key. `perSecond`: as soon as answered if null. */
+  | { readonly kind: 'run'; readonly origin: string; readonly key: string; readonly perSecond: number | null };
 
 export type ClientReport =
   | { readonly kind: 'ready' }
@@ -34,15 +34,15 @@ export class ClosedLoopClient {
   }
 
   /** Sends the prepared requests and resolves with the last response. Throws unless all of them were answered with 200. */
-  async run(origin: string, key: string): Promise<void> {
-    const report = await this.#order({ kind: 'run', origin, key });
+  async run(origin: string, key: string, perSecond: number | null = null): Promise<void> {
+    const report = await this.#order({ kind: 'run', origin, key, perSecond });
     if (report.kind !== 'done' || report.sent === 0) throw new Error('the client did not send');
     if (report.failed > 0) throw new Error(`${report.failed} of ${report.sent} requests to ${origin} failed`);
   }
 
   /** Sends the requests of the first prepared key, to a server that verifies no signature. */
-  async runAny(origin: string): Promise<void> {
-    await this.run(origin, '');
+  async runAny(origin: string, perSecond: number | null = null): Promise<void> {
+    await this.run(origin, '', perSecond);
   }
 
   close(): void {

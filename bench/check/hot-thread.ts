@@ -27,7 +27,7 @@ export async function measureHotThread(build: Build, isSmoke: boolean): Promise<
   const { warmUp, counted, counts, timed, times } = isSmoke ? SMOKE : USUAL;
   const rig = new Rig();
   try {
-    const server = await rig.startServer(build, 'uws', ['--import', PROBE]);
+    const server = await rig.startServer(build, 'uws', { nodeFlags: ['--import', PROBE] });
     const run = (): Promise<void> => rig.client.run(server.origin, server.keys.plain);
     const prepare = (count: number): Promise<void> => rig.client.prepare([server.keys.plain], count);
     await rig.client.begin();

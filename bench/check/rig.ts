@@ -56,13 +56,18 @@ export class Rig {
   }
 
   /** Starts a server of a build on a new data directory and waits until it is ready. */
-  async startServer(build: Build, transport: string, nodeFlags: readonly string[] = []): Promise<RunningServer> {
+  async startServer(
+    build: Build,
+    transport: string,
+    { nodeFlags = [], cells = 1 }: { readonly nodeFlags?: readonly string[]; readonly cells?: number } = {},
+  ): Promise<RunningServer> {
     const { folder, keys } = await this.#templateOf(build);
     const dataDir = join(this.#folder, `data-${++this.#serial}`);
     cpSync(folder, dataDir, { recursive: true });
     const env = {
       GATEHOUSE_TRANSPORT: transport,
       GATEHOUSE_VELOCITY_MB: '64',
+      ...(cells > 1 && { GATEHOUSE_CELLS: String(cells) }),
       // Reading the databases takes a third of a start. The stage `engine` looks addresses up in them.
       GATEHOUSE_GEOIP_PACKAGES: '0',
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',

@@ -39,6 +39,9 @@ const WAIT_MS_MAX = 60_000;
 const DECISIONS_DELIVERED = 40;
 
 const DECIDE = { unit: 'request', units: 1_000 } as const;
+const PACED = { unit: 'request', units: 500 } as const;
+/** Stages whose requests are sent at a rate, per second. */
+const RATES: Readonly<Record<string, number>> = { 'decide-1000': 1_000, 'decide-4000': 4_000 };
 
 const STAGES: readonly Stage[] = [
   {
@@ -54,6 +57,23 @@ const STAGES: readonly Stage[] = [
     ...DECIDE,
     lookAt: 'src/http, src/auth, src/decide',
     isQuick: false,
+  },
+  // Choice: a quiet backend, and about half of what two cores decide.
+  {
+    id: 'decide-1000',
+    title: 'decide, 1,000 a second',
+    ...PACED,
+    lookAt: 'src/decide (small batches on the hot thread), src/http',
+    isQuick: false,
+    isUnjudged: true,
+  },
+  {
+    id: 'decide-4000',
+    title: 'decide, 4,000 a second',
+    ...PACED,
+    lookAt: 'src/decide, src/score (hand-over of batches)',
+    isQuick: false,
+    isUnjudged: true,
   },
   {
     id: 'webhooks',
@@ -183,7 +203,7 @@ class Load {
       async run(kind) {
         if (kind === 'webhooks') await deliver?.();
         else if (kind === 'extraction') await crawl?.();
-        else await client.run(server.origin, server.keys.plain);
+        else await client.run(server.origin, server.keys.plain, RATES[kind] ?? null);
       },
     };
   }
@@ -194,7 +214,7 @@ class Load {
     return {
       kinds: this.#stages.map(({ id }) => id).filter(isDecide),
       readUs: () => clock.readUs(),
-      run: () => client.runAny(echo.origin),
+      run: (kind) => client.runAny(echo.origin, RATES[kind] ?? null),
     };
   }
 

@@ -15,6 +15,8 @@ export interface Stage {
   readonly lookAt: string;
   /** Measured by `--quick` too. The others run in the full form only, or when `--stages` names them. */
   readonly isQuick: boolean;
+  /** Reported, without a verdict: its noise was never measured. */
+  readonly isUnjudged?: true;
 }
 
 /** `smoke` checks that every stage works and measures nothing; `quick` takes at most three minutes for everything. */
