@@ -67,6 +67,8 @@ export interface ManagementParts {
   readonly keyUse: KeyUseReader;
   readonly readModels: ModelParts['readModels'];
   readonly silenceOf: ModelParts['silenceOf'];
+  readonly whyNoChoice: ModelParts['whyNoChoice'];
+  readonly choose: ModelParts['choose'];
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */

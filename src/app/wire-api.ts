@@ -1,4 +1,5 @@
 import { readModels } from '../assets/model-candidates.ts';
+import { chooseModel, whyNoChoice } from './model-choice.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { Cursors } from '../api/kit/paging.ts';
 import { ProvenIds } from '../kernel/ids.ts';
@@ -62,6 +63,8 @@ export function wireApi(
       privacy: parts.privacy,
       readModels: () => readModels(settings.modelsDir, (slot) => modelStatus(parts.deciding, slot)),
       silenceOf: (customer) => modelBreaker.silenceOf(customer),
+      whyNoChoice: () => whyNoChoice(store, parts.cluster !== null),
+      choose: (action, options) => chooseModel(settings.modelsDir, action, options),
       keyUse: parts.cluster?.nodes.keyUse(parts.keyUsage) ?? parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,

@@ -2097,6 +2097,24 @@ export declare namespace Api {
     readonly active: ShareInterval;
     readonly challenger: ShareInterval;
   };
+
+  type ModelChoice = {
+    /**
+     * `shadow`: run the candidate beside the active model, where it decides nothing; `end_shadow`: end that; `promote`:
+     * make the challenger the active model, if every gate of the comparison holds; `rollback`: return to the model before;
+     * `resume`: let the active model count again where its circuit breaker has silenced it
+     */
+    readonly action: "shadow" | "end_shadow" | "promote" | "rollback" | "resume";
+    /** The candidate, for `shadow` and `promote` */
+    readonly id?: string;
+  };
+
+  type ModelChosen = {
+    /** Null for the files in the folder of models itself, and without a model */
+    readonly id: string | null;
+    /** Null for the files in the folder of models itself, and without a model */
+    readonly previous: string | null;
+  };
 }
 
 /** Each call by its operationId: its query, its body and the JSON of its successful responses. */
@@ -3227,5 +3245,12 @@ export interface ApiCalls {
     readonly query: undefined;
     readonly body: undefined;
     readonly answer: Api.ModelComparison;
+  };
+
+  /** Choose which model decides, or which candidate runs beside it: `POST /v1/models/choose` */
+  chooseModel: {
+    readonly query: undefined;
+    readonly body: Api.ModelChoice;
+    readonly answer: Api.ModelChosen & Api.IgnoredMembers;
   };
 }

@@ -1,3 +1,4 @@
+import { MODEL_CHOICE } from './requests/model-requests.ts';
 import type * as z from 'zod';
 import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requests.ts';
 import { KEY_ROTATION, NEW_KEY } from './requests/key-requests.ts';
@@ -11,6 +12,7 @@ import type { EndpointId } from './routes.ts';
 export const BODIES = {
   createKey: NEW_KEY,
   rotateKey: KEY_ROTATION,
+  chooseModel: MODEL_CHOICE,
   labelDecision: LABEL_CHANGE,
   judgeShadowReview: REVIEW_CHANGE,
   rotateSecret: ROTATION,

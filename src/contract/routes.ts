@@ -162,6 +162,7 @@ export const ROUTES = {
   readModels: secret('GET', '/v1/models'),
   readModelRows: secret('GET', '/v1/models/rows'),
   compareModels: secret('GET', '/v1/models/compare'),
+  chooseModel: secret('POST', '/v1/models/choose', 'admin'),
 
   signIn: { method: 'POST', path: '/dashboard/session', access: 'sign_in', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
   signOut: { method: 'POST', path: '/dashboard/logout', access: 'session', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },

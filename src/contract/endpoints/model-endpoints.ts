@@ -1,5 +1,6 @@
-import { type EndpointTexts, json, reads } from '../endpoint.ts';
-import { MODEL_COMPARISON, MODEL_ROWS, MODELS } from '../responses/model-responses.ts';
+import { BODIES } from '../bodies.ts';
+import { body, type EndpointTexts, json, reads, writesBody } from '../endpoint.ts';
+import { MODEL_CHOSEN, MODEL_COMPARISON, MODEL_ROWS, MODELS } from '../responses/model-responses.ts';
 
 export const MODEL_ENDPOINTS = {
   readModels: {
@@ -35,5 +36,18 @@ export const MODEL_ENDPOINTS = {
       '200 with sessions, false alarms and frauds caught by both, each with its 95 % interval, and the gates; without a challenger `id` is null',
     responses: { 200: json(MODEL_COMPARISON, 'The comparison', ['X-SVC-Partial']) },
     problems: reads(),
+  },
+  chooseModel: {
+    tag: 'models',
+    summary: 'Choose which model decides, or which candidate runs beside it',
+    description:
+      'Models belong to the whole installation, so it must have one customer only, beside suspended ones; otherwise, and in a cluster, where each node has its own ' +
+      'folder of models, the commands of `gatehouse models` choose. Promoting against a gate is for the command line too.',
+    guide:
+      'Body: `{"action","id"}`: `shadow`, `end_shadow`, `promote`, `rollback` or `resume`; `id` for `shadow` and `promote`. 200 with `{"id","previous"}`: the ' +
+      'candidate chosen and the one before; 404 without such a candidate, 409 `not_ready` with the reason, for example gates that do not hold',
+    body: body(BODIES.chooseModel),
+    responses: { 200: json(MODEL_CHOSEN, 'It is chosen; a running server loads it within seconds') },
+    problems: writesBody('not_found', 'not_ready', 'key_not_allowed'),
   },
 } satisfies EndpointTexts;

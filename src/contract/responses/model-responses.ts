@@ -126,3 +126,5 @@ export const MODEL_ROWS = z
     is_truncated: z.boolean(),
   })
   .meta({ id: 'ModelRows' });
+
+export const MODEL_CHOSEN = z.object({ id: candidateId, previous: candidateId }).meta({ id: 'ModelChosen' });

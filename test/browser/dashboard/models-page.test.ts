@@ -32,7 +32,7 @@ describe('The page of models', () => {
     harness = await sharedHarness();
   });
 
-  test('shows the breaker, gates, intervals and what is missing, and commands to copy', async () => {
+  test('shows the breaker, gates, intervals and what is missing', async () => {
     const page = await harness.open(PATH, { override: answers() });
     await page.getByText('it alone stopped 61 of 4,200 decisions').waitFor();
     await page.getByText('67 % (33 % to 68 %)').first().waitFor();
@@ -42,33 +42,38 @@ describe('The page of models', () => {
       expect.stringContaining('3.4 of 3 days'),
       expect.stringContaining('trained on under 500 known fraud sessions'),
     ]);
-    const commands = await page.getByRole('region', { name: 'commands' }).textContent();
-    expect(commands?.split('\n')).toEqual([
-      'npx gatehouse models shadow 20261113-000000',
-      'npx gatehouse models promote 20261120-000000',
-      'npx gatehouse models rollback',
-    ]);
-    // Not every Chromium allows a page of a test to write to the clipboard.
-    await page.evaluate(() =>
-      Object.defineProperty(navigator.clipboard, 'writeText', {
-        value: (text: string) => Promise.resolve(document.body.setAttribute('data-copied', text)),
-      }),
-    );
-    await page.getByRole('button', { name: 'Copy commands' }).click();
-    await page.getByText('Copied commands').waitFor();
-    expect(await page.locator('body').getAttribute('data-copied')).toBe(commands);
     await expectAccessible(page);
     await shoot(page, 'models');
     expectClean(page);
   });
 
-  test('says that all gates hold only if they do, and that a model that counts needs no command', async () => {
-    const gates = COMPARISON_BODY.gates.map((gate) => ({ ...gate, holds: true }));
-    const active = { ...MODELS_BODY.active, silent: null };
-    const page = await harness.open(PATH, { override: answers({ active }, { gates }) });
-    const section = page.getByRole('region', { name: 'Challenger against the active model' });
-    await section.getByText('npx gatehouse models promote 20261120-000000').waitFor();
-    expect(await page.getByText('models resume').count()).toBe(0);
+  test('chooses a model after a question, and shows why it may not', async () => {
+    const sent: unknown[] = [];
+    const answered = answers();
+    const override: Override = (path, query, method, body) => {
+      if (path !== '/v1/models/choose') return answered(path, query, method, body);
+      sent.push(JSON.parse(body));
+      const detail = 'The installation has several customers: use gatehouse models.';
+      return sent.length < 3
+        ? { body: { id: null, previous: null } }
+        : { status: 403, body: { code: 'key_not_allowed', title: 'Not allowed', status: 403, detail } };
+    };
+    const page = await harness.open(PATH, { override });
+    for (const word of ['Promote', 'Run beside', 'Resume']) {
+      await page.getByRole('button', { name: word }).first().click();
+      const question = page.getByRole('dialog', { name: `${word}?` });
+      await question.waitFor();
+      if (word === 'Promote') await expectAccessible(page);
+      await question.getByRole('button', { name: word }).click();
+      if (word !== 'Resume') await question.waitFor({ state: 'detached' });
+    }
+    await page.getByText('The installation has several customers').waitFor();
+    await shoot(page, 'models-refused');
+    expect(sent).toEqual([
+      { action: 'promote', id: '20261120-000000' },
+      { action: 'shadow', id: '20261113-000000' },
+      { action: 'resume' },
+    ]);
     expectClean(page);
   });
 

@@ -83,6 +83,7 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   readModels: 'read',
   readModelRows: 'read',
   compareModels: 'read',
+  chooseModel: 'admin',
   listWatches: 'read',
   createWatch: 'write',
   findWatch: 'read',

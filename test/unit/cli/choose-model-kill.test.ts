@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readSlot, type SlotOutcome } from '../../../src/assets/model-slots.ts';
-import { writeSlot } from '../../../src/cli/choose-model.ts';
+import { writeSlot } from '../../../src/app/model-choice.ts';
 
-const BUILT = new URL('../../../dist/src/cli/choose-model.js', import.meta.url).href;
+const BUILT = new URL('../../../dist/src/app/model-choice.js', import.meta.url).href;
 const BEFORE = { id: 'before', sinceMs: 1_000_000, previous: null } as const;
 const AFTER = { id: 'after', sinceMs: 2_000_000, previous: 'before' } as const;
 

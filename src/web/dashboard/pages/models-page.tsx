@@ -10,7 +10,7 @@ const MODELS_MS = 5_000;
 /** Choice: each response is a count of up to 100,000 decisions. */
 const COUNTS_MS = 60_000;
 
-/** The models of the installation, and what the customer's own decisions say about them. Nothing here changes them. */
+/** The models of the installation, and what the customer's own decisions say about them. */
 export default function ModelsPage(): JSX.Element {
   const models = useLive<ModelsBody>(v1('/models'), { everyMs: MODELS_MS });
   const comparison = useLive<ModelComparisonBody>(v1('/models/compare'), { everyMs: COUNTS_MS });

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import type { ModelComparisonBody } from '../../../../contract/wire-types.ts';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Section } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
@@ -78,9 +77,6 @@ function Compared({ body }: { readonly body: ModelComparisonBody }): JSX.Element
           </li>
         ))}
       </ul>
-      {gates.every(({ holds }) => holds) && (
-        <CodeBlock text={`npx gatehouse models promote ${body.id ?? ''}`} label="command" />
-      )}
     </div>
   );
 }
@@ -100,8 +96,7 @@ function ShareText({ share: { part, of, share, low, high } }: { readonly share: 
 function NoChallenger(): JSX.Element {
   return (
     <Empty title="No candidate runs beside the active model">
-      <code>npx gatehouse models shadow &lt;id&gt;</code> makes one run there. It decides nothing, and after some days
-      this shows what it would have changed.
+      Run one there: it decides nothing, and after some days this shows what it would have changed.
     </Empty>
   );
 }

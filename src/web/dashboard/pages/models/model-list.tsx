@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import type { ModelsBody } from '../../../../contract/wire-types.ts';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { FactList } from '../../components/facts.tsx';
 import { Section } from '../../components/pane.tsx';
@@ -9,7 +8,9 @@ import { Empty, StateView } from '../../components/state-view.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { asWords, countOf, formatCount, formatPercent } from '../../format.ts';
+import { isReadOnly } from '../../session.ts';
 import type { Live } from '../../use-live.ts';
+import { ChooseButton } from './choose-button.tsx';
 
 type Candidate = ModelsBody['candidates'][number];
 type Active = ModelsBody['active'];
@@ -28,12 +29,24 @@ const COLUMNS: readonly Column<Candidate>[] = [
 export function ModelList({ models }: { readonly models: Live<ModelsBody> }): JSX.Element {
   return (
     <Section title="Models" note="of the installation: the same for every customer">
-      <StateView of={models}>{(data) => <Loaded data={data} />}</StateView>
+      <StateView of={models}>{(data) => <Loaded data={data} onDone={models.refresh} />}</StateView>
     </Section>
   );
 }
 
-function Loaded({ data: { active, challenger, candidates } }: { readonly data: ModelsBody }): JSX.Element {
+function Loaded({
+  data: { active, challenger, candidates },
+  onDone,
+}: {
+  readonly data: ModelsBody;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const columns = isReadOnly()
+    ? COLUMNS
+    : [
+        ...COLUMNS,
+        { id: 'choose', title: 'Next', render: (one: Candidate) => <Choices candidate={one} onDone={onDone} /> },
+      ];
   return (
     <div class="stack">
       <FactList
@@ -43,19 +56,20 @@ function Loaded({ data: { active, challenger, candidates } }: { readonly data: M
           { title: 'Challenger', value: <Slot slot={challenger} none="none" /> },
         ]}
       />
-      {active.silent !== null && <Breaker silent={active.silent} />}
+      {active.silent !== null && <Breaker silent={active.silent} onDone={onDone} />}
+      {active.id !== null && !isReadOnly() && (
+        <p>
+          <ChooseButton word="Roll back" wish={{ action: 'rollback' }} onDone={onDone}>
+            The model before the last promotion decides again, for the whole installation. A second time undoes it.
+          </ChooseButton>
+        </p>
+      )}
       {candidates.length === 0 ? (
         <Empty title="No candidate yet">
           <code>npx gatehouse models train</code> writes one, once there is enough to learn from.
         </Empty>
       ) : (
-        <>
-          <DataTable caption="Candidates" columns={COLUMNS} rows={candidates} keyOf={({ id }) => id} />
-          <p class="muted">
-            Models change on the command line only. Run a candidate beside the active model, then promote it:
-          </p>
-          <CodeBlock text={commandsOf(candidates)} label="commands" />
-        </>
+        <DataTable caption="Candidates" columns={columns} rows={candidates} keyOf={({ id }) => id} />
       )}
     </div>
   );
@@ -79,16 +93,27 @@ function Slot({ slot, none }: { readonly slot: Omit<Active, 'silent'>; readonly 
 }
 
 /** The circuit breaker has silenced the model. */
-function Breaker({ silent }: { readonly silent: NonNullable<Active['silent']> }): JSX.Element {
+function Breaker({
+  silent,
+  onDone,
+}: {
+  readonly silent: NonNullable<Active['silent']>;
+  readonly onDone: () => void;
+}): JSX.Element {
   return (
     <div class="stack-small" role="status">
       <p>
         <StateMark tone="warn" word="Circuit breaker" /> Since <Time at={silent.since} /> the model adds nothing to your
         decisions: within an hour it alone stopped {formatCount(silent.alarms)} of{' '}
-        {countOf(silent.decisions, 'decision')}, over five times its budget. The rules decide alone until a model is
-        promoted, or you run:
+        {countOf(silent.decisions, 'decision')}, over five times its budget. The rules decide alone for 24 hours.
       </p>
-      <CodeBlock text="npx gatehouse models resume" label="command" />
+      {!isReadOnly() && (
+        <p>
+          <ChooseButton word="Resume" wish={{ action: 'resume' }} onDone={onDone}>
+            The model counts again, for every customer.
+          </ChooseButton>
+        </p>
+      )}
     </div>
   );
 }
@@ -105,15 +130,31 @@ function gatesOf({ gates, shadow_only: isShadowOnly }: Candidate): JSX.Element {
   );
 }
 
-/** What can be done next with the newest candidate that does not run, or with the challenger. */
-function commandsOf(candidates: readonly Candidate[]): string {
-  const challenger = candidates.find(({ role }) => role === 'challenger');
-  const next = candidates.find(({ role }) => role === null);
-  return [
-    ...(next === undefined ? [] : [`npx gatehouse models shadow ${next.id}`]),
-    ...(challenger === undefined ? [] : [`npx gatehouse models promote ${challenger.id}`]),
-    'npx gatehouse models rollback',
-  ].join('\n');
+/** What can be done next with a candidate. */
+function Choices({
+  candidate: { id, role },
+  onDone,
+}: {
+  readonly candidate: Candidate;
+  readonly onDone: () => void;
+}): JSX.Element {
+  if (role === 'active') return <></>;
+  if (role === null)
+    return (
+      <ChooseButton word="Run beside" wish={{ action: 'shadow', id }} onDone={onDone}>
+        {id} runs beside the active model, and decides nothing. One that runs there now ends.
+      </ChooseButton>
+    );
+  return (
+    <span class="row">
+      <ChooseButton word="Promote" wish={{ action: 'promote', id }} onDone={onDone}>
+        {id} decides for the whole installation, if every gate of the comparison below holds.
+      </ChooseButton>
+      <ChooseButton word="End" wish={{ action: 'end_shadow' }} onDone={onDone}>
+        {id} no longer runs beside the active model.
+      </ChooseButton>
+    </span>
+  );
 }
 
 function percentOf(share: number | null): string {
