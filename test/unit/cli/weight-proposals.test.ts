@@ -24,10 +24,7 @@ function proposals(): WeightProposals {
     ['b', 'legitimate'],
   ]);
   const find = (_customer: number, id: string) => (labels.has(id) ? { label: labels.get(id) } : null);
-  return new WeightProposals(
-    { labels: { find }, customers: { find: () => null } } as never,
-    { at: () => null } as never,
-  );
+  return new WeightProposals({ labels: { find }, customers: { find: () => null } } as never, { at: () => null });
 }
 
 test('A rule without a weight is counted with what it would change at the weight that is proposed', () => {
