@@ -39,7 +39,7 @@ export interface ModelChoiceOptions {
   /** `''` for actions that need none. */
   readonly id: string;
   readonly nowMs: number;
-  /** Of the comparison, for a promotion. */
+  /** Those of the comparison, for a promotion. */
   readonly gates: readonly Gate[];
 }
 
@@ -131,7 +131,7 @@ function comparisonHandler(parts: ModelParts): EndpointHandler {
 }
 
 interface OwnComparison {
-  /** Of the challenger; null without one. */
+  /** The challenger; null without one. */
   readonly id: string | null;
   readonly sinceMs: number | null;
   readonly result: Comparison;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { PolicyArchive, POLICIES_NAME } from '../assets/policy-archive.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { createUnreadLog } from '../observe/log.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { decisionBy, isOverridden } from '../risk/explain.ts';
@@ -49,7 +48,7 @@ export class WeightProposals {
   }
 
   static async of(store: Store): Promise<WeightProposals> {
-    const archive = new PolicyArchive(join(store.dataDir, POLICIES_NAME), createUnreadLog('silent'));
+    const archive = new PolicyArchive(join(store.dataDir, POLICIES_NAME), { info() {}, warn() {} });
     await archive.read();
     return new WeightProposals(store, archive);
   }
