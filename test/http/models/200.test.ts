@@ -95,10 +95,11 @@ describe('GET /v1/models answers 200', () => {
       const json = JSON.parse((await run('compare')).out) as Record<string, unknown>;
       return (json['catch'] as { active: { of: number } }).active.of === 1 ? json : null;
     });
-    expect(compared).toMatchObject({
-      id: '20261120-000000',
-      catch_by_source: { label: { active: { part: 0, of: 1 }, challenger: { part: 0, of: 1 } } },
-    });
+    expect(compared['id']).toBe('20261120-000000');
+    // The challenger disagrees, so the decision may be in the review queue already: its label is a verdict then.
+    expect(Object.values(compared['catch_by_source'] as object)).toMatchObject([
+      { active: { part: 0, of: 1 }, challenger: { part: 0, of: 1 } },
+    ]);
     const refused = await run('promote', '20261120-000000');
     expect(refused.code).toBe(1);
     expect(refused.err + refused.out).toMatch(/fraud_labels: not enough yet: fraud sessions 1 of 50/);
