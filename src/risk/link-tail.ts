@@ -88,6 +88,16 @@ export class LinkTailWriter {
   }
 }
 
+/**
+ * Returns a number from 0 up to 1 that is the session's own: its first link begins every tail, and its hash has a secret key, so nobody
+ * outside can choose a session by it.
+ */
+export function sessionDraw(tail: Uint8Array): number {
+  const at = tail.length - 1 - (tail[tail.length - 1] ?? 0) * LINK_HASH_BYTES;
+  const high = ((tail[at] ?? 0) << 8) | (tail[at + 1] ?? 0);
+  return (high * 0x1_0000 + (((tail[at + 2] ?? 0) << 8) | (tail[at + 3] ?? 0))) / 2 ** 32;
+}
+
 interface HashWriter {
   write(target: Uint8Array, at: number): void;
 }

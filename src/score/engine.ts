@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { ProvenIds, type RequestIds } from '../kernel/ids.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
-import { writeRecord } from '../risk/decision-record.ts';
+import { type LinkTail, writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
 import { hasFired, type Evaluated } from '../risk/evaluate.ts';
 import { fuse, fusedScore, sessionMode, unsilenced } from '../risk/fuse.ts';
@@ -17,6 +17,7 @@ import { noteNames, NOT_NOTED, ownFindings } from './own-findings.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { countedAttributes } from '../risk/policy/attributes.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
+import { sessionDraw } from '../risk/link-tail.ts';
 import { sampleOf, shadowReason } from '../risk/shadow.ts';
 import { CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { SIGHTING_FAMILIAR_DAYS } from '../kernel/limits.ts';
@@ -242,7 +243,7 @@ export class Engine {
   }
 
   #answer(answers: AnswerWriter, scored: Scored, running: RunningModels, flags: number): void {
-    const { at, meta, requestId, facts, active, evaluated } = scored;
+    const { at, meta, requestId, facts, active, evaluated, session, event } = scored;
     const counting = unsilenced(evaluated.contributions, facts.list);
     const own = ownFindings(scored, active, counting, this.#namedLists);
     const fused = own.enforced.length === 0 ? counting : [...counting, ...own.enforced];
@@ -261,7 +262,8 @@ export class Engine {
     const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
-    const rate = rowRate(requestId, decision !== 'ALLOW' || isChallenged ? 1 : logFeaturesSample);
+    const links = event === null ? null : this.#linker.tailOf(session, facts, event, logIdentities);
+    const rate = decision !== 'ALLOW' || isChallenged ? 1 : drawnRate(requestId, links, logFeaturesSample);
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
     const isSighting = verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(scored);
     const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
@@ -278,7 +280,7 @@ export class Engine {
       facts,
       contributions: own.observed.length === 0 ? found : [...found, ...own.observed],
       beside,
-      links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
+      links,
       learning: rate === null ? null : learningNote(scored, rate, running.model),
     });
     answers.write(at, {
@@ -348,11 +350,13 @@ export class Engine {
 }
 
 /**
- * Returns the rate of the sample that has the decision's feature row; null if it is left out. Rate 1 keeps all: decisions that are not
- * ALLOW, and those that a challenger would decide otherwise, which are reviewed and compared later.
+ * Returns the rate of the sample that has the ALLOW's feature row; null if it is left out. A session is in the sample with all of its rows,
+ * because labels spread over sessions. Without links, which takes a velocity store that is unavailable, the id decides.
+ * Other decisions, and those that a challenger would decide otherwise, are all kept: they are reviewed and compared later.
  */
-function rowRate(requestId: string, rate: number): number | null {
-  return rate === 1 || sampleOf(requestId, FEATURES_SEED) < rate ? rate : null;
+function drawnRate(requestId: string, links: LinkTail | null, rate: number): number | null {
+  const bytes = links?.bytes ?? null;
+  return (bytes === null ? sampleOf(requestId, FEATURES_SEED) : sessionDraw(bytes)) < rate ? rate : null;
 }
 
 /** Gives a request whose scoring threw its own 500. */

@@ -224,7 +224,8 @@ const deciding = {
       default: DEFAULT_POLICY.mode,
     }),
   log_features_sample: amount(0, 1).optional().meta({
-    description: 'Share of ALLOW decisions whose features are kept in the decision log; those of all others are.',
+    description:
+      'Share of sessions of whose ALLOW decisions the log keeps the features; those of all other decisions are kept.',
     default: DEFAULT_POLICY.logFeaturesSample,
   }),
   log_identities: z

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { ListAction } from '../../../src/risk/decision.ts';
 import { decodeRecord, type DecisionRecord } from '../../../src/risk/decision-record.ts';
@@ -376,6 +377,33 @@ describe('the row to learn from', () => {
     world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, logFeaturesSample: 0 }, () => null);
     expect((await scoreOne(CALM)).record).toMatchObject({ decision: 'ALLOW', features: null });
     expect((await scoreOne(CALM)).record).not.toHaveProperty('learning');
+  });
+
+  test('An ALLOW is drawn by its session: all rows of one are kept, or none, always the same ones', async () => {
+    world.policies = compilePolicies({ ...DEFAULT_DOCUMENT, logFeaturesSample: 0.25 }, () => null);
+    const [sessions, steps] = [400, ['login', 'view', 'checkout']];
+    const bodies = steps.flatMap((event_type) =>
+      Array.from({ length: sessions }, (_, n) => ({ ...CALM, event_type, session_token: `session ${n}` })),
+    );
+    const keptOf = async (): Promise<boolean[]> => {
+      const kept: boolean[] = [];
+      for (let at = 0; at < bodies.length; at += BATCH_REQUESTS_MAX) {
+        for (const { record } of await score(bodies.slice(at, at + BATCH_REQUESTS_MAX))) {
+          expect(record?.decision).toBe('ALLOW');
+          const isKept = record !== null && record.features !== null;
+          kept.push(isKept);
+          if (isKept) expect(record.learning?.rate).toBe(0.25);
+        }
+      }
+      return kept;
+    };
+    const kept = await keptOf();
+    const first = kept.slice(0, sessions);
+    for (let step = 1; step < steps.length; step++)
+      expect(kept.slice(step * sessions, (step + 1) * sessions)).toEqual(first);
+    expect(await keptOf()).toEqual(kept);
+    // Five standard deviations.
+    expect(Math.abs(first.filter(Boolean).length - 100)).toBeLessThan(44);
   });
 
   test('An ALLOW that a challenger model would stop is kept, and stands for itself alone', async () => {
