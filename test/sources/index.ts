@@ -9,7 +9,9 @@ import { hackernewsCases } from './hackernews.ts';
 import { jobboardsCases } from './jobboards.ts';
 import { mastodonCases } from './mastodon.ts';
 import { mediawikiCases } from './mediawiki.ts';
+import { npmCases } from './npm.ts';
 import { openlibraryCases } from './openlibrary.ts';
+import { pypiCases } from './pypi.ts';
 import { shopifyCases } from './shopify.ts';
 import type { SourceCase } from './source-case.ts';
 import { stackexchangeCases } from './stackexchange.ts';
@@ -30,6 +32,8 @@ export const SOURCE_CASES: readonly SourceCase[] = [
   ...githubCases,
   ...hackernewsCases,
   ...jobboardsCases,
+  ...npmCases,
   ...openlibraryCases,
+  ...pypiCases,
   ...stackexchangeCases,
 ];

@@ -10,7 +10,9 @@ import { hackernews } from './hackernews.ts';
 import { jobboards } from './jobboards.ts';
 import { mastodon } from './mastodon.ts';
 import { mediawiki } from './mediawiki.ts';
+import { npm } from './npm.ts';
 import { openlibrary } from './openlibrary.ts';
+import { pypi } from './pypi.ts';
 import { shopify } from './shopify.ts';
 import { stackexchange } from './stackexchange.ts';
 import { wordpress } from './wordpress.ts';
@@ -33,7 +35,9 @@ export const CONNECTORS: readonly Connector[] = [
   github,
   hackernews,
   jobboards,
+  npm,
   openlibrary,
+  pypi,
   stackexchange,
 ];
 
