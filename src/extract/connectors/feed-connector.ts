@@ -12,6 +12,7 @@ import {
 } from '../base/connector.ts';
 import { contentFormsOf, markedContentIn, type ContentForm } from '../read/content-forms.ts';
 import { readFeedLinks } from '../read/feed-links.ts';
+import type { FeedExtensions } from '../read/feed-extensions.ts';
 import { FEED_ITEMS_MAX, looksLikeFeed } from '../read/feed-parse.ts';
 import { readFeed, type Feed, type FeedItem } from '../read/feed.ts';
 import { readHtml } from '../read/html.ts';
@@ -41,6 +42,23 @@ const ITEM = schema.recordSchema({
   }),
   feed_url: schema.urlField('The feed.'),
   feed_title: schema.textField('Title of the feed.'),
+  extensions: schema.objectField(
+    'What feeds of certain kinds say besides; null without any of it. Texts have at most 200 characters, and there are at most 20 media.',
+    {
+      views: schema.countField('Views of a video, as YouTube and Media RSS count them.'),
+      rating: schema.numberField('0 to 100; stars of an App Store review are 1 to 5.'),
+      rating_count: schema.countField('How many rated it.'),
+      version: schema.textField('Version of the app that an App Store review is about.'),
+      duration_seconds: schema.countField('Of an episode or a video.'),
+      season: schema.countField('Of a podcast.'),
+      episode: schema.numberField('Its number in a podcast.'),
+      episode_type: schema.textField('`full`, `trailer` or `bonus`.'),
+      doi: schema.textField('Of a paper, without `doi:` or the address of a resolver.'),
+      pdf_url: schema.urlField('Its PDF, as arXiv links it.'),
+      media_urls: schema.textsField('Media that are no enclosures. Absolute.'),
+      form_type: schema.textField('Of an EDGAR filing, such as `10-K`.'),
+    },
+  ),
   ...CONTENT_FIELDS,
 });
 
@@ -58,6 +76,20 @@ const EXAMPLE: JsonObject = {
   enclosures: [{ url: 'https://www.example.com/audio/1.mp3', type: 'audio/mpeg', bytes: 1_234 }],
   feed_url: 'https://www.example.com/feed',
   feed_title: 'Harbour and coast',
+  extensions: {
+    views: null,
+    rating: null,
+    rating_count: null,
+    version: null,
+    duration_seconds: 1_860,
+    season: 2,
+    episode: 7,
+    episode_type: 'full',
+    doi: null,
+    pdf_url: null,
+    media_urls: null,
+    form_type: null,
+  },
   markdown: null,
   html: null,
 };
@@ -228,10 +260,28 @@ function toRecord(
       enclosures: item.enclosures.map(({ url, type, bytes }) => ({ url, type, bytes })),
       feed_url: feedUrl,
       feed_title: title,
+      extensions: item.extensions === null ? null : extensionFields(item.extensions),
       markdown: marked.markdown,
       html: marked.html,
     },
     ...(marked.isCut && { isTruncated: true }),
+  };
+}
+
+function extensionFields(found: FeedExtensions): JsonObject {
+  return {
+    views: found.views,
+    rating: found.rating,
+    rating_count: found.ratingCount,
+    version: found.version,
+    duration_seconds: found.durationSeconds,
+    season: found.season,
+    episode: found.episode,
+    episode_type: found.episodeType,
+    doi: found.doi,
+    pdf_url: found.pdfUrl,
+    media_urls: found.mediaUrls,
+    form_type: found.formType,
   };
 }
 

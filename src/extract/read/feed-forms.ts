@@ -3,7 +3,46 @@ import { escapeMarkup } from './html.ts';
 
 /** Converts old feed formats that the parser does not support to the common ones. */
 export function inUsualForm(text: string): string {
-  return withoutBase64(withoutPrefix(text));
+  return withCategories(withoutBase64(withoutPrefix(text)));
+}
+
+/** Elements that the parser drops, by the namespace that they belong to. */
+const DROPPED = [
+  { namespace: /^https?:\/\/itunes\.apple\.com\/rss\/?$/, names: 'rating|version' },
+  { namespace: /^https?:\/\/www\.sec\.gov\/Archives\/edgar\/?$/, names: 'formType' },
+  { namespace: /^https?:\/\/arxiv\.org\/schemas\/atom\/?$/, names: 'doi' },
+] as const;
+const DECLARED = /\sxmlns:([\w-]{1,40})=["']([^"'<>]{1,200})["']/g;
+const EXTENSION_SCHEME = 'urn:feed-extension:';
+
+/** Returns the lower-case name of the dropped element that a category stands for; null for a category of the feed. */
+export function extensionCategory(scheme: string): string | null {
+  return scheme.startsWith(EXTENSION_SCHEME) ? scheme.slice(EXTENSION_SCHEME.length) : null;
+}
+
+/**
+ * Turns these elements into categories, which the parser keeps in every format. EDGAR nests them in an element, whose tags are removed.
+ * Elements that contain markup or quotes stay. Linear: each expression ends at the next tag.
+ */
+function withCategories(text: string): string {
+  const prefixes = new Map(
+    [...text.slice(0, HEAD_CHARACTERS).matchAll(DECLARED)].map(([, prefix, uri]) => [uri, prefix]),
+  );
+  let converted = text;
+  for (const [uri = '', prefix] of prefixes) {
+    const names = DROPPED.find(({ namespace }) => namespace.test(uri))?.names;
+    if (names === undefined || prefix === undefined) continue;
+    converted = converted
+      .replaceAll(new RegExp(`</?${prefix}:xbrlFiling(?:\\s[^<>]*)?>`, 'gi'), '')
+      .replaceAll(
+        new RegExp(`<${prefix}:(${names})(?:\\s[^<>]*)?>\\s*([^<>"]{1,400})</${prefix}:\\1\\s*>`, 'gi'),
+        (_all, name: string, value: string) => {
+          const scheme = EXTENSION_SCHEME + name.toLowerCase();
+          return `<category scheme="${scheme}" domain="${scheme}" term="${value}">${value}</category>`;
+        },
+      );
+  }
+  return converted;
 }
 
 /** Choice: maximum number of characters before the first element of a feed's channel. */

@@ -2,6 +2,14 @@ import { unreachable } from '../../kernel/brand.ts';
 import { SourceFailure } from '../base/connector.ts';
 import { isoDate } from './dates.ts';
 import {
+  atomExtensions,
+  isExtensionLabel,
+  jsonExtensions,
+  rdfExtensions,
+  rssExtensions,
+  type FeedExtensions,
+} from './feed-extensions.ts';
+import {
   parseAnyFeed,
   type AtomEntry,
   type FeedOf,
@@ -48,6 +56,8 @@ export interface FeedItem {
   readonly categories: readonly string[];
   readonly imageUrl: string | null;
   readonly enclosures: readonly Enclosure[];
+  /** Null if the feed has none of them for the item. */
+  readonly extensions: FeedExtensions | null;
   /** The markup that `text` was read from; null without any. */
   readonly markup: string | null;
   /** The base URL of its relative links. */
@@ -129,11 +139,15 @@ function rssItem(item: RssItem, feedBase: string, language: string | null): Feed
     publishedAt: isoDate(item.pubDate ?? item.dc?.dates?.[0] ?? item.atom?.published, language),
     updatedAt: isoDate(item.atom?.updated, language),
     ...contents(item.description ?? item.itunes?.summary, item.content?.encoded),
-    categories: names([...(item.categories ?? []).map(({ name }) => name), ...(item.dc?.subjects ?? [])]),
+    categories: names([
+      ...(item.categories ?? []).filter(({ domain }) => !isExtensionLabel({ scheme: domain })).map(({ name }) => name),
+      ...(item.dc?.subjects ?? []),
+    ]),
     imageUrl: imageOf(item.media, base) ?? absoluteUrl(item.itunes?.image, base) ?? imageIn(item.enclosures, base),
     enclosures: (item.enclosures ?? [])
       .slice(0, LIST_MAX)
       .flatMap((one) => enclosure(one.url, one.type, one.length, base)),
+    extensions: rssExtensions(item, base),
     baseUrl: base,
   };
 }
@@ -165,6 +179,7 @@ function rdfItem(item: RdfItem, feedBase: string, language: string | null): Feed
     categories: names(item.dc?.subjects ?? []),
     imageUrl: imageOf(item.media, base),
     enclosures: [],
+    extensions: rdfExtensions(item, base),
     baseUrl: base,
   };
 }
@@ -195,7 +210,9 @@ function atomItem(entry: AtomEntry, feedBase: string, feedAuthors: readonly Text
     publishedAt: isoDate(entry.published ?? entry.dc?.dates?.[0] ?? entry.updated),
     updatedAt: isoDate(entry.updated),
     ...contents(entry.summary?.value ?? entry.media?.groups?.[0]?.description?.value, entry.content?.value),
-    categories: names((entry.categories ?? []).map(({ label, term }) => label ?? term)),
+    categories: names(
+      (entry.categories ?? []).filter((one) => !isExtensionLabel(one)).map(({ label, term }) => label ?? term),
+    ),
     imageUrl:
       imageOf(entry.media, base) ??
       imageIn(
@@ -203,6 +220,7 @@ function atomItem(entry: AtomEntry, feedBase: string, feedAuthors: readonly Text
         base,
       ),
     enclosures: attached.flatMap((one) => enclosure(one.href, one.type, one.length, base)),
+    extensions: atomExtensions(entry, base),
     baseUrl: base,
   };
 }
@@ -236,6 +254,7 @@ function jsonItem(item: JsonItem, base: string, feedAuthors: readonly Text[]): F
     enclosures: (item.attachments ?? [])
       .slice(0, LIST_MAX)
       .flatMap((one) => enclosure(one.url, one.mime_type, one.size_in_bytes, base)),
+    extensions: jsonExtensions(item),
     markup: item.content_html ?? null,
     baseUrl: base,
   };

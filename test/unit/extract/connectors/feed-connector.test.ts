@@ -37,6 +37,24 @@ describe('feed.items', () => {
     expect((await ran(items, { url: 'coast.example/feed' }, world, { limit: 2 })).source.urls).toHaveLength(1);
   });
 
+  test('feed.items returns what a feed says besides, and null for an item without it', async () => {
+    const world = answers({
+      'https://tides.example/feed': { headers: XML, body: pageText('feed/podcast.xml') },
+    });
+    const { fields } = await ran(items, { url: 'tides.example/feed' }, world);
+    expect(fields.map(({ extensions }) => extensions)).toEqual([
+      expect.objectContaining({ duration_seconds: 3_725, season: 2, episode: 7, episode_type: 'full', views: null }),
+      expect.objectContaining({
+        duration_seconds: 754,
+        season: 3,
+        episode: 1.5,
+        rating: null,
+        media_urls: expect.any(Array),
+      }),
+      null,
+    ]);
+  });
+
   test('items that share an id but not their link or title keep different ids, the same ones in any order', async () => {
     const item = (title: string, link: string, guid: string): string =>
       `<item><title>${title}</title><link>${link}</link>${guid === '' ? '' : `<guid isPermaLink="false">${guid}</guid>`}</item>`;
