@@ -19,7 +19,7 @@ export function feedOf(format: keyof typeof FEED_TYPES, watch: Watch, changes: r
 function atomOf(watch: Watch, changes: readonly NumberedChange[]): string {
   const updatedMs = changes[0]?.atMs ?? watch.createdAtMs;
   const entries = changes.map((change) => {
-    const { title, link, text } = entryOf(change);
+    const { title, link, text } = entryOf(watch, change);
     return [
       '<entry>',
       `<id>urn:gatehouse:watch-change:${changeId(watch, change)}</id>`,
@@ -45,7 +45,7 @@ function atomOf(watch: Watch, changes: readonly NumberedChange[]): string {
 
 function rssOf(watch: Watch, changes: readonly NumberedChange[]): string {
   const items = changes.map((change) => {
-    const { title, link, text } = entryOf(change);
+    const { title, link, text } = entryOf(watch, change);
     return [
       '<item>',
       `<guid isPermaLink="false">${changeId(watch, change)}</guid>`,
@@ -57,12 +57,11 @@ function rssOf(watch: Watch, changes: readonly NumberedChange[]): string {
       '</item>',
     ].join('');
   });
-  const input = watch.extraction['input'] as Readonly<Record<string, unknown>> | undefined;
   return [
     '<?xml version="1.0" encoding="utf-8"?>',
     '<rss version="2.0"><channel>',
     `<title>${escape(titleOf(watch))}</title>`,
-    `<link>${escape(webAddress(input?.['url']) ?? `urn:gatehouse:watch:${watch.id}`)}</link>`,
+    `<link>${escape(pageOf(watch) ?? `urn:gatehouse:watch:${watch.id}`)}</link>`,
     '<description>Changes found by a watch</description>',
     ...items,
     '</channel></rss>\n',
@@ -79,7 +78,8 @@ interface Entry {
   readonly text: string;
 }
 
-function entryOf({ kind, keyJson, recordJson, beforeJson }: NumberedChange): Entry {
+/** Links to the record, else to the page that the watch reads. */
+function entryOf(watch: Watch, { kind, keyJson, recordJson, beforeJson }: NumberedChange): Entry {
   const [key, record, before] = [parsed(keyJson), parsed(recordJson), parsed(beforeJson)];
   const named = ['title', 'name', 'headline']
     .map((name) => record[name] ?? before[name])
@@ -91,7 +91,7 @@ function entryOf({ kind, keyJson, recordJson, beforeJson }: NumberedChange): Ent
   const now = kind === 'changed' ? Object.keys(before).map((name) => `${name} now: ${shown(record[name])}`) : [];
   return {
     title: `${VERBS[kind]}: ${subject}`.slice(0, TITLE_CHARACTERS_MAX),
-    link: webAddress(record['url']) ?? webAddress(key['url']) ?? null,
+    link: webAddress(record['url']) ?? webAddress(key['url']) ?? pageOf(watch),
     text: [...now, ...lines].join('\n').slice(0, TEXT_CHARACTERS_MAX),
   };
 }
@@ -101,7 +101,16 @@ function parsed(json: string | null): Readonly<Record<string, unknown>> {
 }
 
 function shown(value: unknown): string {
+  const { amount, currency, ...others } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof amount === 'number' && typeof currency === 'string' && Object.keys(others).length === 0)
+    return `${amount} ${currency}`;
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+/** Returns the address that the extraction begins with; null if it has none. */
+function pageOf({ extraction }: Watch): string | null {
+  const input = extraction['input'] as Readonly<Record<string, unknown>> | undefined;
+  return webAddress(input?.['url']);
 }
 
 /** Returns the address if a reader may follow it, else null. */

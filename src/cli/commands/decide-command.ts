@@ -1,11 +1,11 @@
 import { parseUrl } from '../../kernel/parse-url.ts';
 import { readFile } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createClient } from '../../client/client.ts';
 import { checkKeyText } from '../../kernel/key-text.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type CommandOutcome } from '../command-outcome.ts';
+import type { Io } from '../io.ts';
 
 interface DecideOptions {
   readonly key: string;
@@ -30,10 +30,10 @@ export function addDecide(cli: Cli): void {
     .requiredOption('--key <key>', 'a secret or a public key')
     .option('--url <url>', 'address of the service', 'http://127.0.0.1:8080')
     .option('--file <path>', 'file with the JSON body, - for standard input (default: an example)')
-    .action((options: DecideOptions) => cli.run(async () => decide(options, cli.io.stdin)));
+    .action((options: DecideOptions) => cli.run(async () => decide(options, cli.io)));
 }
 
-async function decide(options: DecideOptions, stdin: Readable): Promise<CommandOutcome> {
+async function decide(options: DecideOptions, { stdin, write }: Io): Promise<CommandOutcome> {
   if (checkKeyText(options.key) === null) {
     return failure('malformed_key', 'that is not a complete key: its format or its checksum is wrong');
   }
@@ -44,6 +44,7 @@ async function decide(options: DecideOptions, stdin: Readable): Promise<CommandO
   try {
     if (options.file === '-') body = await buffer(stdin);
     else if (options.file !== undefined) body = await readFile(options.file);
+    else write(2, 'Sent: the example. --file - sends standard input.\n');
   } catch (error) {
     return failure(
       'unreadable_file',

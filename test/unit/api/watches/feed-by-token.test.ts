@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { changesHandler } from '../../../../src/api/watches/watch-changes.ts';
+import { feedOf } from '../../../../src/api/watches/watch-feeds.ts';
 import { newFeedToken } from '../../../../src/api/watches/watch-wire.ts';
 import type { Exchange, RequestHead } from '../../../../src/http/exchange.ts';
+import type { Watch } from '../../../../src/work/watch.ts';
 import { customer } from '../../state/support.ts';
 
 const OWNER = customer(7);
@@ -63,4 +65,26 @@ test('A feed is read 60 times a minute by all together, and others stay readable
 
 test('The feed of a customer who is suspended is read like one that does not exist', () => {
   expect(reader({ isSuspended: true })('wat_1')).toMatchObject({ status: 401 });
+});
+
+test('An entry shows an amount as people write it, and links to the page where its record has no address', () => {
+  const watch = {
+    id: 'wat_1',
+    name: null,
+    extraction: { input: { url: 'https://shop.example/' } },
+    createdAtMs: NOW_MS,
+  };
+  const price = (amount: number) => ({ price: { amount, currency: 'EUR' } });
+  const change = {
+    seq: 1,
+    run: 2,
+    atMs: NOW_MS,
+    kind: 'changed' as const,
+    keyJson: '{"id":"11"}',
+    recordJson: JSON.stringify({ id: '11', title: 'Lamp', ...price(12.5) }),
+    beforeJson: JSON.stringify(price(11)),
+  };
+  const feed = feedOf('atom', watch as unknown as Watch, [change]);
+  expect(feed).toContain('<link href="https://shop.example/"/>');
+  expect(feed).toContain('<content type="text">price now: 12.5 EUR\nprice before: 11 EUR</content>');
 });
