@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { EndedKey, KeyCache, StoredKey } from '../auth/key-cache.ts';
 import type { CellDecisions, CellKey } from '../decide/cell-decider.ts';
@@ -52,9 +51,6 @@ export class StoredKeys implements Pick<KeyCache, 'load'> {
 
 /** Choice: the same as the poll of the keys. */
 const KEYS_POLL_MS = 400;
-/** Choice: clients that wait for a response send the next request within this; a longer wait would only serve idle connections. */
-const STOP_MS = 1_000;
-const STOP_POLL_MS = 100;
 /** Choice: to be woken for each batch takes the main thread three times as long as to record it. */
 const RECORD_MS = 10;
 
@@ -115,16 +111,9 @@ export class Cells {
     }
   }
 
-  /**
-   * Call after the port was closed. Each connection gets the time to send one more request, whose response closes it; then the cells end,
-   * and everything that they have decided is recorded.
-   */
+  /** Call when the main thread refuses decisions. Resolves when all decisions are answered and recorded, and the cells have ended. */
   async stop(): Promise<void> {
-    const { transport } = this.#parts;
-    const startedAtMs = performance.now();
-    do await sleep(STOP_POLL_MS);
-    while ((transport.connections?.open ?? 0) > 0 && performance.now() - startedAtMs < STOP_MS);
-    await transport.close?.();
+    await this.#parts.transport.close?.();
     for (const timer of this.#timers) clearInterval(timer);
     this.recordDecided();
     for (const { port } of this.#cells) port.close();

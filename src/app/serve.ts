@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { usableProcessors } from '../kernel/processors.ts';
@@ -14,6 +15,7 @@ import { scoreSmallBatches } from './inline-scorer.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
+import { lastRequests } from '../http/last-requests.ts';
 import type { TransportOptions } from '../http/transport.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { openScorePool } from '../frames/score-pool.ts';
@@ -365,14 +367,15 @@ async function stop(parts: Parts): Promise<void> {
   const ending = [senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()];
   await Promise.all([...ending, recovered.privacy.close()]);
   await senders.work?.close();
-  if (cells !== null) {
-    await cells.stop();
-  }
+  await lastRequests(listener.transport);
+  // Nothing is decided from now on: it might not be recorded, and its response not leave.
+  await service.decide?.close();
+  await cells?.stop();
   reportFaults(await decisionSink.flush(), log);
   await requests.close();
   await stats.close();
   // Gives responses that were just written time to leave the socket.
-  await new Promise((done) => setTimeout(done, 100));
+  await sleep(100);
   await listener.transport.close?.();
   journal.close();
   await deciding?.pool.close();

@@ -8,7 +8,7 @@ export declare namespace Api {
     readonly code: string;
     readonly detail: string;
     /** With overloaded: what is full, see docs/overload.md */
-    readonly reason?: "capacity" | "customer_share" | "request_ids" | "disk" | "shared_store" | "bodies" | "starting" | "calls" | "searches" | "simulations" | "deliveries" | "delivery_pages" | "sign_ins";
+    readonly reason?: "capacity" | "customer_share" | "request_ids" | "disk" | "shared_store" | "bodies" | "starting" | "stopping" | "calls" | "searches" | "simulations" | "deliveries" | "delivery_pages" | "sign_ins";
     readonly request_id: string;
     readonly errors?: readonly FieldError[];
     /** Unix seconds; with timestamp_out_of_window */

@@ -24,6 +24,7 @@ export const OVERLOAD_REASONS = [
   'shared_store',
   'bodies',
   'starting',
+  'stopping',
   'calls',
   'searches',
   'simulations',

@@ -79,6 +79,8 @@ export interface DecidePipeline {
   readonly oldestInFlightMs: (nowMs: number) => number;
   /** Resolves when every accepted request has been answered. */
   drain(): Promise<void>;
+  /** As `drain`. Whatever arrives from now on is refused. */
+  close(): Promise<void>;
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
@@ -87,6 +89,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   const repeats = parts.repeats ? new RepeatAnswers(parts.repeats, { write: writeId, refuse: refusePending }) : null;
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
 
   const own = batchesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
   const batcher = new Batcher<StagedRequest, Pending>({
@@ -130,13 +133,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   function verify(head: RequestHead, body: Uint8Array, exchange: Exchange, startedAtMs: number): void {
-    if (batcher.isFull()) {
-      refuse(exchange, overloaded('capacity', AT_CAPACITY), sourceRate(exchange));
-      return;
-    }
-    // Checked before any work: no decision could be answered.
-    if (journal.broken !== null) {
-      refuse(exchange, overloaded('disk', UNWRITTEN), sourceRate(exchange));
+    // Checked before any work.
+    const lack = unable();
+    if (lack !== null) {
+      refuse(exchange, lack, sourceRate(exchange), isClosed);
       return;
     }
     const verified = verifyRequest(head, body, keyCache, clock);
@@ -160,12 +160,19 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     });
   }
 
+  /** Returns why no decision could be made or answered now. */
+  function unable(): Problem | null {
+    if (isClosed) return overloaded('stopping', 'The service is stopping.');
+    if (batcher.isFull()) return overloaded('capacity', AT_CAPACITY);
+    return journal.broken === null ? null : overloaded('disk', UNWRITTEN);
+  }
+
   /** Such a request has no id: its caller was verified in another way. */
   function submit(key: Key, body: Uint8Array, exchange: Exchange): void {
     const startedAtMs = performance.now();
     lastArrivalMs = startedAtMs;
-    if (batcher.isFull()) refuse(exchange, overloaded('capacity', AT_CAPACITY), sourceRate(exchange));
-    else if (journal.broken !== null) refuse(exchange, overloaded('disk', UNWRITTEN), sourceRate(exchange));
+    const lack = unable();
+    if (lack !== null) refuse(exchange, lack, sourceRate(exchange), isClosed);
     else stage(body, exchange, key, { requestId: null, timestampSeconds: nowSeconds(), startedAtMs, originHash: 0 });
   }
 
@@ -189,7 +196,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       refuse(exchange, testOutage(), sourceRate(exchange), false, key);
       return;
     }
-    const flags = flagsOf(key) | askedFlag(input);
+    const flags = ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) | askedFlag(input);
     if (!batcher.hasShare(key.customer, flags, body.length)) {
       refuse(
         exchange,
@@ -272,10 +279,6 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       refuse(exchange, problem('internal_error', 'The decision failed.'), sourceRate(exchange));
       return null;
     });
-  }
-
-  function flagsOf(key: Key): number {
-    return ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
   }
 
   function respond(
@@ -382,6 +385,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     },
     oldestInFlightMs: (nowMs) => batcher.oldestInFlightMs(nowMs),
     drain: () => batcher.drain(),
+    close() {
+      isClosed = true;
+      return batcher.drain();
+    },
   };
 }
 

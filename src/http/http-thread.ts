@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { unreachable } from '../kernel/brand.ts';
 import { problem } from '../contract/problem.ts';
@@ -22,6 +23,10 @@ const WAITING_BYTES_MAX = 16 * 1_048_576;
 const HEAD_BYTES = 1_024;
 /** Choice: how long a body is not read on while the main thread is behind. */
 const BEHIND_PAUSE_MS = 20;
+
+/** Choice: what a slow endpoint needs; the process may take 8 s to stop. */
+const LAST_RESPONSES_MS = 2_000;
+const LEAVE_MS = 100;
 
 /** Answers some requests on this thread. */
 export interface RequestTaker {
@@ -113,7 +118,8 @@ export class HttpThreadServer {
     let id = taker === null ? this.#forwardHead(head, exchange) : null;
     exchange.readPieces(
       (piece, isLast) => {
-        if (id === null && taker !== null && isLast) {
+        // Once the taker is closed, the main thread gets the request.
+        if (id === null && taker !== null && isLast && taker === this.#taker) {
           taker.take(head, exchange, piece, (body) => {
             id = this.#forwardHead(head, exchange);
             this.#forwardPiece(id, exchange, body, true);
@@ -174,12 +180,23 @@ export class HttpThreadServer {
   async #obey(order: ThreadOrder): Promise<void> {
     if (order === 'drain') (await this.#transport)?.drain();
     else if (order === 'close') {
-      await this.#taker?.close();
+      await this.#finish();
       (await this.#transport)?.cut();
       // Ends the thread.
       this.#port.close();
     } else if ('lead' in order) this.#taker = await this.#lead(order.lead);
     else for (const event of order) this.#respond(event);
+  }
+
+  /** Resolves when all that was taken is answered, and what the main thread has, unless it takes longer than `LAST_RESPONSES_MS`. */
+  async #finish(): Promise<void> {
+    const taker = this.#taker;
+    this.#taker = null;
+    await taker?.close();
+    const startedAtMs = performance.now();
+    while (this.#open.size > 0 && performance.now() - startedAtMs < LAST_RESPONSES_MS) await sleep(1);
+    // A response that closes its connection is written in the next turn, and then needs time to leave the socket.
+    await sleep(LEAVE_MS);
   }
 
   #respond(event: ResponseEvent): void {
