@@ -2,7 +2,7 @@ import { unpackRecord } from '../history/decision-log/match.ts';
 import type { DecisionReader } from '../history/decision-reader.ts';
 import { learningLinks } from '../history/kept-row.ts';
 import { LabelAges, type SourceAges } from '../history/label-ages.ts';
-import { truthOf, type TruthStores } from '../history/model-comparison.ts';
+import { labelOf, truthOf, type TruthStores } from '../history/model-comparison.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
 import { type LearningStock, StockCounter } from '../learn/learning-stock.ts';
@@ -71,10 +71,4 @@ export async function readCustomerStock(
   });
   for (const _slice of reading ?? []) if (slices.isOver) await slices.begin();
   return { stock: counter.stock(), bySource: ages.bySource(), isTruncated: scanned.isTruncated };
-}
-
-/** The ends of challenges are known, but are no label of a row. */
-function labelOf(truth: ReturnType<typeof truthOf>): 'fraud' | 'legitimate' | null {
-  if (truth === null || truth.source === 'challenge') return null;
-  return truth.isFraud ? 'fraud' : 'legitimate';
 }

@@ -13,7 +13,7 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISION_SCAN_ROWS_MAX } from '../kernel/history-limits.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { RuleTrip } from '../state/tables/own-rule-table.ts';
-import { LABEL_AGES } from '../history/label-ages.ts';
+import { showLabelAges } from '../history/label-ages.ts';
 import { BUSY } from './busy.ts';
 import { readCustomerStock, type StockParts } from './customer-stock.ts';
 import type { ModelAction } from '../contract/requests/model-requests.ts';
@@ -107,10 +107,7 @@ function rowsHandler(parts: StockParts): EndpointHandler {
       labels: stock.labels,
       fraud_sessions: stock.fraudSessions,
       honest_sessions: stock.honestSessions,
-      by_source: bySource.map(({ source, ages }) => ({
-        source,
-        ages: Object.fromEntries(LABEL_AGES.map((age, at) => [age, ages[at]])),
-      })),
+      by_source: showLabelAges(bySource),
       missing: stock.missing,
       shadow_only: stock.isShadowOnly,
       is_truncated: isTruncated,

@@ -1,5 +1,6 @@
-import { knownLabel } from '../history/known-label.ts';
 import { learningLinks } from '../history/kept-row.ts';
+import { LabelAges, type SourceAges } from '../history/label-ages.ts';
+import { labelOf, truthOf } from '../history/model-comparison.ts';
 import { readDecisions } from '../history/open-decision-log.ts';
 import type { LearningRow } from '../learn/learning-rows.ts';
 import { StockCounter, type LearningStock } from '../learn/learning-stock.ts';
@@ -15,6 +16,8 @@ export interface StoredLearningRow extends LearningRow {
 
 export interface LearningSource {
   readonly stock: LearningStock;
+  /** Rows by what says what they were, and by the age of that. */
+  readonly bySource: readonly SourceAges[];
   /** The share of ALLOW decisions in the log whose row is kept; null without any. */
   readonly allowRate: number | null;
   readonly unreadableBlocks: number;
@@ -29,37 +32,28 @@ export async function readLearningRows(
   customer: CustomerNumber | null,
   onRow: (row: StoredLearningRow) => void = () => {},
 ): Promise<LearningSource> {
-  const counter = new StockCounter();
+  const nowMs = Date.now();
+  const found: Found = { counter: new StockCounter(), ages: new LabelAges(), onRow };
   const allowed = { all: 0, withRow: 0 };
   const logged = new Set<string>();
   const reading = readDecisions(store, { customer, sinceMs: 0 }, (owner, record) => {
     const { requestId, occurredAtMs, eventType, learning } = record;
-    const session = sessionOf(owner, learningLinks(record));
     const features = record.features !== null && isReadableRow(record.features) ? record.features : null;
-    const known = knownLabel(store, owner, requestId);
-    const label = known?.label ?? null;
     const judged = judgedOf(record.wouldBe ?? record.decision);
-    counter.add({
-      occurredAtMs,
-      eventType,
-      session,
-      hasFeatures: features !== null,
-      isBlocked: judged.isBlocked,
-      label,
-    });
     if (judged.isPassed) allowed.all++;
-    if (features === null) return;
+    if (features === null) {
+      const { isBlocked } = judged;
+      found.counter.add({ occurredAtMs, eventType, session: null, hasFeatures: false, isBlocked, label: null });
+      return;
+    }
     if (judged.isPassed) allowed.withRow++;
     logged.add(requestId);
-    const outcome = store.outcomes?.find(requestId) ?? record.outcome;
-    onRow({
+    const truth = truthOf(store, owner, record);
+    addRow(found, truth, nowMs, {
       requestId,
       atMs: occurredAtMs,
       eventType,
-      session,
-      label,
-      isReviewed: known?.source === 'review',
-      hasPassed: outcome === 'challenge_passed' ? true : outcome === 'challenge_failed' ? false : null,
+      session: sessionOf(owner, learningLinks(record)),
       isBlocked: judged.isBlocked,
       isAllowed: judged.isAllowed,
       rate: learning?.rate ?? (judged.isPassed ? null : 1),
@@ -74,9 +68,38 @@ export async function readLearningRows(
     await new Promise(setImmediate);
     step = reading.next();
   }
-  for (const _slice of readKept(store, customer, logged, counter, onRow)) await new Promise(setImmediate);
+  for (const _slice of readKept(store, customer, logged, found, nowMs)) await new Promise(setImmediate);
   const allowRate = allowed.all === 0 ? null : allowed.withRow / allowed.all;
-  return { stock: counter.stock(), allowRate, unreadableBlocks: step.value };
+  const { counter, ages } = found;
+  return { stock: counter.stock(), bySource: ages.bySource(), allowRate, unreadableBlocks: step.value };
+}
+
+/** Where rows go. */
+interface Found {
+  readonly counter: StockCounter;
+  readonly ages: LabelAges;
+  readonly onRow: (row: StoredLearningRow) => void;
+}
+
+type UnjudgedRow = Omit<StoredLearningRow, 'label' | 'isReviewed' | 'hasPassed'>;
+
+/** Counts a row with what is known of it, and passes it on. */
+function addRow(
+  { counter, ages, onRow }: Found,
+  truth: ReturnType<typeof truthOf>,
+  nowMs: number,
+  row: UnjudgedRow,
+): void {
+  const { atMs: occurredAtMs, eventType, session, isBlocked } = row;
+  const label = labelOf(truth);
+  if (truth !== null) ages.add(truth, nowMs - truth.atMs);
+  counter.add({ occurredAtMs, eventType, session, hasFeatures: true, isBlocked, label });
+  onRow({
+    ...row,
+    label,
+    isReviewed: truth?.source === 'review',
+    hasPassed: truth?.source === 'challenge' ? !truth.isFraud : null,
+  });
 }
 
 /** `decision`: in observe mode the one that would have been. */
@@ -93,26 +116,20 @@ function* readKept(
   store: Store,
   customer: CustomerNumber | null,
   logged: ReadonlySet<string>,
-  counter: StockCounter,
-  onRow: (row: StoredLearningRow) => void,
+  found: Found,
+  nowMs: number,
 ): Generator<undefined, void> {
   if (store.learningRows === null) return;
-  yield* store.learningRows.read(customer, Date.now(), (owner, row) => {
+  yield* store.learningRows.read(customer, nowMs, (owner, row) => {
     const { requestId, occurredAtMs, eventType, features, policyVersion } = row;
     if (logged.has(requestId) || !isReadableRow(features)) return;
-    const known = knownLabel(store, owner, requestId);
-    const label = known?.label ?? null;
     const { isPassed, isAllowed, isBlocked } = judgedOf(row.decision);
-    const session = sessionOf(owner, row);
-    counter.add({ occurredAtMs, eventType, session, hasFeatures: true, isBlocked, label });
-    onRow({
+    const truth = truthOf(store, owner, { requestId, occurredAtMs, outcome: null });
+    addRow(found, truth, nowMs, {
       requestId,
       atMs: occurredAtMs,
       eventType,
-      session,
-      label,
-      isReviewed: known?.source === 'review',
-      hasPassed: null,
+      session: sessionOf(owner, row),
       isBlocked,
       isAllowed,
       rate: row.rate ?? (isPassed ? null : 1),

@@ -34,3 +34,11 @@ export class LabelAges {
     });
   }
 }
+
+/** Returns labels by source and age as the API and `models rows --json` show them. */
+export function showLabelAges(bySource: readonly SourceAges[]) {
+  return bySource.map(({ source, ages }) => ({
+    source,
+    ages: Object.fromEntries(LABEL_AGES.map((age, at) => [age, ages[at]])),
+  }));
+}

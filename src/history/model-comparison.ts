@@ -4,6 +4,7 @@ import type { DecisionRecord } from '../risk/decision-record.ts';
 import { type Decision, isStop } from '../risk/decision.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { learningLinks } from './kept-row.ts';
+import type { Label } from '../risk/judgement.ts';
 import { knownLabel } from './known-label.ts';
 
 /** How it is known whether a decision was about a fraud, the surest first. */
@@ -136,6 +137,12 @@ export function truthOf(
   const outcome = stores.outcomes?.find(requestId) ?? own;
   if (outcome !== 'challenge_passed' && outcome !== 'challenge_failed') return null;
   return { isFraud: outcome === 'challenge_failed', source: 'challenge', atMs: occurredAtMs };
+}
+
+/** Returns the label or verdict of a row. The end of a challenge is known, but no label. */
+export function labelOf(truth: KnownTruth | null): Label | null {
+  if (truth === null || truth.source === 'challenge') return null;
+  return truth.isFraud ? 'fraud' : 'legitimate';
 }
 
 /** Returns the comparison as the API and `models compare --json` show it. */

@@ -92,6 +92,9 @@ beforeAll(async () => {
     const judged = { requestId, fingerprintHash: 'a'.repeat(64) as FingerprintHash, publicKey: false };
     await writesOf(store).feedback.label(customer, judged, 'fraud', null, 123);
   }
+  // A decision that left the log before its label came.
+  const late = { requestId: newId('req', NOW_MS - 50 * 3_600_000), fingerprintHash: null, publicKey: false };
+  await writesOf(store).feedback.label(customer, late, 'fraud', null, Math.floor(Date.now() / 1000) - 86_400);
   const log = openDecisionLog(store);
   const clock = { nowMs: () => NOW_MS } as Clock;
   const writer = createDecisionWriter(store, log, openDecisionStats(store), clock);
@@ -118,6 +121,22 @@ describe('models rows and models train', () => {
       missing: [],
       shadow_only: true,
     });
+  });
+
+  test('Labels are counted by source and age, and those whose decision has no row', async () => {
+    const none = { fraud: 0, legitimate: 0 };
+    const ages = { week: none, month: none, older: { fraud: FRAUDS, legitimate: 0 } };
+    expect(JSON.parse((await models('rows', '--json')).out)).toMatchObject({
+      by_source: [{ source: 'label', ages }],
+      labels_without_row: 1,
+    });
+    const { out } = await models('rows');
+    expect(out).toMatch(/source +│ last 7 days +│ 7 to 30 days +│ older/);
+    expect(out).toMatch(
+      new RegExp(`label +│ 0 fraud, 0 legitimate │ 0 fraud, 0 legitimate │ ${FRAUDS} fraud, 0 legitimate`),
+    );
+    expect(out).toContain('labels of decisions without a row: 1');
+    expect(out).toMatch(/^\d+ rows of \d+ decisions, from \d+ days?$/m);
   });
 
   test('A model is trained on them, finds what tells fraud apart, and passes its own check', async () => {
