@@ -70,7 +70,7 @@ function openOwnLane(layers: WorkerAssets): Score {
     layers,
     policies,
     keys: data.keys,
-    answers: data.answers,
+    lookUps: data.lookUps,
     velocity: openVelocity(),
     warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
     simulatedVelocity: new SimulatedVelocity(data.velocity, SIMULATION_VELOCITY_BYTES),

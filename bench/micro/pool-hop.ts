@@ -36,7 +36,7 @@ export const poolHop: Stage = {
         posted: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       },
       exchange: null,
-      answers: null,
+      lookUps: null,
       velocity: createVelocityMemory(1_048_576, Buffer.alloc(16, 7)),
       keys: {
         links: Buffer.alloc(32, 7),

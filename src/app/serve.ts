@@ -293,8 +293,8 @@ async function openDeciding(
   const { policyFile } = policies;
   const { exchange } = velocity;
   const lookUps = openLookUps(settings, clock);
-  const answers = lookUps?.memory ?? null;
-  const data = { ...scoreData(settings.dataDir, keyFor, layers, policyFile, velocity.memory, answers), exchange };
+  const shared = lookUps?.memory ?? null;
+  const data = { ...scoreData(settings.dataDir, keyFor, layers, policyFile, velocity.memory, shared), exchange };
   const pool = await openScorePool(settings.workers, data, {
     onError: (error) => log.error({ err: error }, 'a score worker failed'),
     onWorkerEnded: (threadId) => layers.forgetWorker(threadId),

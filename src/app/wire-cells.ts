@@ -1,6 +1,6 @@
 import type { Assets } from '../assets/assets.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
-import type { AnswerMemory } from '../kernel/shared-answers.ts';
+import type { LookUpMemory } from '../kernel/look-up-memory.ts';
 import type { ScoreWorkerData } from '../frames/score-messages.ts';
 import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
@@ -30,7 +30,7 @@ export function scoreData(
   layers: Assets,
   policyFile: PolicyFile,
   velocity: VelocityMemory,
-  answers: AnswerMemory | null,
+  lookUps: LookUpMemory | null,
 ): Omit<ScoreWorkerData, 'frames' | 'exchange'> {
   const keys = {
     links: keyFor(LINKS_PURPOSE),
@@ -38,7 +38,7 @@ export function scoreData(
     grants: keyFor(GRANTS_PURPOSE),
     lists: keyFor(LIST_VALUES_PURPOSE),
   };
-  return { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity, keys, answers };
+  return { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity, keys, lookUps };
 }
 
 /** Lets the threads that serve HTTP decide; null if there are none, or on a node that does not decide. */

@@ -65,6 +65,23 @@ export declare namespace Api {
      * counts as absent.
      */
     readonly attributes?: { readonly [name: string]: string | number | boolean | readonly string[] | null } | null;
+    /**
+     * The request of a visitor that signs it (Web Bot Auth, RFC 9421, Ed25519). Header fields that the signature covers are
+     * read from headers. Never an error: what does not verify is not verified.
+     */
+    readonly http_signature?: {
+      /** Signature-Input, as the visitor sent it; at most 2,048 characters. */
+      readonly signature_input?: string | null;
+      /** Signature; at most 1,024 characters. */
+      readonly signature?: string | null;
+      /** Signature-Agent, in either form; at most 512 characters. */
+      readonly signature_agent?: string | null;
+      readonly method?: string | null;
+      /** Your host that served the request, with a port that is not the default one. Never one that you do not serve. */
+      readonly authority?: string | null;
+      /** With the query, as in the request line. */
+      readonly path?: string | null;
+    } | null;
     /** The client's own Unix time; informational. */
     readonly timestamp?: number | null;
     /**
@@ -147,10 +164,10 @@ export declare namespace Api {
       readonly claimed: string | null;
       /**
        * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
-       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
-       * signed with a public key
+       * back. signature: the request is signed with its key. none: neither. null: no crawler is named, nothing is known of
+       * its operator’s addresses, or the request was signed with a public key
        */
-      readonly verified: "none" | "range" | "dns" | null;
+      readonly verified: "none" | "range" | "dns" | "signature" | null;
       readonly operator: string | null;
       readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
@@ -356,10 +373,10 @@ export declare namespace Api {
       readonly claimed: string | null;
       /**
        * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
-       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
-       * signed with a public key
+       * back. signature: the request is signed with its key. none: neither. null: no crawler is named, nothing is known of
+       * its operator’s addresses, or the request was signed with a public key
        */
-      readonly verified: "none" | "range" | "dns" | null;
+      readonly verified: "none" | "range" | "dns" | "signature" | null;
       readonly operator: string | null;
       readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
@@ -436,10 +453,10 @@ export declare namespace Api {
       readonly claimed: string | null;
       /**
        * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
-       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
-       * signed with a public key
+       * back. signature: the request is signed with its key. none: neither. null: no crawler is named, nothing is known of
+       * its operator’s addresses, or the request was signed with a public key
        */
-      readonly verified: "none" | "range" | "dns" | null;
+      readonly verified: "none" | "range" | "dns" | "signature" | null;
       readonly operator: string | null;
       readonly purpose: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     } | null;
@@ -615,10 +632,10 @@ export declare namespace Api {
       readonly last_seen: number;
       /**
        * range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads
-       * back. none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was
-       * signed with a public key
+       * back. signature: the request is signed with its key. none: neither. null: no crawler is named, nothing is known of
+       * its operator’s addresses, or the request was signed with a public key
        */
-      readonly verified?: "none" | "range" | "dns" | null;
+      readonly verified?: "none" | "range" | "dns" | "signature" | null;
       readonly operator?: string | null;
       readonly purpose?: "search" | "ai_training" | "ai_user" | "monitor" | "preview" | "shopping" | null;
     }[];

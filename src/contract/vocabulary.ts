@@ -32,10 +32,10 @@ export const AGENT_PURPOSES = ['search', 'ai_training', 'ai_user', 'monitor', 'p
 export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
 
 /**
- * How a crawler proved that it is what it names: by its address, or by the name of its address; `none`: it comes from elsewhere. Its
- * position is stored, so new ones must be appended. Source: contract, 9.4.
+ * How a crawler proved that it is what it names: by its address, by the name of that, or by its signature; `none`: it comes from
+ * elsewhere. Its position is stored, so new ones must be appended. Source: contract, 9.4.
  */
-export const AGENT_VERIFICATIONS = ['none', 'range', 'dns'] as const;
+export const AGENT_VERIFICATIONS = ['none', 'range', 'dns', 'signature'] as const;
 export type AgentVerification = (typeof AGENT_VERIFICATIONS)[number];
 
 /** Outcomes of the action that an event reports. Their position is stored, so new ones must be appended. Source: contract, 4.2. */

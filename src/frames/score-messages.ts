@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { BatchBuffer } from './batch-buffer.ts';
-import type { AnswerMemory } from '../kernel/shared-answers.ts';
+import type { LookUpMemory } from '../kernel/look-up-memory.ts';
 import type { AssetSet } from '../assets/asset-messages.ts';
 import type { ExchangeSeed, VelocityMemory } from '../velocity/memory.ts';
 import type { PolicySeed } from '../assets/policy-messages.ts';
@@ -22,7 +22,7 @@ export interface ScoreWorkerData {
   readonly exchange: ExchangeSeed | null;
   readonly keys: RecordKeys;
   /** What is looked up beside the decisions; null if nothing is. */
-  readonly answers: AnswerMemory | null;
+  readonly lookUps: LookUpMemory | null;
 }
 
 /** Keys that a worker needs; derived from the master key, each for this purpose only. */

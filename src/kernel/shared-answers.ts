@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { KeyedHash } from './keyed-hash.ts';
+import { lockWord, unlockWord } from './shared-words.ts';
 
 /** What the threads of a process share: the memory, and the secret key of its hashes. */
 export interface AnswerMemory {
@@ -16,8 +17,6 @@ export interface WaitingQuestion {
   readonly source: string;
 }
 
-/** Choice: 16,384 answers, 200 KB: more than 3 h of the most look-ups that are made. */
-const SETS = 4_096;
 const WAYS = 4;
 /** Hash low, hash high, expiry and answer. */
 const ENTRY_WORDS = 3;
@@ -36,13 +35,14 @@ const FREE = 0;
 const WRITING = 1;
 const READY = 2;
 const QUESTION_WORDS = QUESTION_HEAD + (QUESTION_BYTES + SOURCE_BYTES) / 4;
-/** The first word counts questions that wait. */
-const ENTRIES_AT = 16;
-const QUESTIONS_AT = ENTRIES_AT + SETS * WAYS * ENTRY_WORDS;
-const WORDS = QUESTIONS_AT + QUESTIONS * QUESTION_WORDS;
+/** 0: questions that wait   1: lock of `takeOnce`   16: the questions, then the answers */
+const LOCK_AT = 1;
+const QUESTIONS_AT = 16;
+const ANSWERS_AT = QUESTIONS_AT + QUESTIONS * QUESTION_WORDS;
 
-export function createAnswerMemory(): AnswerMemory {
-  return { memory: new SharedArrayBuffer(WORDS * 4), hashKey: randomBytes(16) };
+/** `answersMax`: a multiple of 4. Each takes 12 bytes. */
+export function createAnswerMemory(answersMax: number): AnswerMemory {
+  return { memory: new SharedArrayBuffer((ANSWERS_AT + answersMax * ENTRY_WORDS) * 4), hashKey: randomBytes(16) };
 }
 
 /**
@@ -56,11 +56,13 @@ export class SharedAnswers {
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #bytes: Uint8Array<SharedArrayBuffer>;
   readonly #hash: KeyedHash;
+  readonly #sets: number;
 
   constructor({ memory, hashKey }: AnswerMemory) {
     this.#words = new Int32Array(memory);
     this.#bytes = new Uint8Array(memory);
     this.#hash = new KeyedHash(Buffer.from(hashKey));
+    this.#sets = Math.floor((this.#words.length - ANSWERS_AT) / (WAYS * ENTRY_WORDS));
   }
 
   /** Returns the answer, 1 to 15; 0 without one, and once it has expired. */
@@ -103,7 +105,7 @@ export class SharedAnswers {
     const words = this.#words;
     if (Atomics.exchange(words, 0, 0) === 0) return [];
     const taken: WaitingQuestion[] = [];
-    for (let at = QUESTIONS_AT; at < WORDS; at += QUESTION_WORDS) {
+    for (let at = QUESTIONS_AT; at < ANSWERS_AT; at += QUESTION_WORDS) {
       if (Atomics.load(words, at) !== READY) continue;
       const question = this.#readText(at, 0, words[at + 4] ?? 0);
       const source = this.#readText(at, QUESTION_BYTES, words[at + 5] ?? 0);
@@ -133,10 +135,27 @@ export class SharedAnswers {
     Atomics.store(words, chosen + 2, (untilMinute << ANSWER_BITS) | answer);
   }
 
+  /**
+   * Returns whether this is the first time that the text is seen until `untilSeconds`, in any thread: for one of several callers. False
+   * also where there is no room to remember it. Not for memory that `put` writes.
+   */
+  takeOnce(text: string, untilSeconds: number, nowSeconds: number): boolean {
+    const words = this.#words;
+    lockWord(words, LOCK_AT);
+    const { set } = this.#setOf(text);
+    let hasRoom = false;
+    for (let way = 0; way < WAYS; way++)
+      hasRoom ||= expiryMinute(words[set + way * ENTRY_WORDS + 2] ?? 0) * 60 <= nowSeconds;
+    const isFirst = hasRoom && this.find(text, nowSeconds) === 0;
+    if (isFirst) this.put(text, 1, untilSeconds - nowSeconds, nowSeconds);
+    unlockWord(words, LOCK_AT);
+    return isFirst;
+  }
+
   #setOf(question: string): { readonly low: number; readonly high: number; readonly set: number } {
     this.#hash.update(0, question);
     const { low, high } = this.#hash;
-    return { low: low | 0, high: high | 0, set: ENTRIES_AT + (high % SETS) * WAYS * ENTRY_WORDS };
+    return { low: low | 0, high: high | 0, set: ANSWERS_AT + (high % this.#sets) * WAYS * ENTRY_WORDS };
   }
 
   #writeText(at: number, from: number, text: string): number {

@@ -9,6 +9,7 @@ import {
 import type { AttributeValue, Entity } from './facts.ts';
 import { ATTRIBUTE_NAME } from './policy/attributes.ts';
 import { parseJsonObject, type ParsedObject } from '../contract/json-body.ts';
+import type { HttpSignature } from './signals/bot-signature.ts';
 import { isOutcome, type Outcome, OUTCOMES } from './event-outcome.ts';
 
 /** The parsed body of POST /v1/decide. Absent and `null` are equivalent. Source: contract, 4.1 and 4.2. */
@@ -28,6 +29,8 @@ export interface DecideRequest {
   readonly outcome: Outcome | null;
   /** What the customer knows besides, by name. */
   readonly attributes: ReadonlyMap<string, AttributeValue>;
+  /** The visitor's signed request; null without both of its fields. */
+  readonly httpSignature: HttpSignature | null;
 }
 
 export type ParsedRequest =
@@ -73,6 +76,7 @@ export const DECIDE_MEMBERS: readonly string[] = [
   'attributes',
   'timestamp',
   'outcome',
+  'http_signature',
 ];
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(DECIDE_MEMBERS);
 
@@ -89,6 +93,7 @@ function readFields(fields: ParsedObject): ParsedRequest {
     eventType: textField(fields, 'event_type', errors)?.trim().toLowerCase() ?? '',
     outcome: readOutcome(fields, errors),
     attributes: readAttributes(fields['attributes'], errors),
+    httpSignature: readHttpSignature(fields['http_signature'], errors),
   };
   const timestamp = fields['timestamp'];
   if (timestamp !== undefined && timestamp !== null && !Number.isInteger(timestamp)) {
@@ -182,6 +187,29 @@ function attributeFault(name: string, value: unknown): string | null {
   return isListOfTexts && value.length <= ATTRIBUTE_ITEMS_MAX
     ? null
     : `A list has at most ${ATTRIBUTE_ITEMS_MAX} texts of at most ${ATTRIBUTE_CHARACTERS_MAX} characters.`;
+}
+
+function readHttpSignature(value: unknown, errors: FieldError[]): HttpSignature | null {
+  if (value === undefined || value === null) return null;
+  if (!isObject(value)) {
+    errors.push(wrongType('/http_signature', 'an object'));
+    return null;
+  }
+  const text = (name: string): string | null => {
+    const given = value[name];
+    if (typeof given === 'string') return given;
+    if (given !== undefined && given !== null && errors.length < FIELD_ERRORS_MAX)
+      errors.push(wrongType(`/http_signature/${name}`, 'a string'));
+    return null;
+  };
+  const [signatureInput, signature] = [text('signature_input'), text('signature')];
+  const rest = {
+    signatureAgent: text('signature_agent'),
+    method: text('method'),
+    authority: text('authority'),
+    path: text('path'),
+  };
+  return signatureInput === null || signature === null ? null : { signatureInput, signature, ...rest };
 }
 
 function readHeaders(value: unknown, errors: FieldError[]): ReadonlyMap<string, string> {

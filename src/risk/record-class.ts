@@ -71,7 +71,8 @@ export function writeClass(
     writeU16(target, at + 6, accuracyOf(geo));
   }
   const length = isLocated ? LOCATED_BYTES : AGENT_BYTES;
-  const claimed = agent?.claimed ?? null;
+  // A signed request may name no crawler in its user agent.
+  const claimed = (publicKey ? null : agentProof) ?? agent?.claimed ?? null;
   if (claimed === null) return length;
   target[at + length] = claimed.number;
   const verified = publicKey ? undefined : agentProof?.verified;

@@ -187,8 +187,8 @@ export class Engine {
     noteNames(this.#parts.policies, customer, meta, parsed, active);
     const { nowMs, originHash } = meta;
     const attributes = countedAttributes(request.attributes, active.policy.attributes, isPublicKey);
-    const mayAsk = (meta.flags & NOT_NOTED) === 0 && !isTestCustomer(customer);
-    const givenFor = { customer, nowMs, originHash, isPublicKey, mayAsk, attributes };
+    const isReal = (meta.flags & NOT_NOTED) === 0;
+    const givenFor = { customer, nowMs, originHash, isPublicKey, isReal, attributes };
     const { facts, session } = this.#gatherer.gather(request, givenFor);
     const kind = isPublicKey ? 'public' : 'secret';
     const requestId = this.#ids.create(meta.customerNumber, kind, meta.nowMs, at);

@@ -1,6 +1,5 @@
 import { BoundedCache } from '../kernel/bounded-cache.ts';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
-import type { SharedAnswers } from '../kernel/shared-answers.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { readAgent } from '../risk/signals/agent.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
@@ -8,10 +7,9 @@ import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../ris
 import type { HistoryFacts } from '../risk/history.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
-import { crawlerDomains, nameQuestion } from '../risk/signals/agent-operators.ts';
-import { agentProofOf, type AgentProof, type ClaimedAgent } from '../risk/signals/claimed-agent.ts';
 import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
+import { type AgentProofs, AgentProver } from './agent-prover.ts';
 import { ListMatcher, type ListSource } from './list-matcher.ts';
 import type { NamedListSource } from '../risk/lists/named-list-matcher.ts';
 import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './session-memo.ts';
@@ -25,7 +23,7 @@ export interface Sources extends ListSource, NamedListSource {
   /** Changes whenever a look-up might return something else than before. */
   geoEpoch(): number;
   /** What is looked up beside the decisions; null or absent where nothing is. */
-  readonly answers?: Pick<SharedAnswers, 'ask' | 'find'> | null;
+  readonly lookUps?: AgentProofs | null;
 }
 
 /** For whom a request is gathered. */
@@ -35,8 +33,8 @@ export interface GatheredFor {
   /** See `GrantUse`. */
   readonly originHash: number;
   readonly isPublicKey: boolean;
-  /** Whether the request may cause look-ups: it is real, and not everybody can sign it. */
-  readonly mayAsk?: boolean;
+  /** Whether the request may cause look-ups and use up nonces: it is no simulation, and not everybody can sign it. */
+  readonly isReal?: boolean;
   /** Those that count. */
   readonly attributes: Facts['attributes'];
 }
@@ -64,16 +62,20 @@ export class Gatherer {
   readonly #sessions: SessionMemos;
   readonly #sources: Sources;
   readonly #lists: ListMatcher;
+  readonly #prover: AgentProver;
 
   /** `listKeys`: see `RecordKeys`. */
   constructor(sources: Sources, grants: Pick<CollectorGrants, 'open'>, listKeys: Uint8Array) {
     this.#sources = sources;
     this.#lists = new ListMatcher(sources, new ListKeys(listKeys));
     this.#sessions = new SessionMemos(grants);
+    this.#prover = new AgentProver(sources);
   }
 
-  gather(request: DecideRequest, gatheredFor: GatheredFor): Gathered {
-    const { customer, nowMs, originHash, isPublicKey, attributes } = gatheredFor;
+  gather(
+    request: DecideRequest,
+    { customer, nowMs, originHash, isPublicKey, attributes, isReal = false }: GatheredFor,
+  ): Gathered {
     const session = this.#sessions.get(request.sessionToken);
     const { fingerprintHash } = session;
     // Without a token there is no fingerprint that a list or the registry could name.
@@ -110,7 +112,10 @@ export class Gatherer {
         ip,
         userAgent,
         agent,
-        agentProof: claimed === null ? null : this.#prove(claimed, ip, geo, gatheredFor),
+        agentProof:
+          claimed === null && request.httpSignature === null
+            ? null
+            : this.#prover.prove({ claimed, ip, geo, request, customer, nowSeconds, isReal }),
         url: cut(request.url, URL_CHARACTERS_MAX),
         referrer: cut(request.referrer, URL_CHARACTERS_MAX),
         token: session.tokenFacts,
@@ -131,23 +136,6 @@ export class Gatherer {
         nowSeconds,
       },
     };
-  }
-
-  #prove(
-    claimed: ClaimedAgent,
-    ip: IpFacts | null,
-    geo: GeoFacts | null,
-    { customer, nowMs, mayAsk = false }: GatheredFor,
-  ): AgentProof | null {
-    if (ip?.kind !== 'valid' || !ip.public) return null;
-    const { answers = null } = this.#sources;
-    let named = 0;
-    if (answers !== null && geo?.crawler !== claimed.operator && crawlerDomains(claimed.operator).length > 0) {
-      const question = nameQuestion(claimed.operator, ip.text);
-      named = answers.find(question, Math.floor(nowMs / 1000));
-      if (named === 0 && mayAsk) answers.ask({ question, customer, source: ip.networks.site });
-    }
-    return agentProofOf(claimed, geo?.crawler, this.#sources.crawlersKnown(), named);
   }
 
   #agent(session: SessionMemo, userAgent: string): AgentFacts {

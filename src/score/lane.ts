@@ -1,11 +1,12 @@
 import { AnswerWriter, type BatchBuffer, BatchReader } from '../frames/batch-buffer.ts';
 import type { Score } from '../frames/score-loop.ts';
 import type { ScoreTask } from '../frames/score-messages.ts';
-import { type AnswerMemory, SharedAnswers } from '../kernel/shared-answers.ts';
+import type { LookUpMemory } from '../kernel/look-up-memory.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { WorkerAssets } from './asset-slots.ts';
 import { Engine, type EngineParts } from './engine.ts';
 import type { WorkerPolicies } from './policies.ts';
+import { openProofs } from './agent-prover.ts';
 import { createSources } from './sources.ts';
 
 /** Choice: room for the subjects of the warm-up, some hundred. */
@@ -30,7 +31,7 @@ export interface LaneParts extends Velocities, Pick<EngineParts, 'keys'> {
   readonly layers: WorkerAssets;
   readonly policies: WorkerPolicies;
   /** Null without look-ups. */
-  readonly answers: AnswerMemory | null;
+  readonly lookUps: LookUpMemory | null;
   /** Whether the velocity store lacks what other nodes have; default: it has no other nodes. */
   readonly isVelocityDegraded?: () => boolean;
 }
@@ -45,7 +46,7 @@ function warnOnce(error: unknown): void {
 /** Opens all that belongs to one batch at a time. Rejects when the batch as a whole cannot be scored. */
 export function openLane(parts: LaneParts): Score {
   const { sides, store, layers, policies, isVelocityDegraded = () => false } = parts;
-  const worker = createSources(store, layers.geo, parts.answers && new SharedAnswers(parts.answers));
+  const worker = createSources(store, layers.geo, parts.lookUps && openProofs(parts.lookUps));
   const engine = new Engine({
     ...parts,
     sources: worker.sources,

@@ -1,8 +1,8 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import type { SharedAnswers } from '../kernel/shared-answers.ts';
 import type { NamedListHead } from '../risk/lists/named-list.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import type { GeoIp } from './geoip.ts';
+import type { AgentProofs } from './agent-prover.ts';
 import type { Sources } from './gather.ts';
 import type { NamedListSource } from '../risk/lists/named-list-matcher.ts';
 
@@ -20,7 +20,7 @@ export interface WorkerSources {
 export function createSources(
   store: Pick<Store, 'lists' | 'listKinds' | 'namedLists' | 'registry' | 'resetRead'>,
   geo: Pick<GeoIp, 'crawlers' | 'epoch' | 'lookup'>,
-  answers: Pick<SharedAnswers, 'ask' | 'find'> | null = null,
+  lookUps: AgentProofs | null = null,
 ): WorkerSources {
   let failed = false;
   const lists = new EmptyTable(store.lists);
@@ -66,7 +66,7 @@ export function createSources(
       lookupGeo: (ip, version) => geo.lookup(ip, version),
       geoEpoch: () => geo.epoch(),
       crawlersKnown: () => geo.crawlers(),
-      answers,
+      lookUps,
     },
     begin() {
       lists.begin();

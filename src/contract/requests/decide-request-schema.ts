@@ -41,6 +41,27 @@ export const DECIDE_REQUEST = z
           'What you know besides, for rules of your own: at most 32. Types are those that the policy declares; another type counts as absent.',
         examples: [{ amount: 812.5, currency: 'EUR', first_order: true }],
       }),
+    http_signature: z
+      .object({
+        signature_input: text.meta({
+          description: 'Signature-Input, as the visitor sent it; at most 2,048 characters.',
+        }),
+        signature: text.meta({ description: 'Signature; at most 1,024 characters.' }),
+        signature_agent: text.meta({ description: 'Signature-Agent, in either form; at most 512 characters.' }),
+        method: text.meta({ examples: ['GET'] }),
+        authority: text.meta({
+          description:
+            'Your host that served the request, with a port that is not the default one. Never one that you do not serve.',
+          examples: ['shop.example'],
+        }),
+        path: text.meta({ description: 'With the query, as in the request line.', examples: ['/products?page=2'] }),
+      })
+      .nullish()
+      .meta({
+        description:
+          'The request of a visitor that signs it (Web Bot Auth, RFC 9421, Ed25519). Header fields that the signature covers are ' +
+          'read from headers. Never an error: what does not verify is not verified.',
+      }),
     // `z.int()` rejects integers beyond 2^53, which the reader accepts.
     timestamp: z
       .number()

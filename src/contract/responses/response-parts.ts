@@ -29,6 +29,7 @@ export const CLAIMED_AGENT = {
     .meta({
       description:
         'range: the address is one that the operator publishes. dns: the name of the address is the operator’s, and leads back. ' +
+        'signature: the request is signed with its key. ' +
         'none: neither. null: no crawler is named, nothing is known of its operator’s addresses, or the request was signed ' +
         'with a public key',
     }),

@@ -1,4 +1,5 @@
-import type { GeoFacts, TokenFacts, TokenSignals } from '../facts.ts';
+import type { Facts, GeoFacts, TokenFacts, TokenSignals } from '../facts.ts';
+import type { ClaimedAgent } from '../signals/claimed-agent.ts';
 import type { ConditionType, ConditionValue } from './condition.ts';
 import { decisionFact as fact, type DecisionFact, type FactNotes } from './decision-fact.ts';
 import { type DecisionInput, pageParts } from './decision-input.ts';
@@ -85,6 +86,11 @@ const ADDRESS: readonly DecisionFact[] = [
 const NO_AGENT = 'the request has no user agent';
 const NOT_SUCH = 'the user agent names none';
 
+/** The crawler that the user agent names, or that signed the request. */
+function claimOf({ agentProof, agent }: Facts): ClaimedAgent | null {
+  return agentProof ?? agent?.claimed ?? null;
+}
+
 const AGENT: readonly DecisionFact[] = [
   fact('agent.text', 'text', 'the whole user agent', ({ facts }) => facts.userAgent, { absentWhen: NO_AGENT }),
   fact('agent.browser', 'text', 'the family of the browser', ({ facts }) => facts.agent?.browser, {
@@ -105,23 +111,23 @@ const AGENT: readonly DecisionFact[] = [
   fact('agent.headless', 'text', 'the mark of automation', ({ facts }) => facts.agent?.headless, {
     absentWhen: NOT_SUCH,
   }),
-  fact('agent.claimed', 'text', 'the crawler that it names', ({ facts }) => facts.agent?.claimed?.name, {
+  fact('agent.claimed', 'text', 'the crawler that it names', ({ facts }) => claimOf(facts)?.name, {
     absentWhen: NOT_SUCH,
   }),
-  fact('agent.operator', 'text', 'whose crawler it names', ({ facts }) => facts.agent?.claimed?.operator, {
+  fact('agent.operator', 'text', 'whose crawler it names', ({ facts }) => claimOf(facts)?.operator, {
     absentWhen: NOT_SUCH,
   }),
   fact(
     'agent.purpose',
     'text',
     'search, ai_training, ai_user, monitor, preview or shopping',
-    ({ facts }) => facts.agent?.claimed?.purpose,
+    ({ facts }) => claimOf(facts)?.purpose,
     { absentWhen: NOT_SUCH },
   ),
   fact(
     'agent.verified',
     'text',
-    'range: its address is one that the operator publishes; dns: the name of its address is the operator’s; none: neither',
+    'how it proved it: range (published address), dns (name of its address), signature; none: it did not',
     ({ facts }) => facts.agentProof?.verified,
     { absentWhen: 'it names no crawler, or nothing is known of its operator’s addresses' },
   ),

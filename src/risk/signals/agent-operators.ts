@@ -23,6 +23,9 @@ export function crawlerDomains(operator: string): readonly string[] {
   return OPERATORS.get(operator)?.domains ?? [];
 }
 
+/** First word of the question for the keys of a signer; the second is its host. */
+export const KEYS_QUESTION = 'agent_keys';
+
 /** Answers to whether the name of an address belongs to an operator, as they are shared between threads; 0 is not known. */
 export const NAME_CHECKS = { confirmed: 1, refuted: 2, unknown: 3 } as const;
 

@@ -54,6 +54,22 @@ const CLAIMS: readonly (readonly [pattern: RegExp, agent: ClaimedAgent])[] = [
   [/\bApplebot\b/i, agentOf(17, 'Applebot', 'apple', 'search')],
 ];
 
+/**
+ * Agents that sign their requests (Web Bot Auth), by the host of their key directory; most of them send the user agent of a browser. Keys
+ * of other hosts are never fetched. Numbers as above.
+ * Source: help.openai.com/en/articles/11845367, "ChatGPT agent allowlisting"; developers.google.com/crawling, "Authenticate requests with
+ * Web Bot Auth".
+ */
+const SIGNERS: ReadonlyMap<string, ClaimedAgent> = new Map([
+  ['chatgpt.com', agentOf(18, 'ChatGPT-Agent', 'openai', 'ai_user')],
+  ['agent.bot.goog', agentOf(19, 'Google-Agent', 'google', 'ai_user')],
+]);
+
+/** Returns the agent whose keys are published at a host; null for any other host. */
+export function signerAt(host: string): ClaimedAgent | null {
+  return SIGNERS.get(host) ?? null;
+}
+
 function agentOf(number: number, name: string, operator: string, purpose: AgentPurpose): ClaimedAgent {
   return { number, name, operator, purpose };
 }
@@ -69,7 +85,8 @@ export function claimedAgent(userAgent: string): ClaimedAgent | null {
 
 /** Returns the crawler that decisions keep under a number; null for 0, and for a number of a newer build. */
 export function agentOfNumber(wanted: number): ClaimedAgent | null {
-  return CLAIMS.find(([, { number }]) => number === wanted)?.[1] ?? null;
+  const claimed = CLAIMS.find(([, { number }]) => number === wanted)?.[1];
+  return claimed ?? [...SIGNERS.values()].find(({ number }) => number === wanted) ?? null;
 }
 
 /** Whether a crawler is the one that it names, however that was proven. */

@@ -30,7 +30,7 @@ describe('the budget of look-ups', () => {
 
 describe('look-ups', () => {
   test('Each question runs once while it is looked up, and what the budget refuses is asked again later', async () => {
-    const answers = new SharedAnswers(createAnswerMemory());
+    const answers = new SharedAnswers(createAnswerMemory(16_384));
     const asked: string[] = [];
     let settle = (): void => {};
     const kind: LookUp = (about) => {

@@ -39,6 +39,7 @@ const EMPTY: DecideRequest = {
   eventType: '',
   outcome: null,
   attributes: new Map(),
+  httpSignature: null,
 };
 
 const nested = (levels: number): string => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
@@ -76,7 +77,33 @@ describe('a decide body', () => {
       eventType: 'checkout',
       outcome: null,
       attributes: new Map(),
+      httpSignature: null,
     });
+  });
+
+  test('A signed request is read with both of its fields only, and a field of another type is refused with its place', () => {
+    const all = {
+      signature_input: 'a',
+      signature: 'b',
+      signature_agent: 'c',
+      method: 'GET',
+      authority: 'd',
+      path: '/e',
+    };
+    expect(read({ http_signature: all }).httpSignature).toEqual({
+      signatureInput: 'a',
+      signature: 'b',
+      signatureAgent: 'c',
+      method: 'GET',
+      authority: 'd',
+      path: '/e',
+    });
+    expect(read({ http_signature: { ...all, signature: null } }).httpSignature).toBeNull();
+    expect(pointersOf({ http_signature: { ...all, method: 7, path: [] } })).toEqual([
+      '/http_signature/method',
+      '/http_signature/path',
+    ]);
+    expect(pointersOf({ http_signature: 'a' })).toEqual(['/http_signature']);
   });
 
   test('A decide body may be empty, and null means absent', () => {
@@ -352,6 +379,8 @@ describe('a hostile body', () => {
 
 const FIELDS = ['ip', 'user_agent', 'url', 'referrer', 'session_token', 'event_type'] as const;
 
+const SIGNED_FIELDS = ['signature_input', 'signature', 'signature_agent', 'method', 'authority', 'path'] as const;
+
 const isHeader = (value: unknown): boolean =>
   ['string', 'number'].includes(typeof value) ||
   (Array.isArray(value) && value.every((item) => typeof item === 'string'));
@@ -372,6 +401,12 @@ function model(body: Record<string, unknown>): Partial<DecideRequest> | null {
   if (entities.some(([, value]) => typeof value !== 'string' && typeof value !== 'number')) return null;
   const headers = Object.entries(body['headers'] ?? {}).filter(([, value]) => value !== null);
   if (!headers.every(([, value]) => isHeader(value))) return null;
+  const signed = body['http_signature'] ?? null;
+  if (signed !== null && (typeof signed !== 'object' || Array.isArray(signed))) return null;
+  const parts = SIGNED_FIELDS.map((name) => (signed as Record<string, unknown> | null)?.[name] ?? null);
+  if (parts.some((value) => value !== null && typeof value !== 'string')) return null;
+  const [signatureInput, signature, signatureAgent, method, authority, path] = parts as (string | null)[];
+  const httpSignature = { signatureInput, signature, signatureAgent, method, authority, path };
   const [ip, userAgent, url, referrer, sessionToken, eventType] = texts as (string | null)[];
   return {
     ip: ip ?? null,
@@ -385,6 +420,8 @@ function model(body: Record<string, unknown>): Partial<DecideRequest> | null {
       .map(([name, value]) => ({ name, value: String(value) }))
       .filter(({ name, value }) => value !== '' && name.length <= 64 && value.length <= 256),
     attributes: new Map(),
+    httpSignature:
+      signatureInput === null || signature === null ? null : (httpSignature as DecideRequest['httpSignature']),
     headers: new Map(
       headers.map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]),
     ),
@@ -433,6 +470,11 @@ describe('any body', () => {
         entity_keys: fc.oneof({ weight: 9, arbitrary: fc.dictionary(name, small, { maxKeys: 20 }) }, fc.jsonValue()),
         headers: fc.oneof(
           { weight: 9, arbitrary: fc.dictionary(name, fc.oneof(small, fc.array(fc.string())), { maxKeys: 20 }) },
+          fc.jsonValue(),
+        ),
+        http_signature: fc.oneof(
+          { weight: 9, arbitrary: fc.dictionary(fc.constantFrom(...SIGNED_FIELDS, 'more'), fc.option(fc.string())) },
+          fc.dictionary(fc.constantFrom(...SIGNED_FIELDS), fc.jsonValue()),
           fc.jsonValue(),
         ),
         other: fc.jsonValue(),

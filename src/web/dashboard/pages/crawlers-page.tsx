@@ -62,12 +62,18 @@ function proofOf({ verified }: Row): JSX.Element {
   if (verified === 'none') return <span class="tag">forged: not from its operator</span>;
   if (verified === 'range') return <span>its operator’s address</span>;
   if (verified === 'dns') return <span>the name of its address</span>;
+  if (verified === 'signature') return <span>its signature</span>;
   return <span class="muted">not known</span>;
 }
 
 /** The decisions of the rule about the proof; without one those of rules about bots. */
 function hrefOf({ verified }: Row): string {
-  const reasons = { none: 'agent_forged', range: 'agent_verified', dns: 'agent_verified' } as const;
+  const reasons = {
+    none: 'agent_forged',
+    range: 'agent_verified',
+    dns: 'agent_verified',
+    signature: 'agent_verified',
+  } as const;
   const reason = verified === null || verified === undefined ? 'device_bot_user_agent' : reasons[verified];
   return `/dashboard/decisions?q=${encodeURIComponent(`reason:${reason}`)}`;
 }
