@@ -164,7 +164,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     path: 'cold',
   },
   privacy: {
-    holds: 'Erasing a person: marks, one eraser for each place that holds people',
+    holds: 'Erasing and exporting a person: marks, one finder and eraser for each place that holds people',
     mayImport: ['history', 'kernel', 'risk', 'state', 'velocity'],
     path: 'cold',
   },

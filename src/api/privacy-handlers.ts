@@ -1,4 +1,5 @@
 import { problem } from '../contract/problem.ts';
+import { QUERIES } from '../contract/routes.ts';
 import { personMembers } from '../contract/requests/privacy-requests.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { originOf } from './kit/actor.ts';
@@ -6,16 +7,19 @@ import { schemaBody } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler, EndpointResponse } from './kit/endpoint-types.ts';
 import type { BodyOf } from './kit/request-body.ts';
-import type { ErasureState, PrivacyQueue } from './privacy-port.ts';
+import type { ErasureState, ExportState, PersonExportQueue, PrivacyQueue } from './privacy-port.ts';
+import { readQuery } from './query.ts';
 
-const BODY = schemaBody('erasePerson');
+const ERASE = schemaBody('erasePerson');
+const EXPORT = schemaBody('exportPerson');
 
 /** Returns the handlers for people's rights. Source: contract, 9.13. */
 export function privacyHandlers(
   endpoint: EndpointFactory,
   queue: PrivacyQueue,
-): SecretHandlers<'erasePerson' | 'findErasure'> {
-  const erase: EndpointHandler<BodyOf<typeof BODY>> = async (request) => {
+  exports: PersonExportQueue,
+): SecretHandlers<'erasePerson' | 'exportPerson' | 'findPrivacyJob' | 'readPersonExport'> {
+  const erase: EndpointHandler<BodyOf<typeof ERASE>> = async (request) => {
     const { body, caller } = request;
     if (body.kind === 'problem') return body;
     const [subject = ''] = personMembers(body.value);
@@ -26,18 +30,64 @@ export function privacyHandlers(
       keepBlocks: body.value['keep_blocks'] !== false,
     };
     const started = await queue.erase(wish, originOf(request));
-    if (started === 'not_a_value') {
-      const errors = [{ pointer: `/${subject}`, code: 'invalid_value', message: 'This must be a value of that kind.' }];
-      return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors }) };
-    }
+    if (started === 'not_a_value') return notAValue(subject);
     if (started === 'limit_reached') return TOO_MANY;
     if (started === 'queue_full') return QUEUE_FULL;
     if ('code' in started) return started;
     return { kind: 'json', status: 202, body: { id: started.id, status: started.status } };
   };
-  const find: EndpointHandler = ({ caller, params }) => show(queue.find(caller.customer, params['id'] ?? ''));
-  return { erasePerson: endpoint({ body: BODY }, erase), findErasure: endpoint({}, find) };
+  const start: EndpointHandler<BodyOf<typeof EXPORT>> = async (request) => {
+    const { body, caller } = request;
+    if (body.kind === 'problem') return body;
+    const [subject = ''] = personMembers(body.value);
+    const wish = { customer: caller.customer, subject, value: String(body.value[subject]) };
+    const started = await exports.start(wish, originOf(request));
+    if (started === 'not_a_value') return notAValue(subject);
+    if (started === 'queue_full') return EXPORTS_FULL;
+    if ('code' in started) return started;
+    return { kind: 'json', status: 202, body: { id: started.id, status: started.status } };
+  };
+  const find: EndpointHandler = ({ caller: { customer }, params: { id = '' } }) => {
+    const exported = exports.find(customer, id);
+    return exported === null ? show(queue.find(customer, id)) : showExport(exported);
+  };
+  const read: EndpointHandler = async ({ caller: { customer }, params: { id = '' }, query }) => {
+    const asked = readQuery(query, QUERIES.readPersonExport);
+    if (asked.kind === 'problem') return asked;
+    const { format } = asked.value;
+    const text = await exports.read(customer, id, format);
+    if (text === null) return NOT_FOUND;
+    if (text === 'not_ready') return NOT_READY;
+    return { kind: 'pieces', status: 200, ...DOWNLOADS[format], pieces: [text] };
+  };
+  return {
+    erasePerson: endpoint({ body: ERASE }, erase),
+    exportPerson: endpoint({ body: EXPORT }, start),
+    findPrivacyJob: endpoint({}, find),
+    readPersonExport: endpoint({}, read),
+  };
 }
+
+function notAValue(subject: string): EndpointResponse {
+  const errors = [{ pointer: `/${subject}`, code: 'invalid_value', message: 'This must be a value of that kind.' }];
+  return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors }) };
+}
+
+/** The page is a file to hand on: opened under this address it could do nothing, and is not shown by a browser anyway. */
+const DOWNLOADS = {
+  ndjson: {
+    contentType: 'application/x-ndjson',
+    headers: { 'Content-Disposition': 'attachment; filename="person.ndjson"' },
+  },
+  html: {
+    contentType: 'text/html; charset=utf-8',
+    headers: {
+      'Content-Disposition': 'attachment; filename="person.html"',
+      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      'X-Content-Type-Options': 'nosniff',
+    },
+  },
+} as const;
 
 const TOO_MANY: EndpointResponse = {
   kind: 'problem',
@@ -51,7 +101,42 @@ const QUEUE_FULL: EndpointResponse = {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   }),
 };
-const NOT_FOUND: EndpointResponse = { kind: 'problem', problem: problem('not_found', 'There is no such erasure.') };
+const EXPORTS_FULL: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('queue_full', 'The customer has 20 exports. They end after an hour.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  }),
+};
+const NOT_FOUND: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_found', 'There is no such erasure or export. Exports end after an hour and with a restart.'),
+};
+const NOT_READY: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_ready', 'The export has not succeeded. Ask again when its status is succeeded.'),
+};
+
+function showExport({
+  id,
+  status,
+  subject,
+  requestedAtMs,
+  finishedAtMs,
+  found,
+  leftOut,
+}: ExportState): EndpointResponse {
+  const body = {
+    id,
+    kind: 'export',
+    status,
+    subject,
+    requested_at: Math.floor(requestedAtMs / 1_000),
+    finished_at: finishedAtMs === null ? null : Math.floor(finishedAtMs / 1_000),
+    found,
+    left_out: leftOut,
+  };
+  return { kind: 'json', status: 200, body };
+}
 
 function show(state: ErasureState | null): EndpointResponse {
   if (state === null) return NOT_FOUND;
@@ -61,6 +146,7 @@ function show(state: ErasureState | null): EndpointResponse {
     status: 200,
     body: {
       id,
+      kind: 'erasure',
       status,
       subject,
       keep_blocks: keepBlocks,

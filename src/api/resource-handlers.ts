@@ -28,7 +28,7 @@ import type { OwnPolicies } from './own-policies.ts';
 import { ownRuleHandlers, type OwnRuleParts } from './own-rule-handlers.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { privacyHandlers } from './privacy-handlers.ts';
-import type { PrivacyQueue } from './privacy-port.ts';
+import type { PersonExportQueue, PrivacyQueue } from './privacy-port.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { ruleHandlers } from './rule-handlers.ts';
 import type { RuleSampleParts } from './rule-sample.ts';
@@ -64,6 +64,7 @@ export interface ManagementParts {
   readonly policies: OwnPolicies;
   readonly backtests: BacktestQueue;
   readonly privacy: PrivacyQueue;
+  readonly personExports: PersonExportQueue;
   readonly keyUse: KeyUseReader;
   readonly readModels: ModelParts['readModels'];
   readonly silenceOf: ModelParts['silenceOf'];
@@ -161,7 +162,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, decisions, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...auditHandlers(endpoint, { store, cursors }),
-    ...privacyHandlers(endpoint, parts.privacy),
+    ...privacyHandlers(endpoint, parts.privacy, parts.personExports),
     ...shadowReviewHandlers(endpoint, { store, decisions, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
     ...webhookHandlers(endpoint, { ...webhooks, cursors }),

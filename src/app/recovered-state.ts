@@ -31,6 +31,7 @@ import type { HistoryStats } from '../ports/decision-history.ts';
 import type { Slices } from '../state/tables/turns.ts';
 import { ERASURES_PURPOSE, PersonMarker } from '../privacy/person.ts';
 import { LIST_VALUES_PURPOSE } from '../risk/lists/list-key.ts';
+import { PersonExports } from './person-exports.ts';
 import { PrivacyJobs } from './privacy-jobs.ts';
 import { AddressShares } from '../observe/address-shares.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
@@ -73,6 +74,7 @@ export interface Recovered {
   readonly decisionSink: DecisionWriter;
   readonly requests: OpenRequests;
   readonly privacy: PrivacyJobs;
+  readonly personExports: PersonExports;
 }
 
 /** Restores the state of the last run from the store, the journal and the files of `hot/`. */
@@ -125,7 +127,7 @@ export async function recover(
     history: cluster?.nodes.history(decisions) ?? decisions,
     historyStats: cluster?.nodes.stats(stats) ?? stats,
     decisionSink,
-    privacy: openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log }),
+    ...openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log }),
     requests: openRequestLog(settings, { store, keyFor }, policies?.policyArchive ?? null, clock, log),
   };
 }
@@ -138,7 +140,15 @@ interface PrivacyParts extends Pick<Installation, 'store' | 'keyFor'> {
   readonly log: Log;
 }
 
-function openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log }: PrivacyParts): PrivacyJobs {
+function openPrivacy({
+  settings,
+  store,
+  decisions,
+  velocity,
+  keyFor,
+  clock,
+  log,
+}: PrivacyParts): Pick<Recovered, 'privacy' | 'personExports'> {
   const marker = new PersonMarker({
     links: keyFor(LINKS_PURPOSE),
     lists: keyFor(LIST_VALUES_PURPOSE),
@@ -151,17 +161,11 @@ function openPrivacy({ settings, store, decisions, velocity, keyFor, clock, log 
     await velocity?.table.save(clock.nowMs());
     await velocity?.table.save(clock.nowMs());
   };
-  const parts = {
-    store,
-    decisions,
-    dataDir,
-    keyFor,
-    velocity: memory,
-    changes: store.changes,
-    saveHistory,
-    marker,
-  };
-  return new PrivacyJobs(parts, () => clock.nowMs(), log);
+  const finding = { store, decisions, dataDir, keyFor, velocity: memory, marker };
+  const nowMs = (): number => clock.nowMs();
+  const personExports = new PersonExports(finding, store.changes, nowMs, log);
+  const parts = { ...finding, changes: store.changes, saveHistory, exports: personExports };
+  return { privacy: new PrivacyJobs(parts, nowMs, log), personExports };
 }
 
 async function openPolicies(settings: Settings, store: Store, clock: Clock, log: Log): Promise<OpenPolicies> {

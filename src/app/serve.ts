@@ -342,7 +342,7 @@ function run(parts: Parts): Running {
     async stop() {
       service.stopping();
       // Awaited with the other work.
-      void recovered.privacy.close();
+      void Promise.all([recovered.privacy.close(), recovered.personExports.close()]);
       stopMaintenance();
       parts.feeds.close();
       parts.deciding?.lookUps?.close();
@@ -365,7 +365,7 @@ async function stop(parts: Parts): Promise<void> {
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   const ending = [senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()];
-  await Promise.all([...ending, recovered.privacy.close()]);
+  await Promise.all([...ending, recovered.privacy.close(), recovered.personExports.close()]);
   await senders.work?.close();
   await lastRequests(listener.transport);
   // Nothing is decided from now on: it might not be recorded, and its response not leave.

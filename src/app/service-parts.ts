@@ -1,4 +1,4 @@
-import type { PrivacyQueue } from '../api/privacy-port.ts';
+import type { PersonExportQueue, PrivacyQueue } from '../api/privacy-port.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
 import type { KeyUsage } from '../auth/key-usage.ts';
@@ -95,6 +95,7 @@ export interface ServiceParts {
   readonly decisionSink: DecisionWriter;
   readonly requests: OpenRequests;
   readonly privacy: PrivacyQueue;
+  readonly personExports: PersonExportQueue;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
   /** What nodes share of deliveries and jobs; null on a node that works alone. */

@@ -61,6 +61,7 @@ export function wireApi(
       policies,
       backtests: parts.requests.backtests,
       privacy: parts.privacy,
+      personExports: parts.personExports,
       readModels: () => readModels(settings.modelsDir, (slot) => modelStatus(parts.deciding, slot)),
       silenceOf: (customer) => modelBreaker.silenceOf(customer),
       whyNoChoice: () => whyNoChoice(store, parts.cluster !== null),

@@ -1921,7 +1921,7 @@ export declare namespace Api {
      * the operator; `circuit_breaker`: that of rules of your own; `service`: the service itself
      */
     readonly actor: string;
-    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "watch.created" | "watch.changed" | "watch.removed";
+    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "privacy.export" | "watch.created" | "watch.changed" | "watch.removed";
     /**
      * What was changed: the id of the customer, webhook or decision, the fingerprint hash, or the first 12 characters of
      * the key; null for a batch
@@ -1939,13 +1939,22 @@ export declare namespace Api {
    */
   type PersonErasure = { readonly [name: string]: string | boolean };
 
-  type ErasureStarted = {
+  type PrivacyJobStarted = {
     readonly id: string;
     readonly status: "queued" | "running" | "succeeded" | "failed";
   };
 
+  /**
+   * Exactly one of `entity.<name>` (an identity as it was sent to decide), `ip` and `browser` (the id of a browser, or its
+   * hash)
+   */
+  type PersonExport = { readonly [name: string]: string | boolean };
+
+  type PrivacyJob = ErasureJob | PersonExportJob;
+
   type ErasureJob = {
     readonly id: string;
+    readonly kind: "erasure";
     /** failed: a place could not be written; the next start repeats the erasure */
     readonly status: "queued" | "running" | "succeeded" | "failed";
     /** entity.<name>, ip or browser; the value is not kept */
@@ -1963,6 +1972,21 @@ export declare namespace Api {
       readonly ground: "keep_blocks" | "to_be_sent" | "decision_record" | "expires" | "not_searched";
       readonly meaning: string;
     }[];
+  };
+
+  type PersonExportJob = {
+    readonly id: string;
+    readonly kind: "export";
+    readonly status: "queued" | "running" | "succeeded" | "failed";
+    /** entity.<name>, ip or browser */
+    readonly subject: string;
+    readonly requested_at: number;
+    /** It can be fetched for an hour from then on */
+    readonly finished_at: number | null;
+    /** Place → rows that were found there */
+    readonly found: { readonly [name: string]: number };
+    /** Place → rows beyond the size of an export, which has 10,000 rows and 8 MiB at most */
+    readonly left_out: { readonly [name: string]: number };
   };
 
   type Models = {
@@ -3219,7 +3243,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** Only entries of this kind */
-      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "watch.created" | "watch.changed" | "watch.removed";
+      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "privacy.export" | "watch.created" | "watch.changed" | "watch.removed";
       /** Only entries from then on, Unix seconds */
       readonly since?: number;
       /** Only entries before then, Unix seconds */
@@ -3233,14 +3257,31 @@ export interface ApiCalls {
   erasePerson: {
     readonly query: undefined;
     readonly body: Api.PersonErasure;
-    readonly answer: Api.ErasureStarted & Api.IgnoredMembers;
+    readonly answer: Api.PrivacyJobStarted & Api.IgnoredMembers;
   };
 
-  /** An erasure: what was found where, and what stays on which ground: `GET /v1/privacy/{id}` */
-  findErasure: {
+  /** Export what is kept about a person: `POST /v1/privacy/export` */
+  exportPerson: {
+    readonly query: undefined;
+    readonly body: Api.PersonExport;
+    readonly answer: Api.PrivacyJobStarted & Api.IgnoredMembers;
+  };
+
+  /** An erasure: what was found where, and what stays on which ground; or an export: `GET /v1/privacy/{id}` */
+  findPrivacyJob: {
     readonly query: undefined;
     readonly body: undefined;
-    readonly answer: Api.ErasureJob;
+    readonly answer: Api.PrivacyJob;
+  };
+
+  /** The result of an export: `GET /v1/privacy/{id}/result` */
+  readPersonExport: {
+    readonly query: {
+      /** NDJSON, or one page for people */
+      readonly format?: "ndjson" | "html";
+    };
+    readonly body: undefined;
+    readonly answer: undefined;
   };
 
   /** The active model, the challenger beside it, and the candidates: `GET /v1/models` */

@@ -4,7 +4,7 @@ import { BACKTEST, RULE_CHECK, RULE_PATCH, RULE_PUT } from './requests/rule-requ
 import { KEY_ROTATION, NEW_KEY } from './requests/key-requests.ts';
 import { LABEL_CHANGE, REVIEW_CHANGE } from './requests/judgement-requests.ts';
 import { NAMED_LIST_PUT, NAMED_LIST_RESTORE } from './requests/named-list-requests.ts';
-import { PERSON_ERASURE } from './requests/privacy-requests.ts';
+import { PERSON_ERASURE, PERSON_EXPORT } from './requests/privacy-requests.ts';
 import { RECOVERY, ROTATION } from './requests/webhook-requests.ts';
 import type { EndpointId } from './routes.ts';
 
@@ -24,4 +24,5 @@ export const BODIES = {
   putNamedList: NAMED_LIST_PUT,
   restoreNamedList: NAMED_LIST_RESTORE,
   erasePerson: PERSON_ERASURE,
+  exportPerson: PERSON_EXPORT,
 } satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

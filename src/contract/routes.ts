@@ -158,7 +158,9 @@ export const ROUTES = {
   findConnector: secret('GET', '/v1/connectors/{id}'),
   listAudit: secret('GET', '/v1/audit'),
   erasePerson: secret('POST', '/v1/privacy/erase', 'admin'),
-  findErasure: secret('GET', '/v1/privacy/{id}', 'admin'),
+  exportPerson: secret('POST', '/v1/privacy/export', 'admin'),
+  findPrivacyJob: secret('GET', '/v1/privacy/{id}', 'admin'),
+  readPersonExport: secret('GET', '/v1/privacy/{id}/result', 'admin'),
   readModels: secret('GET', '/v1/models'),
   readModelRows: secret('GET', '/v1/models/rows'),
   compareModels: secret('GET', '/v1/models/compare'),
@@ -239,6 +241,9 @@ const seconds = wholeNumber(0, 253_402_300_799, 'This must be a number of Unix s
  * represents.
  */
 export const QUERIES = {
+  readPersonExport: {
+    format: oneOf(['ndjson', 'html']).default('ndjson').meta({ description: 'NDJSON, or one page for people' }),
+  },
   searchDecisions: {
     ...PAGE,
     decision: decisionFilter('Only decisions of this value'),

@@ -107,6 +107,7 @@ export const AUDIT_KINDS = [
   'model.rolled_back',
   'model.resumed',
   'privacy.erase',
+  'privacy.export',
   'watch.created',
   'watch.changed',
   'watch.removed',

@@ -12,7 +12,7 @@ import { GrowingBlocks } from './decision-log/growing-blocks.ts';
 import type { LogPlace } from './decision-log/order.ts';
 import { searchFingerprints } from './decision-log/fingerprints.ts';
 import { LinkIndex } from './decision-log/link-index.ts';
-import { erasePersonRows, type PersonRows, visitPersonRows } from './decision-log/erase-rows.ts';
+import { erasePersonRows, type PersonRows, type RecordVisitor, visitPersonRows } from './decision-log/erase-rows.ts';
 import { DECISION_LOG_BOUNDS, type DecisionLogBounds } from './decision-log/log-bounds.ts';
 import { CustomerLog, LogIndex } from './decision-log/log-index.ts';
 import {
@@ -27,7 +27,6 @@ import {
   wantedBy,
 } from './decision-log/log-query.ts';
 import { unpackRecord } from './decision-log/match.ts';
-import { RawRecord } from './decision-log/raw-record.ts';
 import { readRecordHead } from './decision-log/record-head.ts';
 import { type RowPlace, type RowScanner, scanRows } from './decision-log/scan.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
@@ -271,17 +270,14 @@ export class DecisionLog implements DecisionReader {
     });
   }
 
-  /** Returns the ids of the decisions about a person, in slices. */
-  async idsAbout(customer: CustomerNumber, rows: PersonRows, slices: Slices): Promise<readonly string[]> {
-    const ids: string[] = [];
-    const raw = new RawRecord();
+  /** Passes the stored decisions about a person, in slices. The bytes are borrowed. */
+  async visitAbout(customer: CustomerNumber, rows: PersonRows, slices: Slices, visit: RecordVisitor): Promise<void> {
     const log = this.#index.customers.get(customer);
     await slices.begin();
-    if (log === undefined) return ids;
-    await visitPersonRows(log, rows, { reader: this.#reader, slices }, (_block, bytes, { recordAt, recordEnd }) => {
-      if (raw.read(bytes, recordAt, recordEnd)) ids.push(raw.requestId);
-    });
-    return ids;
+    if (log === undefined) return;
+    await visitPersonRows(log, rows, { reader: this.#reader, slices }, (_block, bytes, { recordAt, recordEnd }) =>
+      visit(bytes, recordAt, recordEnd),
+    );
   }
 
   /** Removes from the decisions about a person what is about the person. Returns their number. Throws if it cannot be written. */

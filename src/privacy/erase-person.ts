@@ -1,12 +1,8 @@
-import type { Slices } from '../state/tables/turns.ts';
-import type { DecisionLog } from '../history/decision-log.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { decrypt, encrypt } from '../kernel/encryption.ts';
 import type { Committer, ErasedRows } from '../state/feed/changes.ts';
-import type { Store } from '../state/feed/open-store.ts';
 import type { Erasure, ErasureFinish } from '../state/tables/erasure-table.ts';
 import type { PersonPlace } from '../state/tables/table-names.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
 import { eraseAuditTargets } from './erasers/audit-eraser.ts';
 import { eraseDeliveries } from './erasers/delivery-eraser.ts';
 import { eraseLearningRows } from './erasers/learning-row-eraser.ts';
@@ -17,7 +13,8 @@ import { eraseLoggedPerson } from './erasers/request-eraser.ts';
 import { eraseHistory } from './erasers/velocity-eraser.ts';
 import { type Eraser, type Erasing, writtenValue } from './erasing.ts';
 import type { Traces } from './leave-no-trace.ts';
-import { ERASURES_PURPOSE, type PersonMarker, type MarkForm, type Person } from './person.ts';
+import { type FindParts, findPerson } from './find-person.ts';
+import { ERASURES_PURPOSE, type Person } from './person.ts';
 
 /**
  * All places that hold something about a person, with what erases it there. Decisions come last and apart: their rows lose the links by
@@ -32,24 +29,22 @@ const ERASERS = {
   lists: eraseListEntries,
   named_lists: eraseNamedItems,
   audit: eraseAuditTargets,
-} satisfies Readonly<Record<Exclude<PersonPlace, 'decisions'>, Eraser>>;
+} satisfies Readonly<Record<Exclude<PersonPlace, 'decisions' | 'exports'>, Eraser>>;
 
-export interface EraseParts {
-  readonly store: Store;
-  readonly decisions: DecisionLog;
-  readonly dataDir: string;
-  readonly keyFor: (purpose: string) => Buffer;
-  readonly velocity: VelocityMemory | null;
+export interface EraseParts extends FindParts {
   readonly changes: Committer;
   /** Saves the velocity store; a save that has begun may have copied the person. */
   readonly saveHistory: () => Promise<void>;
-  readonly marker: PersonMarker;
-  /** Starts slices for the work of a customer, or of the service itself. */
-  readonly slicesOf: (customer: CustomerNumber | null) => Slices;
+  /** Exports of people that are kept to be fetched. */
+  readonly exports: { forget(customer: CustomerNumber): number };
 }
 
 /** Every place that holds people. */
-export const PLACES: readonly PersonPlace[] = [...(Object.keys(ERASERS) as (keyof typeof ERASERS)[]), 'decisions'];
+export const PLACES: readonly PersonPlace[] = [
+  ...(Object.keys(ERASERS) as (keyof typeof ERASERS)[]),
+  'decisions',
+  'exports',
+];
 
 /**
  * Erases a person on this node, place by place, in slices of the main thread. `isShared`: also in the tables that all nodes share. May be
@@ -65,27 +60,14 @@ export async function erasePerson(
   }: { readonly customer: CustomerNumber; readonly erasure: Erasure; readonly isShared: boolean },
   nowMs: number,
 ): Promise<ErasureFinish> {
-  const { decisions, changes, marker, keyFor } = parts;
-  const slices = parts.slicesOf(customer);
-  const marks = new Set(erasure.marks);
-  const isMarked = (form: MarkForm, hash: string): boolean => marks.has(marker.markOf(customer, form, hash));
-  const rows = {
-    isMarked: (bytes: Buffer, at: number): boolean => isMarked('link', bytes.hexSlice(at, at + 8)),
-    untilMs: erasure.requestedAtMs,
-  };
-  const isLinked = erasure.subject !== 'browser';
-  const requestIds = new Set(isLinked ? await decisions.idsAbout(customer, rows, slices) : []);
-  await slices.begin();
+  const { changes, decisions, keyFor } = parts;
+  const { subject, marks, requestedAtMs: untilMs } = erasure;
+  const sought = { customer, subject, marks, untilMs, person: personOf(erasure, customer, keyFor) };
+  const finding = await findPerson(parts, sought, nowMs);
   const erasing: Erasing = {
-    ...parts,
-    nowMs,
-    customer,
+    ...finding,
     erasure,
-    person: personOf(erasure, customer, keyFor),
-    isMarked,
-    requestIds,
     isShared,
-    slices,
     async eraseRows(some) {
       const change = { kind: 'erasure.rows', customer, rows: { ...NO_ROWS, ...some } } as const;
       return writtenValue(await changes.commit(change, { by: 'service', nowMs }));
@@ -98,7 +80,10 @@ export async function erasePerson(
     erased[place] = found.erased;
     if ((found.kept ?? 0) > 0) kept[place] = found.kept ?? 0;
   }
-  erased['decisions'] = isLinked ? await decisions.erase(customer, rows, slices) : 0;
+  const { rows, slices } = finding;
+  erased['decisions'] = rows === null ? 0 : await decisions.erase(customer, rows, slices);
+  // Last: an export that is made meanwhile has what was not erased yet.
+  erased['exports'] = parts.exports.forget(customer);
   return { atMs: nowMs, erased, kept };
 }
 

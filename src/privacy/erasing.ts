@@ -1,34 +1,13 @@
-import type { DecisionLog } from '../history/decision-log.ts';
-import type { CustomerNumber } from '../kernel/brand.ts';
 import type { ErasedRows } from '../state/feed/changes.ts';
-import type { Store } from '../state/feed/open-store.ts';
 import type { Erasure } from '../state/tables/erasure-table.ts';
 import type { Slices } from '../state/tables/turns.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
-import type { MarkForm, PersonMarker, Person } from './person.ts';
+import type { FoundPerson } from './find-person.ts';
 
 /** What an eraser works on. */
-export interface Erasing {
-  readonly store: Store;
-  /** This node's own. */
-  readonly decisions: DecisionLog;
-  readonly dataDir: string;
-  readonly keyFor: (purpose: string) => Buffer;
-  /** Null on a node without a velocity store. */
-  readonly velocity: VelocityMemory | null;
-  readonly nowMs: number;
-  readonly customer: CustomerNumber;
+export interface Erasing extends FoundPerson {
   readonly erasure: Erasure;
-  /** Null for an erasure that is repeated after a restore: only its marks are known. */
-  readonly person: Person | null;
-  readonly marker: PersonMarker;
-  /** `hash`: as hex digits. */
-  readonly isMarked: (form: MarkForm, hash: string) => boolean;
-  /** Ids of the decisions of this node about the person. */
-  readonly requestIds: ReadonlySet<string>;
   /** Whether this node erases in the tables that all nodes share. */
   readonly isShared: boolean;
-  readonly slices: Slices;
   /** Erases rows of `state`, on all nodes; returns how many there were. Throws if that fails. */
   readonly eraseRows: (rows: Partial<ErasedRows>) => Promise<number>;
 }

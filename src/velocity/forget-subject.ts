@@ -21,27 +21,45 @@ const SALTS_END = 340;
  */
 export function forgetSubject(memory: VelocityMemory, customer: CustomerNumber, subject: VelocitySubject): number {
   const table = new Table(memory);
+  return visitSubject(memory, customer, subject, (low, high) => table.forget(low, high));
+}
+
+/** Returns how many records `forgetSubject` would remove. */
+export function countSubject(memory: VelocityMemory, customer: CustomerNumber, subject: VelocitySubject): number {
+  const table = new Table(memory);
+  return visitSubject(memory, customer, subject, (low, high) => table.count(low, high));
+}
+
+/** Takes a key; returns the number of its records. */
+type KeyVisitor = (low: number, high: number) => number;
+
+function visitSubject(
+  memory: VelocityMemory,
+  customer: CustomerNumber,
+  subject: VelocitySubject,
+  visit: KeyVisitor,
+): number {
   const keys = new EventKeys(memory.hashKey, new Map());
-  let forgotten = 0;
+  let found = 0;
   for (const publicKey of [false, true]) {
     if (subject.kind === 'entity') {
       keys.readEntity(customer, publicKey, subject.name, subject.value);
       const [low = 0, high = 0, name = 0] = [keys.entityLow[0], keys.entityHigh[0], keys.nameHash[0]];
-      forgotten += forgetDerived(table, low, high, name);
+      found += visitDerived(visit, low, high, name);
     } else if (subject.kind === 'browser') {
       keys.readBrowser(customer, publicKey, subject.hash);
-      forgotten += forgetDerived(table, keys.browserLow, keys.browserHigh, 0);
+      found += visitDerived(visit, keys.browserLow, keys.browserHigh, 0);
     } else {
       keys.readAddress(customer, publicKey, subject.networks);
-      forgotten += forgetDerived(table, keys.hostLow, keys.hostHigh, 0);
+      found += visitDerived(visit, keys.hostLow, keys.hostHigh, 0);
     }
   }
-  return forgotten;
+  return found;
 }
 
-/** Removes the record of a key, and of every key that a record derives from it, at two levels: a set may overflow into a sketch. */
-function forgetDerived(table: Table, low: number, high: number, name: number): number {
-  let forgotten = table.forget(low, high) + table.forget(~low, ~high);
+/** Passes a key, and every key that a record derives from it, at two levels: a set may overflow into a sketch. */
+function visitDerived(visit: KeyVisitor, low: number, high: number, name: number): number {
+  let all = visit(low, high) + visit(~low, ~high);
   let level: (readonly [number, number])[] = [[low, high]];
   for (let depth = 0; depth < 2; depth++) {
     const next: (readonly [number, number])[] = [];
@@ -52,13 +70,13 @@ function forgetDerived(table: Table, low: number, high: number, name: number): n
           [mix(a, name, salt), mix(b, name, salt)],
         ] as const;
         for (const [c, d] of derived) {
-          const found = table.forget(c, d);
+          const found = visit(c, d);
           if (found > 0) next.push([c, d]);
-          forgotten += found;
+          all += found;
         }
       }
     }
     level = next;
   }
-  return forgotten;
+  return all;
 }

@@ -130,6 +130,18 @@ export class Table {
     return 0;
   }
 
+  /** Returns the number of records of a key, of all kinds. */
+  count(low: number, high: number): number {
+    const words = this.words;
+    let found = 0;
+    for (const line of [this.#groupOfLow(low), this.#groupOfHigh(high)]) {
+      for (let way = 0; way < LINE_END; way += 2) {
+        if ((words[line + way] ?? 0) >>> 4 === (high & 0xfffffff) && words[recordOf(line, way)] === low >>> 0) found++;
+      }
+    }
+    return found;
+  }
+
   /** Removes the records of a key, of all kinds, with their content. Returns their number. */
   forget(low: number, high: number): number {
     const words = this.words;

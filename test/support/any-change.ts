@@ -146,6 +146,12 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
         requestedAtMs: nowMs,
       },
     }),
+    'person.exported': () => ({
+      kind: 'person.exported',
+      customer: customer(),
+      id: newId('prv', nowMs),
+      subject: 'entity.email',
+    }),
     'erasure.rows': () => ({
       kind: 'erasure.rows',
       customer: customer(),

@@ -229,6 +229,7 @@ function weightOf(change: Change): number {
     case 'named_list.put':
     case 'named_list.removed':
     case 'erasure.requested':
+    case 'person.exported':
     case 'erasure.finished':
     case 'watch.created':
     case 'watch.changed':

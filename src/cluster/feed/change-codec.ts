@@ -146,6 +146,7 @@ export function malformationOf(change: Change): string | null {
     case 'rule.removed':
     case 'named_list.removed':
     case 'erasure.finished':
+    case 'person.exported':
     case 'watch.changed':
     case 'watch.removed':
     case 'watch.begun':

@@ -17,6 +17,9 @@ export interface PersonRows {
   readonly untilMs: number;
 }
 
+/** Takes a stored record and where it ends. */
+export type RecordVisitor = (bytes: Buffer, from: number, end: number) => void;
+
 interface LogParts {
   readonly reader: BlockReader;
   readonly slices: Slices;

@@ -1,5 +1,6 @@
-import { type Eraser, eraseInParts, type Erasing } from '../erasing.ts';
-import type { NamedList } from '../../state/tables/named-list-table.ts';
+import type { NamedItem, NamedList } from '../../state/tables/named-list-table.ts';
+import { type Eraser, eraseInParts } from '../erasing.ts';
+import type { FoundPerson } from '../find-person.ts';
 
 const PAGE_ITEMS = 1_000;
 
@@ -10,7 +11,7 @@ export const eraseNamedItems: Eraser = async (erasing) => {
   const namedItems: { readonly list: number; readonly key: string }[] = [];
   const versions: number[] = [];
   for (const list of store.namedLists.of(customer)) {
-    for (const key of await itemsAbout(erasing, list)) namedItems.push({ list: list.number, key });
+    for (const { key } of await namedItemsAbout(erasing, list)) namedItems.push({ list: list.number, key });
     if (await isInVersions(erasing, list)) versions.push(list.number);
   }
   const items = await eraseInParts(namedItems, slices, (part) => eraseRows({ namedItems: part }));
@@ -19,24 +20,24 @@ export const eraseNamedItems: Eraser = async (erasing) => {
   return { erased: items + parts };
 };
 
-async function itemsAbout(
-  { store, customer, erasure, isMarked, slices, nowMs }: Erasing,
+/** Returns the items of a named list about the person. */
+export async function namedItemsAbout(
+  { store, customer, untilMs, isMarked, slices, nowMs }: FoundPerson,
   { number }: NamedList,
-): Promise<readonly string[]> {
-  const keys: string[] = [];
+): Promise<readonly NamedItem[]> {
+  const items: NamedItem[] = [];
   for (let after: string | null = null; ;) {
     const query = { after, limit: PAGE_ITEMS };
     const page = await store.namedLists.page(customer, number, query, Math.floor(nowMs / 1_000), slices);
-    for (const { key, createdAtSeconds } of page.items) {
-      if (isMarked('list', key) && createdAtSeconds * 1_000 <= erasure.requestedAtMs) keys.push(key);
-    }
+    for (const item of page.items)
+      if (isMarked('list', item.key) && item.createdAtSeconds * 1_000 <= untilMs) items.push(item);
     after = page.next;
-    if (after === null) return keys;
+    if (after === null) return items;
   }
 }
 
 async function isInVersions(
-  { store, customer, isMarked, slices }: Erasing,
+  { store, customer, isMarked, slices }: FoundPerson,
   { number: list }: NamedList,
 ): Promise<boolean> {
   for (const { version, parts } of store.namedListVersions.of(customer, list).versions) {

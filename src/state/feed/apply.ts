@@ -9,7 +9,7 @@ import {
   revokeKey,
 } from './apply/accounts.ts';
 import type { Applying, Apply } from './apply/applying.ts';
-import { eraseRows, finishErasure, recordErasure } from './apply/erasures.ts';
+import { eraseRows, finishErasure, noteExport, recordErasure } from './apply/erasures.ts';
 import { removeExpired } from './apply/expiry.ts';
 import { changeReview, judgeReview, queueReviews, setLabel } from './apply/judgements.ts';
 import { putEntries, putEntry, removeListEntry } from './apply/lists.ts';
@@ -59,6 +59,7 @@ const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'named_list.items': changeNamedItems,
   'named_list.removed': removeNamedList,
   'erasure.requested': recordErasure,
+  'person.exported': noteExport,
   'erasure.rows': eraseRows,
   'erasure.finished': finishErasure,
   'watch.created': createWatch,

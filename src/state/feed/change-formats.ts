@@ -164,6 +164,7 @@ export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'named_list.items': LISTED_ITEMS,
   'named_list.removed': FIRST,
   'erasure.requested': FIRST,
+  'person.exported': FIRST,
   'erasure.rows': FIRST,
   'erasure.finished': FIRST,
   'watch.created': FIRST,

@@ -261,6 +261,11 @@ export type StateChanges = WatchStateChanges & {
     readonly fields: { readonly customer: CustomerNumber; readonly erasure: Erasure };
     readonly outcome: 'recorded' | 'known' | 'limit_reached';
   };
+  /** Someone exports what is kept about a person, for the audit log only: it has the id of the export, not whom it is about. */
+  'person.exported': {
+    readonly fields: { readonly customer: CustomerNumber; readonly id: string; readonly subject: string };
+    readonly outcome: null;
+  };
   /** Removes rows about an erased person, and what people wrote beside rows that stay. Pass a hundred at most. */
   'erasure.rows': {
     readonly fields: { readonly customer: CustomerNumber; readonly rows: ErasedRows };

@@ -20,6 +20,9 @@ export interface AuditKey {
   readonly isAccount: boolean;
 }
 
+/** What an entry says without naming anybody. */
+export type AuditHead = Pick<AuditEntry, 'kind' | 'atMs'>;
+
 export interface AuditQuery {
   /** The position of the last entry of the previous page, as `AuditPage.next`; null to start with the newest. */
   readonly after: string | null;
@@ -110,16 +113,17 @@ export class Audit {
     return true;
   }
 
-  /** Passes the stored key and the target of each entry, in slices. */
+  /** Passes the stored key, the target, the kind and the time of each entry that has a target, in slices. */
   async eachTarget(
     customer: CustomerNumber,
     slices: Slices,
-    visit: (key: Buffer, target: string) => void,
+    visit: (key: Buffer, target: string, entry: AuditHead) => void,
   ): Promise<void> {
     const range = { start: u32Key(customer), end: endOfCustomer(customer) };
     await walkInSlices(this.#table.database, range, slices, (key, value) => {
-      const { target } = this.#table.decode(Buffer.from(value));
-      if (target !== null) visit(Buffer.from(key), target);
+      const { target, kind } = this.#table.decode(Buffer.from(value));
+      const own = Buffer.from(key);
+      if (target !== null) visit(own, target, { kind, atMs: KEY.decode(own).atMs });
       return 'on';
     });
   }

@@ -102,6 +102,16 @@ export class LearningRows {
     }
   }
 
+  /** Passes the stored rows of a customer, in slices. */
+  async each(customer: CustomerNumber, slices: Slices, visit: (row: KeptRow, key: Buffer) => void): Promise<void> {
+    const range = { start: u32Key(customer), end: endOfCustomer(customer) };
+    await walkInSlices(this.#table, range, slices, (key, value) => {
+      const own = Buffer.from(key);
+      visit(readRow(own, Buffer.from(withoutSum(value))), own);
+      return 'on';
+    });
+  }
+
   /** Removes rows of a customer; returns their number, or a fault. */
   async erase(
     customer: CustomerNumber,
@@ -112,11 +122,8 @@ export class LearningRows {
     const flushed = await this.flush(nowMs);
     if (flushed !== null) return flushed;
     const keys: Buffer[] = [];
-    const range = { start: u32Key(customer), end: endOfCustomer(customer) };
-    await walkInSlices(this.#table, range, slices, (key, value) => {
-      const own = Buffer.from(key);
-      if (isAbout(readRow(own, Buffer.from(withoutSum(value))))) keys.push(own);
-      return 'on';
+    await this.each(customer, slices, (row, key) => {
+      if (isAbout(row)) keys.push(key);
     });
     this.#rowsOf.delete(customer);
     for (let at = 0; at < keys.length; at += ERASE_ROWS) {

@@ -163,7 +163,7 @@ export interface TableDefinition {
   readonly person: PersonPlace | 'none' | 'extracted';
 }
 
-/** The places that hold people; `src/privacy/erase-person.ts` has an eraser for each. Two of them are no tables. */
+/** The places that hold people; `src/privacy/erase-person.ts` has an eraser for each. Three of them are no tables. */
 export type PersonPlace =
   | 'velocity'
   | 'learning_rows'
@@ -173,7 +173,8 @@ export type PersonPlace =
   | 'lists'
   | 'named_lists'
   | 'audit'
-  | 'decisions';
+  | 'decisions'
+  | 'exports';
 
 /**
  * The environments, and which backups contain each. `all`: automatic ones too, from which a start replaces a damaged environment. `manual`:

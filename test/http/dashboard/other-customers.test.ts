@@ -87,6 +87,8 @@ beforeAll(async () => {
   for (const id of ['findBacktest', 'cancelBacktest']) ids[id] = String(backtest.json['id']);
   const erasure = await owner.call('POST', '/v1/privacy/erase', { 'entity.email': 'nobody@shop.example' });
   ids['privacy'] = String(erasure.json['id']);
+  const exported = await owner.call('POST', '/v1/privacy/export', { 'entity.email': 'nobody@shop.example' });
+  ids['readPersonExport'] = String(exported.json['id']);
   const delivery = await webhooks.ended(`?request_id=${ids['decisions']}`);
   ids['findDelivery'] = delivery.id;
   ids['retryDelivery'] = delivery.id;

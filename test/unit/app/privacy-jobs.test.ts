@@ -13,6 +13,7 @@ import type { Store } from '../../../src/state/feed/open-store.ts';
 import { ERASURES_PER_CUSTOMER_MAX } from '../../../src/state/tables/erasure-table.ts';
 import { eventually } from '../../support/webhooks.ts';
 import { writesOf } from '../../support/writes.ts';
+import { recordOf } from '../state/decision-log-support.ts';
 import { open, tempFolder, value } from '../state/support.ts';
 
 const NOW_MS = Date.now();
@@ -47,6 +48,7 @@ async function world(customers = 1): Promise<World> {
     if (text === 'a person was erased') erased.push(fields.id ?? '');
   };
   const log = { info: note, warn: note, error: note } as unknown as Log;
+  const exports = { forget: () => 0 };
   const parts = { store, decisions, dataDir: folder, keyFor, velocity: null, changes: store.changes, marker };
   return {
     store,
@@ -54,7 +56,7 @@ async function world(customers = 1): Promise<World> {
     customers: made,
     erased,
     start() {
-      const jobs = new PrivacyJobs({ ...parts, saveHistory: () => Promise.resolve() }, () => Date.now(), log);
+      const jobs = new PrivacyJobs({ ...parts, saveHistory: () => Promise.resolve(), exports }, () => Date.now(), log);
       void jobs.start();
       onTestFinished(() => jobs.close());
       return jobs;
@@ -164,11 +166,17 @@ describe('the queue of erasures', () => {
   test('Notes are looked up, and a change is made only where there is one', async () => {
     const { store, decisions, customers, start } = await world();
     const customer = customers[0] as CustomerNumber;
-    const ids = Array.from({ length: 300 }, (_, n) => `req_01J0000000000000000000${String(n).padStart(4, '0')}`);
-    vi.spyOn(decisions, 'idsAbout').mockResolvedValue(ids);
+    const visited = vi.spyOn(decisions, 'visitAbout').mockImplementation((_customer, _rows, _slices, visit) => {
+      for (let n = 0; n < 300; n++) {
+        const { bytes } = recordOf({ occurredAtMs: NOW_MS });
+        visit(bytes, 0, bytes.length);
+      }
+      return Promise.resolve();
+    });
     const commit = vi.spyOn(store.changes, 'commit');
     const jobs = start();
     await ended(jobs, customer, [await ask(jobs, customer, 'anna@shop.example')]);
+    expect(visited).toHaveBeenCalledOnce();
     expect(commit.mock.calls.map(([{ kind }]) => kind)).toEqual(['erasure.requested', 'erasure.finished']);
   });
 });

@@ -20,6 +20,11 @@ export const recordErasure: Apply<'erasure.requested'> = (at, { customer, erasur
   return 'recorded';
 };
 
+export const noteExport: Apply<'person.exported'> = (at, { customer, id, subject }) => {
+  record(at, customer, { kind: 'privacy.export', target: id, after: { subject } });
+  return null;
+};
+
 export const finishErasure: Apply<'erasure.finished'> = ({ tables: { erasures } }, { customer, id, finish }) => {
   const found = erasures.find(customer, id);
   if (found === null) return false;

@@ -15,6 +15,21 @@ export interface DeliveriesErased {
 /** Choice: rows that are removed in one transaction. */
 const ERASE_ROWS = 500;
 
+/** Passes the stored rows of a customer's deliveries about some decisions, in slices. The value is borrowed. */
+export async function eachDeliveryAbout(
+  table: Database<Buffer, Buffer>,
+  customer: CustomerNumber,
+  requestIds: ReadonlySet<string>,
+  slices: Slices,
+  visit: (key: Buffer, value: Buffer) => void,
+): Promise<void> {
+  const range = { start: u32Key(customer), end: endOfCustomer(customer) };
+  await walkInSlices(table, range, slices, (key, value) => {
+    if (requestIds.has(requestOfRow(value))) visit(Buffer.from(key), value);
+    return 'on';
+  });
+}
+
 /** Passes the stored keys of a customer's ended deliveries about some decisions to `remove`, in parts. In slices. */
 export async function eraseDeliveriesAbout(
   table: Database<Buffer, Buffer>,
@@ -25,12 +40,9 @@ export async function eraseDeliveriesAbout(
 ): Promise<StoreWrite<DeliveriesErased>> {
   const keys: Buffer[] = [];
   let waiting = 0;
-  const range = { start: u32Key(customer), end: endOfCustomer(customer) };
-  await walkInSlices(table, range, slices, (key, value) => {
-    if (!requestIds.has(requestOfRow(value))) return 'on';
+  await eachDeliveryAbout(table, customer, requestIds, slices, (key, value) => {
     if (isPending(value)) waiting++;
-    else keys.push(Buffer.from(key));
-    return 'on';
+    else keys.push(key);
   });
   let removed = 0;
   for (let at = 0; at < keys.length; at += ERASE_ROWS) {

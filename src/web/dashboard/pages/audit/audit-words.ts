@@ -33,6 +33,7 @@ export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'model.rolled_back': 'Model rolled back',
   'model.resumed': 'Model counts again',
   'privacy.erase': 'Erasure of a person asked for',
+  'privacy.export': 'Export of a person asked for',
   'watch.created': 'Watch created',
   'watch.changed': 'Watch changed',
   'watch.removed': 'Watch deleted',
