@@ -64,10 +64,17 @@ async function main(): Promise<void> {
   print(shadow);
 }
 
-/** Returns the decisions whose row the product keeps for learning. */
+/** Returns the decisions whose row the product keeps for learning: all `ALLOW` of a session, or none. */
 function keptRows(events: readonly PlayedEvent[], seed: number): readonly PlayedEvent[] {
   const random = new Random(`kept ${seed}`);
-  return events.filter(({ decision }) => decision !== 'ALLOW' || random.chance(ALLOW_RATE));
+  const isDrawn = new Map<string, boolean>();
+  return events.filter(({ decision, row: { session, requestId } }) => {
+    if (decision !== 'ALLOW') return true;
+    const key = session ?? requestId;
+    const drawn = isDrawn.get(key) ?? random.chance(ALLOW_RATE);
+    isDrawn.set(key, drawn);
+    return drawn;
+  });
 }
 
 function withLabel(one: PlayedEvent, isFraud: boolean): PlayedEvent {
