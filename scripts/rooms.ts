@@ -150,7 +150,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   learn: {
     holds: 'Training a forest on stored feature rows and their labels, and writing it as a file',
-    mayImport: ['risk'],
+    mayImport: ['kernel', 'risk'],
     path: 'cold',
   },
   webhooks: {

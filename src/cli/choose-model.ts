@@ -47,7 +47,7 @@ export async function promoteModel(
 export async function rollbackModel(door: Door, modelsDir: string, nowMs: number): Promise<CommandOutcome> {
   const choice = await restorePrevious(modelsDir, nowMs);
   if (choice.kind === 'refused') return failure(choice.code, choice.detail);
-  const words = `${choice.id ?? 'the model in the folder itself'} is active again`;
+  const words = `${choice.id ?? 'the model in the folder itself'} is active again; another models rollback undoes this`;
   return noted(door, choice, nowMs, ok(shown(choice), words));
 }
 

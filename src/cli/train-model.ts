@@ -71,6 +71,7 @@ export function trainModel(
     ...report.budgets.map((row) => `  for ${percentText(row.budget)} of honest sessions: ${budgetText(row)}`),
     ...(stock.isShadowOnly ? ['with under 500 known fraud sessions, only compare it with the rules'] : []),
     `report: ${join(folder, 'report.html')}`,
+    `next: gatehouse models check ${folder}, then gatehouse models shadow ${id}`,
   ];
   return ok({ id, folder, threshold, added_sessions: addedSessions, honest_sessions: honestSessions }, text.join('\n'));
 }

@@ -1,3 +1,4 @@
+import { shareWithInterval } from '../kernel/wilson.ts';
 import type { OperatingRow } from './operating-table.ts';
 
 /** What a candidate should hold on its latest rows before it runs beside the rules. */
@@ -12,18 +13,24 @@ const ADDED_ALARMS_MAX = 0.001;
 /** Choice: with fewer frauds one session moves the catch by more than 5 points. */
 const LATEST_FRAUDS_MIN = 20;
 
+/**
+ * Choice: alarms fail only if all of their 95 % interval is above the bound. The threshold is chosen for just that share, so on the latest
+ * rows, a third of those that chose it, the share itself is above it in every other training.
+ */
 export function candidateGates(
-  { addedAlarms, frauds, bothCatch, rulesCatch }: OperatingRow,
+  { addedAlarms, honest, frauds, bothCatch, rulesCatch }: OperatingRow,
   { budget, isShadowOnly }: { readonly budget: number | null; readonly isShadowOnly: boolean },
 ): readonly CandidateGate[] {
   const alarms = addedAlarms ?? 0;
   const alarmsMax = Math.max(budget ?? 0, ADDED_ALARMS_MAX);
+  const { low, high } = shareWithInterval(Math.round(alarms * honest), honest);
+  const interval = `95 % interval +${points(low ?? 0)} to +${points(high ?? 1)}`;
   const gain = (bothCatch ?? 0) - (rulesCatch ?? 0);
   return [
     {
       name: 'alarms',
-      holds: alarms <= alarmsMax,
-      detail: `+${points(alarms)} points of honest sessions, at most +${points(alarmsMax)}`,
+      holds: (low ?? 0) <= alarmsMax,
+      detail: `+${points(alarms)} points of honest sessions (${interval}), not surely more than +${points(alarmsMax)}`,
     },
     { name: 'catch', holds: gain > 0, detail: `+${points(gain)} points of frauds beside the rules` },
     {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../context.ts';
 import { failure } from '../command-outcome.ts';
@@ -12,10 +12,25 @@ function parseShare(text: string): number {
   return share;
 }
 
+/** Choice: who means 0.2 % and writes 0.2 must not get a model that stops every fifth honest session. */
+const BUDGET_MAX = 0.05;
+
+function parseBudget(text: string): number {
+  const share = parseShare(text);
+  if (share > BUDGET_MAX) throw new InvalidArgumentError('It is at most 5%: write 0.2% or .002, for example.');
+  return share;
+}
+
 export function addModels(cli: Cli): void {
   const models = cli.program.command('models').description('machine learning models');
+  // In the order in which an operator needs them.
+  addRows(cli, models);
+  addTrain(cli, models);
+  addCheck(cli, models);
   addSlots(cli, models);
+}
 
+function addCheck(cli: Cli, models: Command): void {
   models
     .command('check <file>')
     .description(
@@ -28,18 +43,23 @@ export function addModels(cli: Cli): void {
         return checkModelFiles(file, policy ?? cli.io.env['GATEHOUSE_POLICY_FILE'] ?? null);
       }),
     );
+}
 
+function addTrain(cli: Cli, models: Command): void {
   models
     .command('train')
     .description('train a model on the stored feature rows and labels, and write it as a candidate')
     .option('--customer <id>', 'only this customer, cus_…')
     .option('--rows <file>', 'NDJSON of decisions export --kept, instead of the data directory')
-    .option('--out <folder>', 'where the folder of the candidate is written', 'models/candidates')
+    .option(
+      '--out <folder>',
+      'where the folder of the candidate is written (default: candidates in GATEHOUSE_MODELS_DIR)',
+    )
     .option('--prior <share>', 'share of fraud among all decisions', parseShare, 0.01)
     .option(
       '--budget <share>',
       'honest sessions that the model alone may stop, such as 0.2%; sets the threshold',
-      parseShare,
+      parseBudget,
     )
     .option(
       '--allow-rate <share>',
@@ -47,8 +67,11 @@ export function addModels(cli: Cli): void {
       parseShare,
     )
     .option('--flagged-columns', 'also learn from columns that tell integrations apart', false)
-    .action((options: TrainModelOptions) =>
+    .action((given: Omit<TrainModelOptions, 'out'> & { readonly out?: string }) =>
       cli.run(async () => {
+        // The folder in which the server and the other commands look for candidates.
+        const out = given.out ?? join(cli.io.env['GATEHOUSE_MODELS_DIR'] ?? 'models', 'candidates');
+        const options: TrainModelOptions = { ...given, out };
         const { trainModel } = await import('../train-model.ts');
         const { readExportedRows, readStoredRows } = await import('../training-source.ts');
         if (options.rows !== undefined) return trainModel(await readExportedRows(options.rows), options, cli.io);
@@ -57,7 +80,9 @@ export function addModels(cli: Cli): void {
         );
       }),
     );
+}
 
+function addRows(cli: Cli, models: Command): void {
   models
     .command('rows')
     .description('count the stored feature rows and labels that a model could learn from, and what is missing')

@@ -141,10 +141,13 @@ describe('models rows and models train', () => {
 
   test('A model is trained on them, finds what tells fraud apart, and passes its own check', async () => {
     const out = join(folder, 'candidates');
-    const ran = await models('train', '--out', out);
+    // Where the server and `models shadow` look for it.
+    const env = { GATEHOUSE_MODELS_DIR: folder };
+    const ran = await command(['--data-dir', dataDir, 'models', 'train'], { env });
     expect(ran.err).not.toContain('error');
     expect(ran.code).toBe(0);
     const [id = ''] = readdirSync(out);
+    expect(ran.out).toContain(`next: gatehouse models check ${join(out, id)}, then gatehouse models shadow ${id}`);
     const report = JSON.parse(readFileSync(join(out, id, 'report.json'), 'utf8')) as { gain: Record<string, number> };
     expect(Object.keys(report.gain)).toContain('history:ip_decisions_1m');
     const checked = await models('check', join(out, id));
@@ -180,6 +183,12 @@ describe('models rows and models train', () => {
     expect(forestOf(fromFile) === forestOf(fromStore)).toBe(true);
     writeFileSync(file, `${exported.out.split('\n')[0]}\n{"request_id":1}\n`);
     expect((await models('train', '--rows', file)).err).toContain('line 2 of');
+  });
+
+  test('A budget in percent without the sign is refused, since it would be a hundred times as large', async () => {
+    const ran = await models('train', '--budget', '0.2');
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain('at most 5%: write 0.2% or .002');
   });
 
   test('A check warns of another policy than the model was trained under, and of a weight that is lowered', async () => {
