@@ -1,3 +1,4 @@
+import { blueskyCases } from './bluesky.ts';
 import { crossrefCases } from './crossref.ts';
 import { discourseCases } from './discourse.ts';
 import { feedCases } from './feed.ts';
@@ -7,6 +8,7 @@ import { githubCases } from './github.ts';
 import { gitlabCases } from './gitlab.ts';
 import { hackernewsCases } from './hackernews.ts';
 import { jobboardsCases } from './jobboards.ts';
+import { lemmyCases } from './lemmy.ts';
 import { mastodonCases } from './mastodon.ts';
 import { mediawikiCases } from './mediawiki.ts';
 import { npmCases } from './npm.ts';
@@ -24,10 +26,12 @@ export const SOURCE_CASES: readonly SourceCase[] = [
   ...discourseCases,
   ...giteaCases,
   ...gitlabCases,
+  ...lemmyCases,
   ...mastodonCases,
   ...mediawikiCases,
   ...shopifyCases,
   ...wordpressCases,
+  ...blueskyCases,
   ...crossrefCases,
   ...githubCases,
   ...hackernewsCases,

@@ -1,4 +1,5 @@
 import type { Connector } from '../base/connector.ts';
+import { bluesky } from './bluesky.ts';
 import { crossref } from './crossref.ts';
 import { discourse } from './discourse.ts';
 import { feed } from './feed-connector.ts';
@@ -8,6 +9,7 @@ import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
 import { hackernews } from './hackernews.ts';
 import { jobboards } from './jobboards.ts';
+import { lemmy } from './lemmy.ts';
 import { mastodon } from './mastodon.ts';
 import { mediawiki } from './mediawiki.ts';
 import { npm } from './npm.ts';
@@ -27,10 +29,12 @@ export const CONNECTORS: readonly Connector[] = [
   discourse,
   gitea,
   gitlab,
+  lemmy,
   mastodon,
   mediawiki,
   shopify,
   wordpress,
+  bluesky,
   crossref,
   github,
   hackernews,

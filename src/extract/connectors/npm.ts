@@ -102,7 +102,7 @@ async function readVersions({ args }: ChainTurn<Args>, source: Source): Promise<
   if (versions === null && objectOf(at(times, 'unpublished')) !== null)
     throw new SourceFailure('source_not_found', `${args.what} was unpublished`, false);
   const items = Object.values(objectIn(versions ?? undefined, 'versions'));
-  const tags = Object.entries(objectOf(at(document, 'dist-tags')) ?? {});
+  const tags = tagsByVersion(objectOf(at(document, 'dist-tags')) ?? {});
   return versionsPage(readEach(items, (item) => readVersion(item, times, tags)));
 }
 
@@ -159,7 +159,7 @@ function readManifest(item: JsonObject): FoundRecord | null {
 function readVersion(
   item: JsonObject,
   times: JsonObject | null,
-  tags: readonly (readonly [string, JsonValue])[],
+  tags: ReadonlyMap<string, readonly string[]>,
 ): FoundRecord | null {
   const name = addressableName(item['name']);
   const version = addressableName(item['version']);
@@ -168,11 +168,23 @@ function readVersion(
     name,
     version,
     published_at: isoDate(at(times, version)),
-    tags: tags.flatMap(([tag, leadsTo]) => (leadsTo === version ? [tag] : [])),
+    tags: tags.get(version) ?? [],
     license: licenseOf(item),
     author: accountOf(textMember(at(item, '_npmUser', 'name'))),
     ...distributionOf(item),
   });
+}
+
+function tagsByVersion(tags: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const [tag, value] of Object.entries(tags)) {
+    const version = textMember(value);
+    if (version === null) continue;
+    const others = found.get(version);
+    if (others === undefined) found.set(version, [tag]);
+    else others.push(tag);
+  }
+  return found;
 }
 
 function distributionOf(item: JsonObject): JsonObject {

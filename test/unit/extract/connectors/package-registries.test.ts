@@ -63,6 +63,18 @@ describe('npm', () => {
     expect(source.requests).toHaveLength(2);
   });
 
+  it('npm reads a document with as many tags as versions in little time', async () => {
+    const places = [...Array.from({ length: 60_000 }).keys()].map(String);
+    const versions = Object.fromEntries(places.map((version) => [version, { name: 'x', version }]));
+    const tags = Object.fromEntries(places.map((version) => [`tag${version}`, version]));
+    const beganMs = process.cpuUsage().user / 1_000;
+    const { fields } = await ran(operationNamed(npm, 'package.versions'), { package: 'x' }, () =>
+      json({ name: 'x', versions, 'dist-tags': tags }),
+    );
+    expect(fields[59_999]).toMatchObject({ version: '59999', tags: ['tag59999'] });
+    expect(process.cpuUsage().user / 1_000 - beganMs).toBeLessThan(15_000);
+  });
+
   it('npm asks once if the registry refuses', async () => {
     const asked: string[] = [];
     const run = ran(operationNamed(npm, 'package.versions'), KETTLE, ({ url }) => {
