@@ -48,6 +48,7 @@ export function policyHandlers(
       sample_rate: common.sampleRate,
       log_identities: common.logIdentities,
       log_requests_days: common.logRequestsDays,
+      retention: Object.fromEntries(Object.entries(view.retention).map(([name, ms]) => [name, ms / 1_000])),
     };
     const pieces = new AnswerPieces(slices);
     await pieces.add(`${JSON.stringify(body).slice(0, -1)},"rules":[`);

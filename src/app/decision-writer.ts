@@ -18,6 +18,7 @@ import { keptRowOf } from '../history/kept-row.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { Store } from '../state/feed/open-store.ts';
+import { defaultRetention, type RetentionOf } from '../risk/policy/retention.ts';
 import { pruneState } from '../state/feed/prune.ts';
 
 /**
@@ -44,9 +45,15 @@ export function createDecisionWriter(
   decisions: DecisionLog,
   stats: DecisionStats,
   clock: Clock,
+  retentionOf: RetentionOf = defaultRetention,
 ): DecisionWriter {
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   const raw = new RawRecord();
+  const kept = {
+    audit: (customer: CustomerNumber) => retentionOf(customer).audit,
+    labels: (customer: CustomerNumber) => retentionOf(customer).labels,
+    reviews: (customer: CustomerNumber) => retentionOf(customer).flagged,
+  };
   /** The policy's sample of ALLOW has its feature row: those rows outlive the decision. */
   const keepSample = (customer: CustomerNumber, record: Buffer): void => {
     if (!raw.read(record, 0, record.length) || raw.effective !== 'ALLOW') return;
@@ -77,13 +84,17 @@ export function createDecisionWriter(
         store.shadowReviews.flush(),
         store.sightingQueue.flush(nowSeconds()),
         store.outcomes?.flush(clock.nowMs()) ?? null,
-        store.learningRows?.flush(clock.nowMs()) ?? null,
+        store.learningRows?.flush(clock.nowMs(), (customer) => retentionOf(customer).features) ?? null,
       ]);
       return written.filter((fault) => fault !== null);
     },
     async prune() {
       decisions.prune(clock.nowMs());
-      const { faults } = await pruneState(store, clock.nowMs(), PRUNE_ROWS);
+      const { faults } = await pruneState(
+        { tables: store.tables, changes: store.changes, kept },
+        clock.nowMs(),
+        PRUNE_ROWS,
+      );
       return faults;
     },
   };

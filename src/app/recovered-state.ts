@@ -1,3 +1,6 @@
+import { liveCustomerOf } from '../kernel/test-customers.ts';
+import { defaultRetention, retentionIn, type RetentionOf } from '../risk/policy/retention.ts';
+import { policyByCustomer } from './policy-by-customer.ts';
 import { type OpenRequests, openRequestLog } from './wire-requests.ts';
 import { ModelBreaker } from './model-breaker.ts';
 import { RuleTrips } from './rule-trips.ts';
@@ -105,10 +108,11 @@ export async function recover(
   const { roles } = settings;
   const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
   const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor, clock, cluster, log));
-  const decisions = openDecisionLog(store);
+  const retentionOf = retentionByCustomer(policies?.policyArchive ?? null, store);
+  const decisions = openDecisionLog(store, { retentionOf });
   const stats = openDecisionStats(store);
   stats.recountFrom(decisions, clock.nowMs());
-  const decisionSink = createDecisionWriter(store, decisions, stats, clock);
+  const decisionSink = createDecisionWriter(store, decisions, stats, clock, retentionOf);
   return {
     admission,
     rates,
@@ -166,6 +170,12 @@ function openPrivacy({
   const personExports = new PersonExports(finding, store.changes, nowMs, log);
   const parts = { ...finding, changes: store.changes, saveHistory, exports: personExports };
   return { privacy: new PrivacyJobs(parts, nowMs, log), personExports };
+}
+
+function retentionByCustomer(archive: PolicyArchive | null, { customers }: Store): RetentionOf {
+  if (archive === null) return defaultRetention;
+  // Test keys decide under their customer's policy.
+  return policyByCustomer(archive, (customer) => customers.find(liveCustomerOf(customer))?.id ?? '', retentionIn);
 }
 
 async function openPolicies(settings: Settings, store: Store, clock: Clock, log: Log): Promise<OpenPolicies> {

@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Log } from '../observe/log.ts';
 import { requestDaysOf } from '../risk/policy/policy-document.ts';
+import { policyByCustomer } from './policy-by-customer.ts';
 import { BacktestJobs } from './backtest-jobs.ts';
 import type { Installation } from './installation.ts';
 import type { Settings } from './settings.ts';
@@ -27,7 +28,7 @@ export function openRequestLog(
   log: Log,
 ): OpenRequests {
   const idOf = (customer: CustomerNumber): string => store.customers.find(customer)?.id ?? '';
-  const daysOf = archive === null ? () => 0 : daysByCustomer(archive, idOf);
+  const daysOf = archive === null ? () => 0 : policyByCustomer(archive, idOf, requestDaysOf);
   const requestLog = new RequestLog({ dataDir: settings.dataDir, daysOf, keyFor, log });
   const timer = setInterval(() => void requestLog.tend(clock.nowMs()), TEND_MS);
   const backtests = new BacktestJobs(settings, keyFor);
@@ -39,29 +40,5 @@ export function openRequestLog(
       backtests.close();
       await requestLog.tend(clock.nowMs(), true);
     },
-  };
-}
-
-/** Returns how long the present policy keeps a customer's requests. Two look-ups. */
-function daysByCustomer(
-  archive: Pick<PolicyArchive, 'at'>,
-  idOf: (customer: CustomerNumber) => string,
-): (customer: CustomerNumber) => number {
-  let known = archive.at(Infinity);
-  const days = new Map<CustomerNumber, number>();
-  return (customer) => {
-    const document = archive.at(Infinity);
-    if (document === null) return 0;
-    if (document !== known) {
-      known = document;
-      days.clear();
-    }
-    let own = days.get(customer);
-    if (own === undefined) {
-      const scope = document.customers.get(idOf(customer));
-      own = requestDaysOf(scope === undefined ? [document] : [document, scope]);
-      days.set(customer, own);
-    }
-    return own;
   };
 }

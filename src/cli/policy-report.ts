@@ -9,6 +9,7 @@ import {
 } from '../risk/policy/policy-document.ts';
 import { THRESHOLDS, WEIGHTS } from '../risk/policy/policy-names.ts';
 import { DEFAULT_POLICY } from '../risk/policy/policy.ts';
+import { periodText, RETENTION_MAX, type RetentionClass } from '../risk/policy/retention.ts';
 import { tableText } from './text-table.ts';
 
 /** Choice: as many as are readable; the check itself covers all customers. */
@@ -46,6 +47,8 @@ function bandRows(name: string, scopes: readonly PolicyScope[]): string[][] {
 
 function scopeRows(name: string, scope: PolicyScope): string[][] {
   const rows = partRows(scope).map((row) => [name, 'all', ...row]);
+  for (const [one, ms = 0] of Object.entries(scope.retention ?? {}))
+    rows.push([name, 'all', `retention ${one}`, periodText(RETENTION_MAX[one as RetentionClass]), periodText(ms)]);
   for (const [type, part] of scope.eventTypes ?? []) rows.push(...partRows(part).map((row) => [name, type, ...row]));
   return rows;
 }

@@ -661,6 +661,15 @@ export declare namespace Api {
     readonly log_identities: "none" | "hashed" | "masked" | "plain";
     /** Days for which requests are kept for backtests; 0: not at all */
     readonly log_requests_days: number;
+    /** Seconds for which rows about people are kept, by class */
+    readonly retention: {
+      readonly allow: number;
+      readonly flagged: number;
+      readonly labels: number;
+      readonly audit: number;
+      readonly requests: number;
+      readonly features: number;
+    };
     readonly rules: readonly {
       readonly reason: string;
       /** For people, at most 32 characters */

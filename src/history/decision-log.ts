@@ -1,3 +1,4 @@
+import { defaultRetention, type RetentionOf } from '../risk/policy/retention.ts';
 import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
@@ -16,6 +17,7 @@ import { erasePersonRows, type PersonRows, type RecordVisitor, visitPersonRows }
 import { DECISION_LOG_BOUNDS, type DecisionLogBounds } from './decision-log/log-bounds.ts';
 import { CustomerLog, LogIndex } from './decision-log/log-index.ts';
 import {
+  type EndedMs,
   endedAt,
   type FingerprintOutcome,
   type FingerprintQuery,
@@ -46,6 +48,8 @@ export interface DecisionLogOptions {
   readonly turns?: Turns;
   /** Table of the index of links; without it, searches by link read all rows that they may. */
   readonly linkTable?: Database<Buffer, Buffer>;
+  /** How long decisions of a customer are kept; the longest by default. */
+  readonly retentionOf?: RetentionOf;
 }
 
 export interface DecisionLogStats {
@@ -80,6 +84,7 @@ export class DecisionLog implements DecisionReader {
   readonly #reader: BlockReader;
   readonly #links: LinkIndex | null;
   readonly #turns: Turns;
+  readonly #retentionOf: RetentionOf;
   readonly #growing: GrowingBlocks;
   readonly #head = { decision: 0, occurredAtMs: 0 };
   readonly #slots = new SearchSlots();
@@ -92,7 +97,8 @@ export class DecisionLog implements DecisionReader {
 
   /** Reads the keys of all blocks. Measured: 3 ms with the store for 1,000,000 decisions (bench/micro). */
   constructor(table: Database<Buffer, Buffer>, folder: string, options: DecisionLogOptions = {}) {
-    const { bounds = {}, freeBytes, turns = new Turns(), linkTable } = options;
+    const { bounds = {}, freeBytes, turns = new Turns(), linkTable, retentionOf = defaultRetention } = options;
+    this.#retentionOf = retentionOf;
     this.#turns = turns;
     this.#bounds = { ...DECISION_LOG_BOUNDS, ...bounds };
     if (this.#bounds.rowsPerCustomerMax < 2 * this.#bounds.blockRowsMax) throw new Error('both open blocks must fit');
@@ -151,8 +157,8 @@ export class DecisionLog implements DecisionReader {
   /** Removes expired and excess blocks, a bounded number per call; call every second. */
   prune(nowMs: number): void {
     let left = DECISION_PRUNE_BLOCKS_MAX;
-    const ended = endedAt(nowMs);
-    for (const log of this.#index.customers.values()) {
+    for (const [customer, log] of this.#index.customers) {
+      const ended = this.#endedAt(customer, nowMs);
       for (const stream of [0, 1] as const) {
         const removed = this.#index.removeEnded(log, stream, ended[stream], left);
         for (const block of removed) this.#growing.remove(block);
@@ -196,13 +202,17 @@ export class DecisionLog implements DecisionReader {
     return located && { occurredAtMs: located.found.record.occurredAtMs, arrival: located.arrival };
   }
 
+  #endedAt(customer: CustomerNumber, nowMs: number): EndedMs {
+    return endedAt(nowMs, this.#retentionOf(customer));
+  }
+
   #locate(customer: CustomerNumber, requestId: string, nowMs: number): Located | null {
     const log = this.#index.customers.get(customer);
     const occurredAtMs = rowTimeOfId(requestId);
     if (log === undefined || occurredAtMs === null) return null;
     const id = Buffer.from(requestId, 'latin1');
     const reader = this.#reader;
-    const ended = endedAt(nowMs);
+    const ended = this.#endedAt(customer, nowMs);
     for (const stream of [1, 0] as const) {
       if (occurredAtMs <= ended[stream]) continue;
       const open = log.open[stream];
@@ -238,6 +248,7 @@ export class DecisionLog implements DecisionReader {
       // An ALLOW of observe mode is in the stream of flagged decisions.
       query.decision === null || query.decision === 'ALLOW' ? [0, 1] : [1],
       this.#nextArrival,
+      this.#endedAt(customer, query.nowMs),
     );
     // Few blocks are newer than a known decision, so they are read without the index.
     const isIndexed = wanted.links.length > 0 && wanted.afterArrival === 0;
@@ -254,7 +265,7 @@ export class DecisionLog implements DecisionReader {
   async fingerprints(customer: CustomerNumber, query: FingerprintQuery): Promise<FingerprintOutcome> {
     return this.#admitted(customer, async (log, slices) => {
       const arrivalEnd = query.arrivalEnd ?? this.#nextArrival;
-      const wanted = wantedBy(query, [1], arrivalEnd);
+      const wanted = wantedBy(query, [1], arrivalEnd, this.#endedAt(customer, query.nowMs));
       const page = await searchFingerprints(log, wanted, query.limit, this.#bounds.scanRowsMax, this.#reader, slices);
       return { kind: 'page', arrivalEnd, ...page };
     });
@@ -265,7 +276,8 @@ export class DecisionLog implements DecisionReader {
     return this.#admitted(customer, async (log, slices) => {
       const { sinceMs, untilMs, nowMs, rowsMax, decision = null, text = null, isFlaggedOnly = false } = query;
       const all = { decision, text, after: null, limit: 1, nowMs, filter: { sinceMs, untilMs } };
-      const wanted = wantedBy(all, isFlaggedOnly ? [1] : [0, 1], this.#nextArrival);
+      const ended = this.#endedAt(customer, nowMs);
+      const wanted = wantedBy(all, isFlaggedOnly ? [1] : [0, 1], this.#nextArrival, ended);
       return { kind: 'scanned', ...(await scanRows(log, wanted, rowsMax, this.#reader, slices, visit)) };
     });
   }

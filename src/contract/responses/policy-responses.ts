@@ -68,6 +68,9 @@ export const POLICY = z
     sample_rate: z.number(),
     log_identities: z.enum(['none', 'hashed', 'masked', 'plain']),
     log_requests_days: count.meta({ description: 'Days for which requests are kept for backtests; 0: not at all' }),
+    retention: z
+      .object({ allow: count, flagged: count, labels: count, audit: count, requests: count, features: count })
+      .meta({ description: 'Seconds for which rows about people are kept, by class' }),
     rules: z.array(POLICY_RULE),
     challenger: z.object({ version, differences, is_truncated: z.boolean() }).nullable(),
   })

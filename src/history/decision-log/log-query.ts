@@ -1,4 +1,4 @@
-import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../kernel/history-limits.ts';
+import type { Retention } from '../../risk/policy/retention.ts';
 import type { Coverage } from '../../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
 import type { Stream } from './block.ts';
@@ -70,9 +70,13 @@ export type FingerprintOutcome =
   | { readonly kind: 'busy' };
 
 /** Returns the rows of these streams that a query asks for, among those that arrived before `arrivalEnd`. */
-export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): WantedRows {
+export function wantedBy(
+  query: SearchQuery,
+  streams: readonly Stream[],
+  arrivalEnd: number,
+  [allows, flagged]: EndedMs,
+): WantedRows {
   const { sinceMs = null, untilMs = null, links = [], loggedAfter = null } = query.filter ?? {};
-  const [allows, flagged] = endedAt(query.nowMs);
   const since = (sinceMs ?? 0) - 1;
   return {
     streams,
@@ -105,6 +109,8 @@ function olderOf(a: LogPlace | null, b: LogPlace | null): LogPlace | null {
 }
 
 /** By stream: decisions of this time and older have expired. */
-export function endedAt(nowMs: number): readonly [number, number] {
-  return [nowMs - ALLOW_KEPT_MS, nowMs - FLAGGED_KEPT_MS];
+export type EndedMs = readonly [allows: number, flagged: number];
+
+export function endedAt(nowMs: number, { allow, flagged }: Pick<Retention, 'allow' | 'flagged'>): EndedMs {
+  return [nowMs - allow, nowMs - flagged];
 }

@@ -1,3 +1,4 @@
+import { periodMs } from './retention.ts';
 import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { POLICY_FAULTS_MAX } from '../../kernel/limits.ts';
@@ -109,6 +110,7 @@ function scopeOf(raw: RawScope): PolicyScope {
     attributes,
     counters,
     log_requests: logged,
+    retention,
     rules_trip_factor: factor,
     gate,
   } = raw;
@@ -126,6 +128,8 @@ function scopeOf(raw: RawScope): PolicyScope {
         ? undefined
         : Object.fromEntries(Object.entries(counters).map(([name, one]) => [name, counterOf(one)])),
     logRequestsDays: logged === undefined ? undefined : logged === 'off' ? 0 : Number.parseInt(logged, 10),
+    retention:
+      retention && Object.fromEntries(Object.entries(retention).map(([name, text]) => [name, periodMs(text ?? '')])),
     rulesTripFactor: factor === 'off' ? 0 : factor,
     shifts: shifts === undefined ? undefined : new Map(Object.entries(shifts)),
     eventTypes:

@@ -1,3 +1,4 @@
+import { type Retention, retentionIn } from './retention.ts';
 import { bandsFor } from '../fuse.ts';
 import type { AttributeDeclarations } from './attributes.ts';
 import type { CounterDeclarations } from './counter-declarations.ts';
@@ -31,6 +32,8 @@ export interface PolicyScope extends PolicyPart {
   readonly attributes?: AttributeDeclarations | undefined;
   readonly counters?: CounterDeclarations | undefined;
   readonly logRequestsDays?: number | undefined;
+  /** How long rows are kept, ms. */
+  readonly retention?: Partial<Retention> | undefined;
   readonly rulesTripFactor?: number | undefined;
   readonly gate?: GatePart | undefined;
 }
@@ -67,7 +70,7 @@ export interface PolicyNote {
 /** One part in order of precedence: a later one overrides an earlier one. */
 export interface PolicyAsset {
   readonly part: PolicyPart &
-    Pick<PolicyScope, 'shifts' | 'attributes' | 'counters' | 'logRequestsDays' | 'rulesTripFactor'>;
+    Pick<PolicyScope, 'shifts' | 'attributes' | 'counters' | 'logRequestsDays' | 'retention' | 'rulesTripFactor'>;
   /** True if the part is for this event type only. */
   readonly ofEventType: boolean;
 }
@@ -207,11 +210,11 @@ function merged<
 }
 
 /** Returns the days of the most specific part that names them; for callers that do not need a whole policy. */
-export function requestDaysOf(parts: readonly Pick<PolicyScope, 'logRequestsDays'>[]): number {
-  return (
+export function requestDaysOf(parts: readonly Pick<PolicyScope, 'logRequestsDays' | 'retention'>[]): number {
+  const days =
     parts.findLast(({ logRequestsDays }) => logRequestsDays !== undefined)?.logRequestsDays ??
-    DEFAULT_POLICY.logRequestsDays
-  );
+    DEFAULT_POLICY.logRequestsDays;
+  return Math.min(days, Math.floor(retentionIn(parts).requests / 86_400_000));
 }
 
 /** Returns the last value: a list replaces the previous one. */

@@ -1,3 +1,4 @@
+import { periodMs, periodText, RETENTION_MAX, RETENTION_MIN, type RetentionClass } from './retention.ts';
 import * as z from 'zod';
 import {
   GATE_PATHS_MAX,
@@ -271,6 +272,26 @@ const logRequests = z
       'How long this node keeps the requests of decisions and their outcomes, encrypted, for backtests: days as "14d". At most 1 GiB a customer.',
     default: 'off',
   });
+function period(name: RetentionClass) {
+  const [least, most] = [RETENTION_MIN[name], RETENTION_MAX[name]];
+  const message = `must be hours or days from ${periodText(least)} to ${periodText(most)}, such as "${periodText(most)}"`;
+  return z
+    .string(message)
+    .refine((text) => periodMs(text) >= least && periodMs(text) <= most, message)
+    .optional()
+    .meta({ default: periodText(most) });
+}
+const retention = z
+  .strictObject({
+    allow: period('allow'),
+    flagged: period('flagged'),
+    labels: period('labels'),
+    audit: period('audit'),
+    requests: period('requests'),
+    features: period('features'),
+  })
+  .optional()
+  .meta({ description: 'How long rows about people are kept, by class, as "6h" or "30d". It only shortens.' });
 const TRIP_FACTOR = 'must be "off" or a number from 2 to 1000';
 const rulesTripFactor = z
   .union([z.literal('off'), z.number(TRIP_FACTOR).min(2, TRIP_FACTOR).max(1_000, TRIP_FACTOR)], TRIP_FACTOR)
@@ -317,6 +338,7 @@ const scope = {
   ...part,
   ...deciding,
   log_requests: logRequests,
+  retention,
   rules_trip_factor: rulesTripFactor,
   attributes,
   counters: COUNTERS_SCHEMA,

@@ -13,6 +13,7 @@ import {
 } from './policy-document.ts';
 import { THRESHOLDS, WEIGHTS } from './policy-names.ts';
 import type { Bands, Policy } from './policy.ts';
+import { type Retention, retentionIn } from './retention.ts';
 
 /** What a policy file means for one customer, for people to read. Not for decisions: nothing here is cached. */
 export class PolicyView {
@@ -34,6 +35,11 @@ export class PolicyView {
   /** `''` for event types without settings of their own. */
   policyOf(eventType: string): Policy {
     return policyOf(assetsOf(this.#scopes, eventType), eventType, this.version, (list) => new Set(list));
+  }
+
+  /** How long the customer's rows are kept, ms. */
+  get retention(): Retention {
+    return retentionIn(this.#scopes);
   }
 
   /** Codes of the file's own rules, of whatever event type. */

@@ -1,6 +1,7 @@
+import type { KeptMsOf } from './request-rows.ts';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
-import { AUDIT_EVICTION_KEYS_MAX, AUDIT_KEEP_SECONDS, AUDIT_SCAN_ROWS_MAX } from '../../kernel/limits.ts';
+import { AUDIT_EVICTION_KEYS_MAX, AUDIT_SCAN_ROWS_MAX } from '../../kernel/limits.ts';
 import { AUDIT_KINDS, type AuditEntry, type AuditFacts, type AuditKind } from '../../work/audit.ts';
 import { endOfCustomer } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
@@ -148,9 +149,9 @@ export class Audit {
     return this.#table.removeKey(key);
   }
 
-  /** Returns the keys of entries older than `AUDIT_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
-  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
-    return this.#table.expired((nowSeconds - AUDIT_KEEP_SECONDS) * 1000, rowsMax);
+  /** Returns the keys of entries older than `keptMsOf`, in at most `rowsMax` steps; the next call continues. */
+  expired(nowMs: number, keptMsOf: KeptMsOf, rowsMax: number): readonly Buffer[] {
+    return this.#table.expired((customer) => nowMs - keptMsOf(customer), rowsMax);
   }
 
   /** Scans at most `AUDIT_SCAN_ROWS_MAX` rows, in slices. Entries written meanwhile may or may not be on the page. */

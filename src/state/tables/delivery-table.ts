@@ -243,7 +243,7 @@ export class Deliveries {
   /** Removes ended rows older than 30 days, in at most `rowsMax` steps. Returns how many were removed. */
   async prune(nowMs: number, rowsMax: number): Promise<StoreWrite<number>> {
     const from = this.#pruneFrom;
-    const { keys, next } = oldRows(this.#table, from, nowMs - this.#bounds.keepMs, rowsMax);
+    const { keys, next } = oldRows(this.#table, from, () => nowMs - this.#bounds.keepMs, rowsMax);
     const ended = keys.filter((key) => {
       const stored = this.#table.getBinaryFast(key);
       return stored !== undefined && !isPending(stored);

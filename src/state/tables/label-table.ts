@@ -1,7 +1,7 @@
+import type { KeptMsOf } from './request-rows.ts';
 import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
 import { LABELS, type Label } from '../../risk/judgement.ts';
-import { LABELS_KEEP_SECONDS } from '../../kernel/limits.ts';
 import { endOfCustomer, requestIdOf } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -78,9 +78,9 @@ export class Labels {
     }
   }
 
-  /** Returns the keys of labels of decisions older than `LABELS_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
-  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
-    return this.#table.expired((nowSeconds - LABELS_KEEP_SECONDS) * 1000, rowsMax);
+  /** Returns the keys of labels of decisions older than `keptMsOf`, in at most `rowsMax` steps; the next call continues. */
+  expired(nowMs: number, keptMsOf: KeptMsOf, rowsMax: number): readonly Buffer[] {
+    return this.#table.expired((customer) => nowMs - keptMsOf(customer), rowsMax);
   }
 
   /** For `apply`, inside its transaction. Returns whether there was a row. */

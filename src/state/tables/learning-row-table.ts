@@ -1,3 +1,4 @@
+import type { KeptMsOf } from './request-rows.ts';
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import {
@@ -139,17 +140,17 @@ export class LearningRows {
   }
 
   /** Writes waiting rows and removes some ended and excess ones; null on success. Calls do not overlap. */
-  flush(nowMs: number): Promise<StoreFault | null> {
-    this.#flushing ??= this.#flush(nowMs).finally(() => {
+  flush(nowMs: number, keptMsOf: KeptMsOf = () => LEARNING_ROWS_KEPT_MS): Promise<StoreFault | null> {
+    this.#flushing ??= this.#flush(nowMs, keptMsOf).finally(() => {
       this.#flushing = null;
     });
     return this.#flushing;
   }
 
-  async #flush(nowMs: number): Promise<StoreFault | null> {
+  async #flush(nowMs: number, keptMsOf: KeptMsOf): Promise<StoreFault | null> {
     if (this.#broken) return null;
     const taken = [...this.#waiting.values()];
-    const ended = this.#ended(nowMs);
+    const ended = this.#ended(nowMs, keptMsOf);
     if (taken.length === 0 && ended.length === 0) return null;
     this.#waiting.clear();
     const removed = [...ended, ...this.#excess(taken)];
@@ -166,7 +167,7 @@ export class LearningRows {
   }
 
   /** Returns ended rows of the next customer. */
-  #ended(nowMs: number): Buffer[] {
+  #ended(nowMs: number, keptMsOf: KeptMsOf): Buffer[] {
     const [first] = this.#table.getKeys({ start: u32Key(this.#nextCustomer), limit: 1 });
     if (first === undefined) {
       this.#nextCustomer = 0;
@@ -175,7 +176,7 @@ export class LearningRows {
     const customer = Buffer.from(first).readUInt32BE(0);
     this.#nextCustomer = customer + 1;
     const end = Buffer.concat([u32Key(customer), Buffer.alloc(6)]);
-    end.writeUIntBE(Math.max(0, Math.floor(nowMs - LEARNING_ROWS_KEPT_MS)), TIME_AT, 6);
+    end.writeUIntBE(Math.max(0, Math.floor(nowMs - keptMsOf(customer as CustomerNumber))), TIME_AT, 6);
     const ended = this.#oldest(customer, end, PRUNE_ROWS);
     const rows = this.#rowsOf.get(customer);
     if (rows !== undefined) this.#rowsOf.set(customer, rows - ended.length);

@@ -81,14 +81,17 @@ export interface OldRows {
   readonly next: number;
 }
 
+/** How long rows of a customer are kept, ms. */
+export type KeptMsOf = (customer: CustomerNumber) => number;
+
 /**
- * Returns the keys of rows whose ids are older than `cutoffMs`, starting with one customer, in at most `rowsMax` steps (a row, or a
+ * Returns the keys of rows whose ids are older than their customer's cut-off, starting with one customer, in at most `rowsMax` steps (a row, or a
  * customer without one).
  */
 export function oldRows(
   table: Database<Buffer, Buffer>,
   fromCustomer: number,
-  cutoffMs: number,
+  cutoffMsOf: (customer: CustomerNumber) => number,
   rowsMax: number,
 ): OldRows {
   const keys: Buffer[] = [];
@@ -99,7 +102,11 @@ export function oldRows(
     const owner = Buffer.from(first).readUInt32BE(0);
     const limit = rowsMax - steps;
     let found = 0;
-    for (const key of table.getKeys({ start: u32Key(owner), end: beginningOf(owner, cutoffMs), limit })) {
+    for (const key of table.getKeys({
+      start: u32Key(owner),
+      end: beginningOf(owner, cutoffMsOf(owner as CustomerNumber)),
+      limit,
+    })) {
       keys.push(Buffer.from(key));
       found++;
     }

@@ -1,3 +1,4 @@
+import type { KeptMsOf } from './request-rows.ts';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { ReviewOrder, ReviewQueue, ReviewReason, ReviewState, ReviewVerdict } from '../../risk/judgement.ts';
@@ -226,10 +227,13 @@ export class ShadowReviews {
     this.#evicted += keys.length;
   }
 
-  /** Returns the keys of rows older than `SHADOW_REVIEWS_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
-  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
-    const cutoffMs = (nowSeconds - SHADOW_REVIEWS_KEEP_SECONDS) * 1000;
-    return this.#table.expired(cutoffMs, rowsMax);
+  /**
+   * Returns the keys of rows older than `keptMsOf`, and than `SHADOW_REVIEWS_KEEP_SECONDS`, in at most `rowsMax` steps; the next call
+   * continues.
+   */
+  expired(nowMs: number, keptMsOf: KeptMsOf, rowsMax: number): readonly Buffer[] {
+    const keptMsMax = SHADOW_REVIEWS_KEEP_SECONDS * 1_000;
+    return this.#table.expired((customer) => nowMs - Math.min(keptMsOf(customer), keptMsMax), rowsMax);
   }
 
   /** For `apply`, inside its transaction. Returns whether there was a row. */

@@ -92,10 +92,10 @@ export interface TypedTable<Key, Value> {
   /** Number of a customer's rows, for a counted table. */
   rowsOf(customer: CustomerNumber): number;
   /**
-   * Returns the stored keys of rows older than `cutoffMs`, in at most `rowsMax` steps; the next call continues. For keys that begin with a
+   * Returns the stored keys of rows older than their customer's cut-off, in at most `rowsMax` steps; the next call continues. For keys that begin with a
    * customer's number and a time (`oldRows`).
    */
-  expired(cutoffMs: number, rowsMax: number): readonly Buffer[];
+  expired(cutoffMsOf: (customer: CustomerNumber) => number, rowsMax: number): readonly Buffer[];
   /** The sub-database, for `walkInSlices`. */
   readonly database: Database<Buffer, Buffer>;
   /** Decodes a value as it is stored, which may be borrowed. */
@@ -156,8 +156,8 @@ export function typedTable<Key, Value>({
       const bytes = form.encode(key);
       return bytes !== null && removeKey(bytes);
     },
-    expired(cutoffMs, rowsMax) {
-      const { keys, next } = oldRows(database, expiredFrom, cutoffMs, rowsMax);
+    expired(cutoffMsOf, rowsMax) {
+      const { keys, next } = oldRows(database, expiredFrom, cutoffMsOf, rowsMax);
       expiredFrom = next;
       return keys;
     },

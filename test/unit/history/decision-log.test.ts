@@ -1,3 +1,4 @@
+import { RETENTION_MAX } from '../../../src/risk/policy/retention.ts';
 import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import type { Database } from 'lmdb';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -106,6 +107,24 @@ describe('a logged decision', () => {
     expect(await at(NOW + FLAGGED_KEPT_MS)).toEqual([]);
     log.prune(NOW + FLAGGED_KEPT_MS);
     expect(log.stats()).toMatchObject({ rows: 0, bytes: 0, blocks: 0, pendingBytes: 0 });
+  });
+
+  test('A shorter retention of one customer hides and removes its decisions only', async () => {
+    const own = { ...RETENTION_MAX, allow: 3_600_000, flagged: 7_200_000 };
+    const { log } = tempLog({ retentionOf: (customer) => (customer === ONE ? own : RETENTION_MAX) });
+    for (const of of [ONE, TWO]) {
+      decide(log, of, { occurredAtMs: NOW });
+      decide(log, of, { occurredAtMs: NOW, decision: 'BLOCK' });
+    }
+    const shown = async (nowMs: number): Promise<readonly number[]> => [
+      (await idsOf(log, ONE, { nowMs })).length,
+      (await idsOf(log, TWO, { nowMs })).length,
+    ];
+    expect(await shown(NOW + own.allow - 1)).toEqual([2, 2]);
+    expect(await shown(NOW + own.allow)).toEqual([1, 2]);
+    expect(await shown(NOW + own.flagged)).toEqual([0, 2]);
+    log.prune(NOW + own.flagged);
+    expect(log.stats().rows).toBe(2);
   });
 
   test('A decision with an empty or malformed record is counted but not stored', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parsePolicy } from '../../../../src/risk/policy/policy-check.ts';
-import type { PolicyDocument } from '../../../../src/risk/policy/policy-document.ts';
+import { type PolicyDocument, requestDaysOf } from '../../../../src/risk/policy/policy-document.ts';
+import { RETENTION_MAX, retentionIn } from '../../../../src/risk/policy/retention.ts';
 import { RULES } from '../../../../src/risk/rules/rule-table.ts';
 
 const CUSTOMER = 'cus_01ARZ3NDEKTSV4RRFFQ69G5FAV';
@@ -32,6 +33,29 @@ describe('a policy file', () => {
 
   test('A policy file may begin with a byte order mark', () => {
     expect(parsePolicy('\uFEFF{"version":"v1"}')).toMatchObject({ kind: 'ok', document: { version: 'v1' } });
+  });
+
+  test('A retention only shortens, and a customer may have another one', () => {
+    const own = { customers: { [CUSTOMER]: { retention: { allow: '6h', audit: '90d' } } } };
+    const { retention, customers } = document({ retention: { allow: '12h', flagged: '7d' }, ...own });
+    const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
+    const parts = [{ retention }, { retention: customers.get(CUSTOMER)?.retention }];
+    expect(retentionIn(parts)).toEqual({
+      ...RETENTION_MAX,
+      allow: 6 * HOUR_MS,
+      flagged: 7 * DAY_MS,
+      audit: 90 * DAY_MS,
+    });
+    expect(faults({ retention: { allow: '25h', labels: '0d', audit: '29d', requests: '7', other: '1d' } })).toEqual({
+      '/retention/allow': 'must be hours or days from 1h to 1d, such as "1d"',
+      '/retention/labels': 'must be hours or days from 1d to 400d, such as "400d"',
+      '/retention/audit': 'must be hours or days from 30d to 400d, such as "400d"',
+      '/retention/requests': 'must be hours or days from 1d to 90d, such as "90d"',
+      '/retention/other': expect.any(String) as string,
+    });
+    const requests = (file: object): number => requestDaysOf([document(file)]);
+    expect(requests({ log_requests: '14d', retention: { requests: '7d' } })).toBe(7);
+    expect(requests({ retention: { requests: '7d' } })).toBe(0);
   });
 
   test('A policy file may set everything', () => {

@@ -196,6 +196,18 @@ describe('the audit log', () => {
     await store.close();
   });
 
+  test('A customer may keep entries for a shorter time', async () => {
+    const store = open(tempFolder());
+    const { lists } = writesOf(store);
+    for (const of of [1, 2]) await value(lists.put(customer(of), put(1), SECONDS));
+    const keptMs = (of: number): number => (of === 1 ? 30 : 400) * 86_400_000;
+    const kept = { audit: keptMs, labels: keptMs, reviews: keptMs };
+    const at = SECONDS * 1_000 + 31 * 86_400_000;
+    expect(await pruneState({ ...store, kept }, at, 100, ['audit'])).toEqual({ removed: 1, faults: [] });
+    expect([1, 2].map((of) => store.audit.rowsOf(customer(of)))).toEqual([0, 1]);
+    await store.close();
+  });
+
   test.each([
     [{ name: 'x'.repeat(10_000) }],
     [{ origins: Array.from({ length: 50 }, (_, i) => `https://${'ü'.repeat(100)}${i}.example`) }],

@@ -61,6 +61,15 @@ describe('rows kept to learn from', () => {
     expect(read(rows, NOW_MS)).toHaveLength(1);
   });
 
+  test('A customer may keep them for a shorter time', async () => {
+    const rows = open();
+    const other = (CUSTOMER + 1) as CustomerNumber;
+    for (const of of [CUSTOMER, other]) rows.keep(of, row(NOW_MS));
+    const keptMsOf = (of: CustomerNumber): number => (of === other ? 30 * DAY_MS : 120 * DAY_MS);
+    for (let n = 0; n < 3; n++) await rows.flush(NOW_MS + 30 * DAY_MS + 1, keptMsOf);
+    expect([read(rows, NOW_MS, CUSTOMER).length, read(rows, NOW_MS, other).length]).toEqual([1, 0]);
+  });
+
   test('The oldest rows of a customer with too many are removed', async () => {
     const rows = open(3);
     for (let n = 0; n < 4; n++) rows.keep(CUSTOMER, row(NOW_MS + n));
