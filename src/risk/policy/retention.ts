@@ -42,8 +42,6 @@ export const RETENTION_MIN: Retention = {
   features: DAY_MS,
 };
 
-export const RETENTION_CLASSES = Object.keys(RETENTION_MAX) as readonly RetentionClass[];
-
 export function defaultRetention(): Retention {
   return RETENTION_MAX;
 }
