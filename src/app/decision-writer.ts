@@ -18,7 +18,7 @@ import { keptRowOf } from '../history/kept-row.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/tables/durable.ts';
 import type { Store } from '../state/feed/open-store.ts';
-import { defaultRetention, type RetentionOf } from '../risk/policy/retention.ts';
+import { defaultRetention, type RetentionOf } from '../risk/policy/row-retention.ts';
 import { pruneState } from '../state/feed/prune.ts';
 
 /**

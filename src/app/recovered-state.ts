@@ -1,5 +1,5 @@
 import { liveCustomerOf } from '../kernel/test-customers.ts';
-import { defaultRetention, retentionIn, type RetentionOf } from '../risk/policy/retention.ts';
+import { defaultRetention, retentionIn, type RetentionOf } from '../risk/policy/row-retention.ts';
 import { policyByCustomer } from './policy-by-customer.ts';
 import { type OpenRequests, openRequestLog } from './wire-requests.ts';
 import { ModelBreaker } from './model-breaker.ts';

@@ -9,7 +9,7 @@ import {
 } from '../risk/policy/policy-document.ts';
 import { THRESHOLDS, WEIGHTS } from '../risk/policy/policy-names.ts';
 import { DEFAULT_POLICY } from '../risk/policy/policy.ts';
-import { periodText, RETENTION_MAX, type RetentionClass } from '../risk/policy/retention.ts';
+import { periodText, RETENTION_MAX, type RetentionClass } from '../risk/policy/row-retention.ts';
 import { tableText } from './text-table.ts';
 
 /** Choice: as many as are readable; the check itself covers all customers. */

@@ -1,4 +1,5 @@
-import { defaultRetention, type RetentionOf } from '../risk/policy/retention.ts';
+import type { DecisionLogStats } from './decision-log/log-stats.ts';
+import { defaultRetention, type RetentionOf } from '../risk/policy/row-retention.ts';
 import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
@@ -50,18 +51,6 @@ export interface DecisionLogOptions {
   readonly linkTable?: Database<Buffer, Buffer>;
   /** How long decisions of a customer are kept; the longest by default. */
   readonly retentionOf?: RetentionOf;
-}
-
-export interface DecisionLogStats {
-  readonly rows: number;
-  readonly bytes: number;
-  readonly blocks: number;
-  /** Memory of blocks that are not written yet or still growing. */
-  readonly pendingBytes: number;
-  /** Decisions lost since the start: the disk refused them, or their record was empty or malformed. */
-  readonly dropped: number;
-  /** Blocks that could not be read. */
-  readonly damagedBlocks: number;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Retention } from '../../risk/policy/retention.ts';
+import type { RowRetention } from '../../risk/policy/row-retention.ts';
 import type { Coverage } from '../../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../../risk/decision.ts';
 import type { Stream } from './block.ts';
@@ -111,6 +111,6 @@ function olderOf(a: LogPlace | null, b: LogPlace | null): LogPlace | null {
 /** By stream: decisions of this time and older have expired. */
 export type EndedMs = readonly [allows: number, flagged: number];
 
-export function endedAt(nowMs: number, { allow, flagged }: Pick<Retention, 'allow' | 'flagged'>): EndedMs {
+export function endedAt(nowMs: number, { allow, flagged }: Pick<RowRetention, 'allow' | 'flagged'>): EndedMs {
   return [nowMs - allow, nowMs - flagged];
 }

@@ -1,4 +1,4 @@
-import { periodMs } from './retention.ts';
+import { periodMs } from './row-retention.ts';
 import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { POLICY_FAULTS_MAX } from '../../kernel/limits.ts';

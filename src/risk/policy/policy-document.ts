@@ -1,4 +1,4 @@
-import { type Retention, retentionIn } from './retention.ts';
+import { type RowRetention, retentionIn } from './row-retention.ts';
 import { bandsFor } from '../fuse.ts';
 import type { AttributeDeclarations } from './attributes.ts';
 import type { CounterDeclarations } from './counter-declarations.ts';
@@ -33,7 +33,7 @@ export interface PolicyScope extends PolicyPart {
   readonly counters?: CounterDeclarations | undefined;
   readonly logRequestsDays?: number | undefined;
   /** How long rows are kept, ms. */
-  readonly retention?: Partial<Retention> | undefined;
+  readonly retention?: Partial<RowRetention> | undefined;
   readonly rulesTripFactor?: number | undefined;
   readonly gate?: GatePart | undefined;
 }

@@ -1,4 +1,4 @@
-import { periodMs, periodText, RETENTION_MAX, RETENTION_MIN, type RetentionClass } from './retention.ts';
+import { periodMs, periodText, RETENTION_MAX, RETENTION_MIN, type RetentionClass } from './row-retention.ts';
 import * as z from 'zod';
 import {
   GATE_PATHS_MAX,

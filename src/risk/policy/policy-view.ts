@@ -13,7 +13,7 @@ import {
 } from './policy-document.ts';
 import { THRESHOLDS, WEIGHTS } from './policy-names.ts';
 import type { Bands, Policy } from './policy.ts';
-import { type Retention, retentionIn } from './retention.ts';
+import { type RowRetention, retentionIn } from './row-retention.ts';
 
 /** What a policy file means for one customer, for people to read. Not for decisions: nothing here is cached. */
 export class PolicyView {
@@ -38,7 +38,7 @@ export class PolicyView {
   }
 
   /** How long the customer's rows are kept, ms. */
-  get retention(): Retention {
+  get retention(): RowRetention {
     return retentionIn(this.#scopes);
   }
 

@@ -85,8 +85,8 @@ export interface OldRows {
 export type KeptMsOf = (customer: CustomerNumber) => number;
 
 /**
- * Returns the keys of rows whose ids are older than their customer's cut-off, starting with one customer, in at most `rowsMax` steps (a row, or a
- * customer without one).
+ * Returns the keys of rows whose ids are older than their customer's cut-off, starting with one customer, in at most `rowsMax` steps (a
+ * row, or a customer without one).
  */
 export function oldRows(
   table: Database<Buffer, Buffer>,

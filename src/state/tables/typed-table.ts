@@ -92,8 +92,8 @@ export interface TypedTable<Key, Value> {
   /** Number of a customer's rows, for a counted table. */
   rowsOf(customer: CustomerNumber): number;
   /**
-   * Returns the stored keys of rows older than their customer's cut-off, in at most `rowsMax` steps; the next call continues. For keys that begin with a
-   * customer's number and a time (`oldRows`).
+   * Returns the stored keys of rows older than their customer's cut-off, in at most `rowsMax` steps; the next call continues. For keys that
+   * begin with a customer's number and a time (`oldRows`).
    */
   expired(cutoffMsOf: (customer: CustomerNumber) => number, rowsMax: number): readonly Buffer[];
   /** The sub-database, for `walkInSlices`. */

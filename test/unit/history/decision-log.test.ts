@@ -1,4 +1,4 @@
-import { RETENTION_MAX } from '../../../src/risk/policy/retention.ts';
+import { RETENTION_MAX } from '../../../src/risk/policy/row-retention.ts';
 import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import type { Database } from 'lmdb';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parsePolicy } from '../../../../src/risk/policy/policy-check.ts';
 import { type PolicyDocument, requestDaysOf } from '../../../../src/risk/policy/policy-document.ts';
-import { RETENTION_MAX, retentionIn } from '../../../../src/risk/policy/retention.ts';
+import { RETENTION_MAX, retentionIn } from '../../../../src/risk/policy/row-retention.ts';
 import { RULES } from '../../../../src/risk/rules/rule-table.ts';
 
 const CUSTOMER = 'cus_01ARZ3NDEKTSV4RRFFQ69G5FAV';

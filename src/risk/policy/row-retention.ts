@@ -3,7 +3,7 @@ import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS, LEARNING_ROWS_KEPT_MS } from '../../ker
 import { AUDIT_KEEP_SECONDS, LABELS_KEEP_SECONDS } from '../../kernel/limits.ts';
 
 /** How long rows about people are kept, by class, ms. */
-export interface Retention {
+export interface RowRetention {
   /** Decisions ALLOW. */
   readonly allow: number;
   /** All other decisions, and the rows of the review queue. */
@@ -16,14 +16,14 @@ export interface Retention {
   readonly features: number;
 }
 
-export type RetentionClass = keyof Retention;
-export type RetentionOf = (customer: CustomerNumber) => Retention;
+export type RetentionClass = keyof RowRetention;
+export type RetentionOf = (customer: CustomerNumber) => RowRetention;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Without a policy, and the longest that one may set: a policy only shortens. Source: contract, 9.13. */
-export const RETENTION_MAX: Retention = {
+export const RETENTION_MAX: RowRetention = {
   allow: ALLOW_KEPT_MS,
   flagged: FLAGGED_KEPT_MS,
   labels: LABELS_KEEP_SECONDS * 1_000,
@@ -33,7 +33,7 @@ export const RETENTION_MAX: Retention = {
 };
 
 /** Choice: an hour shows what was just decided; changes are looked into weeks later. */
-export const RETENTION_MIN: Retention = {
+export const RETENTION_MIN: RowRetention = {
   allow: HOUR_MS,
   flagged: HOUR_MS,
   labels: DAY_MS,
@@ -42,13 +42,15 @@ export const RETENTION_MIN: Retention = {
   features: DAY_MS,
 };
 
-export function defaultRetention(): Retention {
+export function defaultRetention(): RowRetention {
   return RETENTION_MAX;
 }
 
 /** Returns the periods of the most specific part that names each. */
-export function retentionIn(parts: readonly { readonly retention?: Partial<Retention> | undefined }[]): Retention {
-  return Object.assign({}, RETENTION_MAX, ...parts.map(({ retention }) => retention)) as Retention;
+export function retentionIn(
+  parts: readonly { readonly retention?: Partial<RowRetention> | undefined }[],
+): RowRetention {
+  return Object.assign({}, RETENTION_MAX, ...parts.map(({ retention }) => retention)) as RowRetention;
 }
 
 /** Reads `6h` or `30d`, ms; NaN for another text. */
