@@ -1930,7 +1930,7 @@ export declare namespace Api {
      * the operator; `circuit_breaker`: that of rules of your own; `service`: the service itself
      */
     readonly actor: string;
-    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "privacy.export" | "watch.created" | "watch.changed" | "watch.removed";
+    readonly kind: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "customer.deleted" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "privacy.export" | "watch.created" | "watch.changed" | "watch.removed";
     /**
      * What was changed: the id of the customer, webhook or decision, the fingerprint hash, or the first 12 characters of
      * the key; null for a batch
@@ -3252,7 +3252,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** Only entries of this kind */
-      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "privacy.export" | "watch.created" | "watch.changed" | "watch.removed";
+      readonly kind?: "customer.created" | "key.created" | "key.revoked" | "list.put" | "list.batch" | "list.removed" | "registry.imported" | "registry.removed" | "label.set" | "review.judged" | "webhook.created" | "webhook.changed" | "webhook.removed" | "webhook.rotated" | "webhook.health" | "review.changed" | "rule.put" | "rule.removed" | "customer.changed" | "customer.deleted" | "named_list.put" | "named_list.items" | "named_list.removed" | "key.replaced" | "model.promoted" | "model.rolled_back" | "model.resumed" | "privacy.erase" | "privacy.export" | "watch.created" | "watch.changed" | "watch.removed";
       /** Only entries from then on, Unix seconds */
       readonly since?: number;
       /** Only entries before then, Unix seconds */

@@ -99,6 +99,7 @@ export const AUDIT_KINDS = [
   'rule.put',
   'rule.removed',
   'customer.changed',
+  'customer.deleted',
   'named_list.put',
   'named_list.items',
   'named_list.removed',

@@ -108,6 +108,12 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
   const known = (): Webhook => (webhooks.length === 0 ? webhook() : pick(webhooks));
 
   const make: { readonly [Kind in ChangeKind]: () => Change } = {
+    'customer.deleted': () => ({
+      kind: 'customer.deleted',
+      customer: customer(),
+      id: newId('cus', nowMs),
+      rows: random(9),
+    }),
     'customer.created': () => newCustomer(`customer ${random(99)}`, nowMs),
     'customer.changed': () => ({
       kind: 'customer.changed',

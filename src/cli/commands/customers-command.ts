@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
+import { removeRequestsOf } from '../../history/request-log/request-files.ts';
+import { testCustomerOf } from '../../kernel/test-customers.ts';
 import { newCustomer } from '../../state/feed/key-changes.ts';
 import type { Cli } from '../context.ts';
 import type { ChangeOf } from '../../state/feed/changes.ts';
+import { type CustomerDeleted, deleteCustomer } from '../../state/repair/delete-customer.ts';
+import { acquireServerLock } from '../../state/repair/server-lock.ts';
 import type { Customer } from '../../state/tables/customer-table.ts';
 import { confirm } from '../confirm.ts';
 import { failure, failureOf, ok, type CommandOutcome } from '../command-outcome.ts';
@@ -62,6 +66,7 @@ export function addCustomers(cli: Cli): void {
     );
 
   addChanges(cli, customers);
+  addDeletion(cli, customers);
 }
 
 function addChanges(cli: Cli, customers: Command): void {
@@ -86,6 +91,47 @@ function addChanges(cli: Cli, customers: Command): void {
         return changeCustomerOf(cli, id, { isSuspended: !lift }, question);
       }),
     );
+}
+
+function addDeletion(cli: Cli, customers: Command): void {
+  customers
+    .command('delete <id>')
+    .description(
+      'delete a customer with all of its data, and prove it; only while no server runs on the data directory',
+    )
+    .option('--yes', 'skip the confirmation; needed without a terminal', false)
+    .action((id: string, { yes }: { readonly yes: boolean }) =>
+      cli.run(async () => {
+        const { dataDir } = cli.globals();
+        return withStore(dataDir, async (store) => {
+          const customer = store.customers.findById(id);
+          if (customer === null) return failure('unknown_customer', `there is no customer ${id}`);
+          const question = `Delete ${customer.name} (${id}) with all of its data? Nothing brings it back.`;
+          if (!yes && !(process.stdin.isTTY && (await confirm(question))))
+            return failure('not_confirmed', `${customer.name} was not deleted; without a terminal it needs --yes`);
+          const locked = await acquireServerLock(dataDir, 0);
+          if (locked.kind === 'fault') return { ...failureOf(locked), hints: [STOP_FIRST] };
+          const deleted = await deleteCustomer(store, customer, { by: 'cli', nowMs: Date.now() });
+          if (deleted.kind === 'fault' && deleted.code === 'store_stuck') return failureOf(deleted);
+          const numbers = [customer.number, testCustomerOf(customer.number)];
+          const files =
+            deleted.kind === 'fault' ? 0 : numbers.reduce((sum, one) => sum + removeRequestsOf(dataDir, one), 0);
+          await locked.lock.release();
+          return deleted.kind === 'fault' ? failureOf(deleted) : deletedText(customer, deleted, files);
+        });
+      }),
+    );
+}
+
+const STOP_FIRST = 'Stop the server first. `gatehouse customers suspend` refuses the keys of the customer until then.';
+
+function deletedText({ id, name }: Customer, { tables }: CustomerDeleted, requestFiles: number): CommandOutcome {
+  const found = tables.filter(({ removed }) => removed > 0);
+  const rows = found.map(({ environment, table, removed }) => [`${environment}/${table}`, String(removed)]);
+  const text =
+    `${tableText(['Table', 'Rows removed'], [...rows, ['requests/', `${requestFiles} files`]], '')}\n` +
+    `${name} is deleted: ${tables.length} tables were searched again, and none has a row of ${id}.`;
+  return ok({ customer_id: id, name, tables, request_files: requestFiles, rows_left: 0 }, text);
 }
 
 /** Returns null for a name that is not allowed. */

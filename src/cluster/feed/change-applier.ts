@@ -208,6 +208,7 @@ function weightOf(change: Change): number {
       return change.revocations.length;
     case 'customer.created':
     case 'customer.changed':
+    case 'customer.deleted':
     case 'key.created':
     case 'key.granted':
     case 'key.revoked':

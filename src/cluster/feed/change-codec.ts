@@ -84,6 +84,8 @@ export async function unpackChange(
   return { kind: 'change', change, origin: { by: String(by) as Actor, nowMs: Number(nowMs) } };
 }
 
+const RECORD_KEY = /^[0-9a-f]{32}$/;
+
 /**
  * Returns why `apply` would throw on a change; null if it would not. All nodes would stop at such a change, so it must not get into the
  * stream. Callers of the API never send one.
@@ -128,11 +130,10 @@ export function malformationOf(change: Change): string | null {
     case 'watch.created':
       return rowKey('wat', change.watch.customer, change.watch.id) === null ? 'a malformed watch id' : null;
     case 'watch.compared':
-      return change.findings.every(({ keyHash }) => /^[0-9a-f]{32}$/.test(keyHash))
-        ? null
-        : 'a malformed key of a record';
+      return change.findings.every(({ keyHash }) => RECORD_KEY.test(keyHash)) ? null : 'a malformed key of a record';
     // Keys that no row can have are found to be absent.
     case 'customer.changed':
+    case 'customer.deleted':
     case 'key.revoked':
     case 'key.replaced':
     case 'keys.revoked_again':

@@ -45,6 +45,13 @@ export function removeRequestFile({ path }: RequestFile): void {
   rmSync(path, { force: true });
 }
 
+/** Removes the files of a customer; returns their number. */
+export function removeRequestsOf(dataDir: string, customer: CustomerNumber): number {
+  const files = listRequestFiles(dataDir, customer).length;
+  rmSync(folderOfRequests(dataDir, customer), { recursive: true, force: true });
+  return files;
+}
+
 /** Returns the day of a time, as in the names of files. */
 export function dayOfRequests(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10).replaceAll('-', '');

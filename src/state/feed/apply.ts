@@ -1,6 +1,7 @@
 import type { Origin } from '../../ports/change-feed.ts';
 import {
   changeCustomer,
+  deleteCustomerRow,
   createCustomer,
   createKeys,
   grantKeys,
@@ -32,6 +33,7 @@ import { STATE_BOUNDS, type StateBounds, type StateTables } from '../tables/stat
 const APPLY: { readonly [Kind in ChangeKind]: Apply<Kind> } = {
   'customer.created': createCustomer,
   'customer.changed': changeCustomer,
+  'customer.deleted': deleteCustomerRow,
   'key.created': createKeys,
   'key.granted': grantKeys,
   'key.revoked': revokeKey,

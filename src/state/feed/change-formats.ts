@@ -136,6 +136,7 @@ const FIRST: ChangeFormat = { version: 1, up: {}, down: {} };
 
 export const CHANGE_FORMATS: Readonly<Record<ChangeKind, ChangeFormat>> = {
   'customer.created': FIRST,
+  'customer.deleted': FIRST,
   'customer.changed': FIRST,
   'key.created': FIRST,
   'key.granted': FIRST,

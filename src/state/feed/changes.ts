@@ -41,6 +41,11 @@ export type StateChanges = WatchStateChanges & {
     };
     readonly outcome: Customer | null;
   };
+  /** Removes the row of a customer, whose other rows are gone (`deleteCustomer`). The audit log of the installation has it. */
+  'customer.deleted': {
+    readonly fields: { readonly customer: CustomerNumber; readonly id: string; readonly rows: number };
+    readonly outcome: boolean;
+  };
   /** All of the keys or none. Their numbers are issued by `apply`; the outcome has the order of `keys`. */
   'key.created': {
     readonly fields: {

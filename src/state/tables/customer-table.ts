@@ -39,6 +39,14 @@ export class Customers {
     this.#byNumber.put(customer.number, customer);
   }
 
+  /** For `apply`, inside its transaction. Returns whether there was one. */
+  remove(customer: CustomerNumber): boolean {
+    const found = this.find(customer);
+    if (found === null) return false;
+    this.#byId.remove(found.id);
+    return this.#byNumber.remove(found.number);
+  }
+
   /** For the number of a customer's test keys too; the result has that of the customer. */
   find(customer: CustomerNumber): Customer | null {
     const number = liveCustomerOf(customer);

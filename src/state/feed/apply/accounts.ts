@@ -4,6 +4,7 @@ import { isTestCustomer, liveCustomerOf } from '../../../kernel/test-customers.t
 import type { KeyGrant, NewApiKey } from '../changes.ts';
 import type { ApiKey } from '../../tables/key-table.ts';
 import type { Applying, Apply } from './applying.ts';
+import { NO_CUSTOMER } from '../../tables/audit-table.ts';
 import { record } from './audit-record.ts';
 
 /** Customers and their keys. */
@@ -36,6 +37,14 @@ export const changeCustomer: Apply<'customer.changed'> = (at, { customer: number
     after: { name: customer.name, suspended },
   });
   return customer;
+};
+
+export const deleteCustomerRow: Apply<'customer.deleted'> = (at, { customer, id, rows }) => {
+  if (!at.tables.customers.remove(customer)) return false;
+  // Servers read the keys again.
+  at.tables.counters.rise('keysVersion');
+  record(at, NO_CUSTOMER, { kind: 'customer.deleted', target: id, after: { rows } });
+  return true;
 };
 
 const USUAL_GRANT: KeyGrant = { name: '', scopes: DEFAULT_KEY_SCOPES, expiresAtSeconds: null, networks: [] };

@@ -8,6 +8,7 @@ import { formatTime, asWords } from '../../format.ts';
 export const KIND_WORDS: Readonly<Record<AuditKind, string>> = {
   'customer.created': 'Customer created',
   'customer.changed': 'Customer renamed or suspended',
+  'customer.deleted': 'Customer deleted',
   'key.created': 'Key created',
   'key.revoked': 'Key revoked',
   'key.replaced': 'Key replaced, with an overlap',

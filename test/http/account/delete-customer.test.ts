@@ -1,0 +1,72 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { command, type Ran } from '../../support/command-line.ts';
+import { bearer } from '../../support/manage.ts';
+import { CALM, decide, newCustomer } from '../../support/requests.ts';
+import { type RunningServer, startNode } from '../../support/server.ts';
+
+const NOTE = 'a note of the customer that goes';
+let folder = '';
+let server: RunningServer;
+const start = (): Promise<RunningServer> =>
+  startNode({ dataDir: join(folder, 'data'), env: { GATEHOUSE_POLICY_FILE: join(folder, 'policy.json') } });
+const cli = (...words: readonly string[]): Promise<Ran> =>
+  command(['--data-dir', join(folder, 'data'), '--json', ...words], {});
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-delete-'));
+  writeFileSync(join(folder, 'policy.json'), JSON.stringify({ log_requests: '14d', log_identities: 'plain' }));
+  server = await start();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('A customer is deleted with all data and proved gone while no server runs; others go on as before', async () => {
+  const first = server.secretKey;
+  const { secretKey, customerId: id } = await newCustomer(server.url, server.dataDir);
+  for (const key of [first, secretKey]) {
+    const decided = await decide(server.url, key, { ...CALM, entity_keys: { email: 'anna@example.com' } });
+    await bearer(server.url, key, 'POST', '/v1/labels', {
+      request_id: decided.json['request_id'],
+      label: 'fraud',
+      note: key === first ? 'another note' : NOTE,
+    });
+    await bearer(server.url, key, 'POST', '/v1/lists', { kind: 'email', value: 'anna@example.com', action: 'watch' });
+  }
+  // The log of requests is written when it is five seconds old.
+  await sleep(6_000);
+  const requests = join(server.dataDir, 'requests', '2');
+  expect(existsSync(requests)).toBe(true);
+
+  const refused = await cli('customers', 'delete', id, '--yes');
+  expect([refused.code, JSON.parse(refused.out)]).toMatchObject([1, { error: { code: 'data_dir_in_use' } }]);
+  await server.stop();
+  const unsure = await cli('customers', 'delete', id);
+  expect([unsure.code, JSON.parse(unsure.out)]).toMatchObject([1, { error: { code: 'not_confirmed' } }]);
+  expect(readFileSync(join(server.dataDir, 'state', 'data.mdb')).includes(NOTE)).toBe(true);
+
+  const deleted = await cli('customers', 'delete', id, '--yes');
+  const shown = JSON.parse(deleted.out) as { tables: { table: string; removed: number }[] };
+  expect([deleted.code, shown]).toMatchObject([0, { customer_id: id, rows_left: 0, request_files: 1 }]);
+  const removed = new Map(shown.tables.map(({ table, removed: rows }) => [table, rows]));
+  for (const name of ['customers', 'api-keys', 'labels', 'lists', 'decisions', 'audit'])
+    expect([name, (removed.get(name) ?? 0) > 0]).toEqual([name, true]);
+  expect(existsSync(requests)).toBe(false);
+  expect(readFileSync(join(server.dataDir, 'state', 'data.mdb')).includes(NOTE)).toBe(false);
+  const again = await cli('customers', 'delete', id, '--yes');
+  expect(JSON.parse(again.out)).toMatchObject({ error: { code: 'unknown_customer' } });
+  const audit = await cli('audit', '--kind', 'customer.deleted');
+  expect(JSON.parse(audit.out)).toMatchObject({ entries: [{ kind: 'customer.deleted', target: id }] });
+
+  server = { ...(await start()), secretKey: first };
+  expect((await decide(server.url, secretKey, CALM)).status).toBe(401);
+  expect((await decide(server.url, first, CALM)).status).toBe(200);
+  const own = await bearer(server.url, first, 'GET', '/v1/decisions?link=entity.email:anna@example.com');
+  expect(own.json['data']).toHaveLength(1);
+  expect((await bearer(server.url, first, 'GET', '/v1/lists')).json['data']).toHaveLength(1);
+}, 60_000);
