@@ -2,6 +2,7 @@ import { crawlerLookUp } from '../data/crawler-look-up.ts';
 import { hasFreshRanges } from '../data/feed-report.ts';
 import { keyLookUp } from '../data/key-look-up.ts';
 import { LookUps } from '../data/look-ups.ts';
+import { mailLookUp } from '../data/mail-look-up.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import { dnsQueries } from '../egress/dns-queries.ts';
 import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
@@ -11,6 +12,7 @@ import { SharedAnswers } from '../kernel/shared-answers.ts';
 import { SharedText } from '../kernel/shared-text.ts';
 import type { Reading } from '../observe/reading.ts';
 import { KEYS_QUESTION, NAME_QUESTION } from '../risk/signals/agent-operators.ts';
+import { MAIL_QUESTION } from '../risk/signals/mail-question.ts';
 import type { Settings } from './settings.ts';
 
 /** What is looked up beside the decisions of a node. */
@@ -32,6 +34,7 @@ export function openLookUps({ dataDir, egressAllow, lookUps }: Settings, clock: 
     answers: new SharedAnswers(memory.answers),
     kinds: {
       [NAME_QUESTION]: crawlerLookUp(dns, (operator) => hasFreshRanges(dataDir, operator, Date.now())),
+      [MAIL_QUESTION]: mailLookUp(dns),
       [KEYS_QUESTION]: keyLookUp(client, new SharedText(memory.keys), EXTRACT_USER_AGENT, nowSeconds),
     },
     nowSeconds,

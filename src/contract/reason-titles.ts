@@ -28,6 +28,7 @@ export const REASON_TITLES: Readonly<Record<string, string>> = {
   email_same_mailbox: 'One mailbox, many spellings',
   identity_disposable_email: 'Disposable e-mail',
   identity_random_email: 'Generated e-mail',
+  email_no_mx: 'E-mail domain without mail',
   ip_hosting: 'Address of a data centre',
   ip_invalid: 'Malformed address',
   ip_not_public: 'Address not public',

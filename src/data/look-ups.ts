@@ -10,7 +10,7 @@ export interface LookUpAnswer {
   readonly keepSeconds: number;
 }
 
-/** Answers the questions of one kind, whose first word is its key. Never rejects. Makes at most two look-ups. */
+/** Answers the questions of one kind, whose first word is its key. Makes at most two look-ups. One that rejects is asked again. */
 export type LookUp = (about: string) => Promise<LookUpAnswer>;
 
 export interface LookUpsOptions {
@@ -63,10 +63,15 @@ export class LookUps {
   }
 
   async #run(question: string, kind: string, asked: Promise<LookUpAnswer>): Promise<void> {
-    const { answer, name, keepSeconds } = await asked;
-    this.#running.delete(question);
-    this.#count(kind, name);
-    this.#options.answers.put(question, answer, keepSeconds, this.#options.nowSeconds());
+    try {
+      const { answer, name, keepSeconds } = await asked;
+      this.#count(kind, name);
+      this.#options.answers.put(question, answer, keepSeconds, this.#options.nowSeconds());
+    } catch {
+      this.#count(kind, 'failed');
+    } finally {
+      this.#running.delete(question);
+    }
   }
 
   #count(kind: string, result: string): void {

@@ -5,6 +5,8 @@ export interface DnsQueries {
   /** Names of an address. */
   reverse(ip: string): Promise<readonly string[]>;
   addresses(host: string, version: 4 | 6): Promise<readonly string[]>;
+  /** Names of the mail servers of a domain. */
+  mail(domain: string): Promise<readonly string[]>;
 }
 
 /** Choice: ms of the first attempt at a server, doubled for the second. Nobody waits for the answer. */
@@ -17,6 +19,7 @@ export function dnsQueries(server: string | null): DnsQueries {
   if (server !== null) resolver.setServers([server]);
   return {
     reverse: (ip) => resolver.reverse(ip),
+    mail: async (domain) => (await resolver.resolveMx(domain)).map(({ exchange }) => exchange),
     addresses: (host, version) => (version === 4 ? resolver.resolve4(host) : resolver.resolve6(host)),
   };
 }

@@ -37,6 +37,8 @@ export interface Facts {
   readonly geo: GeoFacts | null;
   /** What the address proves about the crawler that the user agent names; null or absent when it names none or nothing can be known. */
   readonly agentProof?: AgentProof | null;
+  /** The domain of an e-mail of a sign-up that is known to receive no mail; null or absent for none. */
+  readonly deadMailDomain?: string | null;
   /** Null if no entry of the customer's own lists counts. */
   readonly list: ListFacts | null;
   readonly registry: RegistryFacts | null;

@@ -1,12 +1,11 @@
-import type { CustomerNumber } from '../kernel/brand.ts';
 import type { LookUpMemory } from '../kernel/look-up-memory.ts';
 import { SharedAnswers } from '../kernel/shared-answers.ts';
-import { isTestCustomer } from '../kernel/test-customers.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
-import type { GeoFacts, IpFacts } from '../risk/facts.ts';
+import type { GeoFacts } from '../risk/facts.ts';
 import { crawlerDomains, KEYS_QUESTION, nameQuestion } from '../risk/signals/agent-operators.ts';
 import { type AgentProof, agentProofOf, type ClaimedAgent, isVerified } from '../risk/signals/claimed-agent.ts';
 import { AgentSignatures } from './agent-signatures.ts';
+import { askBeside, type AskingRequest } from './ask-beside.ts';
 
 /** What look-ups beside the decisions found. */
 export interface AgentProofs {
@@ -19,15 +18,10 @@ export function openProofs(memory: LookUpMemory): AgentProofs {
 }
 
 /** A request of which something can be proven. */
-export interface ProvableRequest {
+export interface ProvableRequest extends AskingRequest {
   readonly claimed: ClaimedAgent | null;
-  readonly ip: IpFacts | null;
   readonly geo: GeoFacts | null;
   readonly request: Pick<DecideRequest, 'headers' | 'httpSignature'>;
-  readonly customer: CustomerNumber;
-  readonly nowSeconds: number;
-  /** See `GatheredFor`. */
-  readonly isReal: boolean;
 }
 
 interface ProofSources {
@@ -54,14 +48,13 @@ export class AgentProver {
   }
 
   #byAddress(claimed: ClaimedAgent, about: ProvableRequest): AgentProof | null {
-    const { ip, geo, nowSeconds } = about;
+    const { ip, geo } = about;
     if (ip?.kind !== 'valid' || !ip.public) return null;
     const { lookUps = null } = this.#sources;
     let named = 0;
     if (lookUps !== null && geo?.crawler !== claimed.operator && crawlerDomains(claimed.operator).length > 0) {
       const question = nameQuestion(claimed.operator, ip.text);
-      named = lookUps.answers.find(question, nowSeconds);
-      if (named === 0) this.#ask(question, about);
+      named = askBeside(lookUps.answers, question, about);
     }
     return agentProofOf(claimed, geo?.crawler, this.#sources.crawlersKnown(), named);
   }
@@ -74,12 +67,7 @@ export class AgentProver {
     if (check.kind === 'refused') return null;
     // Also of keys that are known: they are fetched again, so that a removed one stops to verify.
     const question = `${KEYS_QUESTION} ${check.host}`;
-    if (lookUps.answers.find(question, nowSeconds) === 0) this.#ask(question, about);
+    askBeside(lookUps.answers, question, about);
     return check.kind === 'genuine' ? check.signer : null;
-  }
-
-  #ask(question: string, { customer, ip, isReal }: ProvableRequest): void {
-    if (!isReal || isTestCustomer(customer)) return;
-    this.#sources.lookUps?.answers.ask({ question, customer, source: ip?.kind === 'valid' ? ip.networks.site : '' });
   }
 }

@@ -3,13 +3,14 @@ import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import { readAgent } from '../risk/signals/agent.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
-import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
+import type { AgentFacts, EmailFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
 import type { HistoryFacts } from '../risk/history.ts';
 import { ListKeys } from '../risk/lists/list-key.ts';
 import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { readIpField } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { type AgentProofs, AgentProver } from './agent-prover.ts';
+import { type AskingRequest, deadMailDomainOf } from './ask-beside.ts';
 import { ListMatcher, type ListSource } from './list-matcher.ts';
 import type { NamedListSource } from '../risk/lists/named-list-matcher.ts';
 import { emailsOf, type KnownAgent, SessionMemos, type SessionMemo } from './session-memo.ts';
@@ -55,6 +56,9 @@ export type GatheredFacts = Facts & { history: HistoryFacts | null; registry: Re
  * Measured: 0.2 µs for a cached agent instead of about 7 µs (bench/micro).
  */
 const CACHED_AGENTS = 4_096;
+
+/** The only event type whose e-mail domains are looked up. */
+const SIGNUP = 'signup';
 
 /** Gathers all facts of a request before any rule reads one. One per worker; it caches the facts of agents and sessions. */
 export class Gatherer {
@@ -116,6 +120,8 @@ export class Gatherer {
           claimed === null && request.httpSignature === null
             ? null
             : this.#prover.prove({ claimed, ip, geo, request, customer, nowSeconds, isReal }),
+        deadMailDomain:
+          eventType === SIGNUP ? this.#deadMailDomain(emails, { customer, ip, nowSeconds, isReal }) : null,
         url: cut(request.url, URL_CHARACTERS_MAX),
         referrer: cut(request.referrer, URL_CHARACTERS_MAX),
         token: session.tokenFacts,
@@ -136,6 +142,11 @@ export class Gatherer {
         nowSeconds,
       },
     };
+  }
+
+  #deadMailDomain(emails: readonly EmailFacts[], request: AskingRequest): string | null {
+    const { lookUps = null } = this.#sources;
+    return lookUps === null ? null : deadMailDomainOf(lookUps.answers, emails, request);
   }
 
   #agent(session: SessionMemo, userAgent: string): AgentFacts {

@@ -21,6 +21,7 @@ import { deviceTimezoneMismatch } from './device_timezone_mismatch.ts';
 import { deviceTlsContradiction } from './device_tls_contradiction.ts';
 import { deviceTlsTool } from './device_tls_tool.ts';
 import { emailNewDomainSurge } from './email_new_domain_surge.ts';
+import { emailNoMx } from './email_no_mx.ts';
 import { emailSameMailbox } from './email_same_mailbox.ts';
 import { identityDisposableEmail } from './identity_disposable_email.ts';
 import { identityRandomEmail } from './identity_random_email.ts';
@@ -175,6 +176,7 @@ export const RULES: readonly Rule[] = [
   journeyProbeUrl,
   identityDisposableEmail,
   identityRandomEmail,
+  emailNoMx,
   emailSameMailbox,
   emailNewDomainSurge,
   paymentHighNewAccount,

@@ -24,6 +24,7 @@ function dnsOf(
       asked.push(ip);
       return answer(names[ip]);
     },
+    mail: () => absent('ENODATA'),
     addresses(host, version) {
       asked.push(`${host} ${version}`);
       return answer(addresses[host]);

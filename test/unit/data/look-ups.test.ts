@@ -4,6 +4,7 @@ import { type LookUp, LookUps } from '../../../src/data/look-ups.ts';
 import { createAnswerMemory, SharedAnswers } from '../../../src/kernel/shared-answers.ts';
 
 const NOW = 1_800_000_000;
+const FOUND = { answer: 1, name: 'confirmed', keepSeconds: 60 };
 
 describe('the budget of look-ups', () => {
   test('Two checks begin a second, of at most two look-ups each, and six a minute for one network', () => {
@@ -29,6 +30,22 @@ describe('the budget of look-ups', () => {
 });
 
 describe('look-ups', () => {
+  test('One that rejects is counted, and asked again', async () => {
+    const answers = new SharedAnswers(createAnswerMemory(16_384));
+    let asked = 0;
+    const kinds = { known: () => (asked++ === 0 ? Promise.reject(new Error('x')) : Promise.resolve(FOUND)) };
+    const lookUps = new LookUps({ answers, kinds, nowSeconds: () => NOW });
+    for (let n = 0; n < 2; n++) {
+      answers.ask({ question: 'known a', customer: 1, source: 'x' });
+      await lookUps.answerAll();
+    }
+    expect(answers.find('known a', NOW)).toBe(1);
+    expect(lookUps.counts()).toEqual([
+      { labels: ['known', 'failed'], count: 1 },
+      { labels: ['known', 'confirmed'], count: 1 },
+    ]);
+  });
+
   test('Each question runs once while it is looked up, and what the budget refuses is asked again later', async () => {
     const answers = new SharedAnswers(createAnswerMemory(16_384));
     const asked: string[] = [];

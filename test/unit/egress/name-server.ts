@@ -9,7 +9,8 @@ const CODES = { refused: 5, not_found: 3, fails: 2 } as const;
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
 const TYPE_PTR = 12;
-const TYPES = { [TYPE_A]: 'A', [TYPE_AAAA]: 'AAAA', [TYPE_PTR]: 'PTR' } as const;
+const TYPE_MX = 15;
+const TYPES = { [TYPE_A]: 'A', [TYPE_AAAA]: 'AAAA', [TYPE_PTR]: 'PTR', [TYPE_MX]: 'MX' } as const;
 
 export type RecordType = (typeof TYPES)[keyof typeof TYPES];
 
@@ -47,7 +48,8 @@ function questionOf(message: Buffer): { readonly name: string; readonly type: nu
 }
 
 function answerTo(question: Buffer, type: number, zone: Exclude<Zone, 'silent'>): Buffer {
-  const addresses = typeof zone === 'string' ? [] : zone.filter((one) => typeOf(one) === type);
+  const addresses =
+    typeof zone === 'string' ? [] : zone.filter((one) => typeOf(one) === (type === TYPE_MX ? TYPE_PTR : type));
   const head = Buffer.from(question);
   head.writeUInt16BE(0x8180 | (typeof zone === 'string' ? CODES[zone] : 0), 2);
   head.writeUInt16BE(addresses.length, 6);
@@ -56,12 +58,7 @@ function answerTo(question: Buffer, type: number, zone: Exclude<Zone, 'silent'>)
 }
 
 function recordOf(address: string, type: number): Buffer {
-  const data =
-    type === TYPE_PTR
-      ? bytesOfName(address)
-      : isIPv4(address)
-        ? Buffer.from(address.split('.').map(Number))
-        : bytesOfV6(address);
+  const data = dataOf(address, type);
   const record = Buffer.alloc(12);
   // Pointer to the name in the question.
   record.writeUInt16BE(0xc00c, 0);
@@ -70,6 +67,13 @@ function recordOf(address: string, type: number): Buffer {
   record.writeUInt32BE(60, 6);
   record.writeUInt16BE(data.length, 10);
   return Buffer.concat([record, data]);
+}
+
+function dataOf(text: string, type: number): Buffer {
+  if (type === TYPE_PTR) return bytesOfName(text);
+  // Preference 10.
+  if (type === TYPE_MX) return Buffer.concat([Buffer.from([0, 10]), bytesOfName(text)]);
+  return isIPv4(text) ? Buffer.from(text.split('.').map(Number)) : bytesOfV6(text);
 }
 
 function typeOf(text: string): number {

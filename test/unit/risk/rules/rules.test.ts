@@ -416,6 +416,11 @@ const CASES: Readonly<Record<string, Case>> = {
       tag: email('anna+k3j9x2p1q7@gmail.com'),
     },
   },
+  email_no_mx: {
+    weight: 0,
+    fires: { 'a dead domain': { deadMailDomain: 'dead.example' } },
+    quiet: { 'not known': { deadMailDomain: null }, 'not a sign-up': {} },
+  },
   trusted_source: { weight: 0, fires: {}, quiet: { always: {} } },
   agent_verified: { weight: 0, fires: {}, quiet: { always: {} } },
   agent_forged: {
