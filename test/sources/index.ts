@@ -1,3 +1,4 @@
+import { appstoreCases } from './appstore.ts';
 import { blueskyCases } from './bluesky.ts';
 import { crossrefCases } from './crossref.ts';
 import { discourseCases } from './discourse.ts';
@@ -17,6 +18,7 @@ import { pypiCases } from './pypi.ts';
 import { shopifyCases } from './shopify.ts';
 import type { SourceCase } from './source-case.ts';
 import { stackexchangeCases } from './stackexchange.ts';
+import { woocommerceCases } from './woocommerce.ts';
 import { wordpressCases } from './wordpress.ts';
 
 /** At least one of each operation. */
@@ -30,7 +32,9 @@ export const SOURCE_CASES: readonly SourceCase[] = [
   ...mastodonCases,
   ...mediawikiCases,
   ...shopifyCases,
+  ...woocommerceCases,
   ...wordpressCases,
+  ...appstoreCases,
   ...blueskyCases,
   ...crossrefCases,
   ...githubCases,

@@ -1,4 +1,5 @@
 import type { Connector } from '../base/connector.ts';
+import { appstore } from './appstore.ts';
 import { bluesky } from './bluesky.ts';
 import { crossref } from './crossref.ts';
 import { discourse } from './discourse.ts';
@@ -17,6 +18,7 @@ import { openlibrary } from './openlibrary.ts';
 import { pypi } from './pypi.ts';
 import { shopify } from './shopify.ts';
 import { stackexchange } from './stackexchange.ts';
+import { woocommerce } from './woocommerce.ts';
 import { wordpress } from './wordpress.ts';
 
 /**
@@ -33,7 +35,9 @@ export const CONNECTORS: readonly Connector[] = [
   mastodon,
   mediawiki,
   shopify,
+  woocommerce,
   wordpress,
+  appstore,
   bluesky,
   crossref,
   github,

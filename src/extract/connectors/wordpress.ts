@@ -1,12 +1,12 @@
 import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../base/connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, parseSite, withQuery, type AddressQuery } from './kit/api-address.ts';
+import { parseSite, type AddressQuery } from './kit/api-address.ts';
 import { chained, type ChainStart, type PageResult, type ChainTurn } from './kit/chain.ts';
 import { at, idOf, integerOf, itemsOf, listIn, readEach, textMember, unreadable, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt, firstThatAnswers } from './kit/sites.ts';
-import { wordpressPage } from './kit/wordpress-pages.ts';
+import { wordpressPage, wordpressUrl, type WordpressPlace } from './kit/wordpress-pages.ts';
 
 /** Source: the REST API handbook, "Pagination": `per_page` is at most 100. */
 const PAGE_SIZE_MAX = 100;
@@ -23,11 +23,6 @@ interface Args extends JsonObject {
   readonly search: string | null;
   readonly after: string | null;
   readonly before: string | null;
-}
-
-interface Place {
-  readonly site: string;
-  readonly byRoute: boolean;
 }
 
 /** Fields that posts and pages have in common. */
@@ -136,7 +131,7 @@ async function readPage(
     (args.byRoute === null ? [false, true] : [args.byRoute]).map((byRoute) => ({ site, byRoute })),
   );
   const asked = { size: Math.min(wanted, args.sizeMax ?? wanted), mayShrink: page === null };
-  const { place, url, answer, size } = await firstThatAnswers(places, async (place: Place) => {
+  const { place, url, answer, size } = await firstThatAnswers(places, async (place: WordpressPlace) => {
     const found = await wordpressPage(source, (size) => urlOfPage(place, args, number, size), asked);
     // A site also responds with 400 for a page after its last one.
     if (found.answer.status !== 400) listIn(found.answer.body, 'the collection');
@@ -157,7 +152,7 @@ async function readPage(
   };
 }
 
-function urlOfPage({ site, byRoute }: Place, args: Args, page: number, size: number): string {
+function urlOfPage(place: WordpressPlace, args: Args, page: number, size: number): string {
   const query: AddressQuery = {
     per_page: size,
     page,
@@ -167,10 +162,7 @@ function urlOfPage({ site, byRoute }: Place, args: Args, page: number, size: num
     orderby: args.search === null ? 'date' : 'relevance',
     order: 'desc',
   };
-  const route = `/wp/v2/${args.collection}`;
-  const url = byRoute
-    ? withQuery(`${site}/`, { rest_route: route, ...query })
-    : address(site, ['wp-json', 'wp', 'v2', args.collection], query);
+  const url = wordpressUrl(place, ['wp', 'v2', args.collection], query);
   return args.collection === 'comments' ? url : `${url}&${JSON_OF_POSTS}`;
 }
 

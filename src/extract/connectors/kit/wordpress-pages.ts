@@ -1,8 +1,22 @@
 import type { JsonAnswer, Source } from '../../base/connector.ts';
+import { address, withQuery, type AddressQuery } from './api-address.ts';
 import { at } from './json.ts';
 
 /** Choice: sites that lower the maximum of 100 records a page use round numbers. */
 const SMALLER_SIZES = [50, 20, 10];
+
+/** Where a site has its interface. `byRoute`: it has no URL rewriting. */
+export interface WordpressPlace {
+  readonly site: string;
+  readonly byRoute: boolean;
+}
+
+/** Returns the URL of a route of the interface. */
+export function wordpressUrl({ site, byRoute }: WordpressPlace, route: readonly string[], query: AddressQuery): string {
+  return byRoute
+    ? withQuery(`${site}/`, { rest_route: `/${route.join('/')}`, ...query })
+    : address(site, ['wp-json', ...route], query);
+}
 
 /**
  * Requests a page of WordPress's interface. With `mayShrink`, requests smaller pages if the site refuses the size. Returns the size that
