@@ -13,6 +13,7 @@ import { CONNECTORS_WITH_BASE, openExtractionService, type OpenExtractions } fro
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import { scoreSmallBatches } from './inline-scorer.ts';
 import { openInstallation, type Installation } from './installation.ts';
+import { completeDeletions } from './pending-deletions.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
 import { lastRequests } from '../http/last-requests.ts';
@@ -126,6 +127,8 @@ async function startBehind(listener: Listener, settings: Settings, version: stri
   const newer = newerFilesFault(settings.dataDir);
   if (newer !== null) throw new StartFault(newer, EXIT_SETTINGS);
   const installation = await openInstallation(settings, log);
+  // Before anything has rows in memory. The command refuses in a cluster.
+  if (settings.cluster === null) await completeDeletions(installation.store, Date.now(), log);
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
     const keys = await makeDemoCustomer(installation.store, Date.now());

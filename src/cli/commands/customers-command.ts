@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { removeRequestsOf } from '../../history/request-log/request-files.ts';
-import { testCustomerOf } from '../../kernel/test-customers.ts';
+import { deleteEntirely, type EntirelyDeleted, noteDeletion } from '../../app/pending-deletions.ts';
 import { newCustomer } from '../../state/feed/key-changes.ts';
 import type { Cli } from '../context.ts';
 import type { ChangeOf } from '../../state/feed/changes.ts';
-import { type CustomerDeleted, deleteCustomer } from '../../state/repair/delete-customer.ts';
+import type { Store } from '../../state/feed/open-store.ts';
+import { messageOf } from '../../state/tables/durable.ts';
+import type { ChangeDoor } from '../change-door.ts';
 import { acquireServerLock } from '../../state/repair/server-lock.ts';
 import type { Customer } from '../../state/tables/customer-table.ts';
 import { confirm } from '../confirm.ts';
@@ -96,42 +97,58 @@ function addChanges(cli: Cli, customers: Command): void {
 function addDeletion(cli: Cli, customers: Command): void {
   customers
     .command('delete <id>')
-    .description(
-      'delete a customer with all of its data, and prove it; only while no server runs on the data directory',
-    )
+    .description('delete a customer with all of its data, and prove it; beside a running server, at its next start')
     .option('--yes', 'skip the confirmation; needed without a terminal', false)
     .action((id: string, { yes }: { readonly yes: boolean }) =>
       cli.run(async () => {
         const { dataDir } = cli.globals();
-        return withStore(dataDir, async (store) => {
+        return withStore(dataDir, async (store, door) => {
           const customer = store.customers.findById(id);
           if (customer === null) return failure('unknown_customer', `there is no customer ${id}`);
           const question = `Delete ${customer.name} (${id}) with all of its data? Nothing brings it back.`;
           if (!yes && !(process.stdin.isTTY && (await confirm(question))))
             return failure('not_confirmed', `${customer.name} was not deleted; without a terminal it needs --yes`);
           const locked = await acquireServerLock(dataDir, 0);
-          if (locked.kind === 'fault') return { ...failureOf(locked), hints: [STOP_FIRST] };
-          const deleted = await deleteCustomer(store, customer, { by: 'cli', nowMs: Date.now() });
-          if (deleted.kind === 'fault' && deleted.code === 'store_stuck') return failureOf(deleted);
-          const numbers = [customer.number, testCustomerOf(customer.number)];
-          const files =
-            deleted.kind === 'fault' ? 0 : numbers.reduce((sum, one) => sum + removeRequestsOf(dataDir, one), 0);
-          await locked.lock.release();
-          return deleted.kind === 'fault' ? failureOf(deleted) : deletedText(customer, deleted, files);
+          if (locked.kind === 'fault') {
+            return locked.code === 'data_dir_in_use' ? deleteLater(store, customer, door) : failureOf(locked);
+          }
+          const deleted = await deleteEntirely(store, customer, { by: 'cli', nowMs: Date.now() });
+          // A stuck write would also block the release; the process ends instead.
+          if (!(deleted.kind === 'fault' && deleted.code === 'store_stuck')) await locked.lock.release();
+          return deleted.kind === 'fault' ? failureOf(deleted) : deletedText(customer, deleted);
         });
       }),
     );
 }
 
-const STOP_FIRST = 'Stop the server first. `gatehouse customers suspend` refuses the keys of the customer until then.';
+/** Beside a server, which has parts of the rows in memory: refuses all keys at once, and leaves the rest to its next start. */
+async function deleteLater(store: Store, { number, id, name }: Customer, door: ChangeDoor): Promise<CommandOutcome> {
+  if ((store.positions?.read() ?? null) !== null)
+    return failure(
+      'cluster_member',
+      'the data directory belongs to a cluster, whose other nodes would keep the customer',
+    );
+  const change = { kind: 'customer.changed', customer: number, isSuspended: true } as const;
+  const written = await door.commit(change, { by: 'cli', nowMs: Date.now() });
+  if (written.kind === 'fault') return failureOf(written);
+  try {
+    noteDeletion(store.dataDir, id);
+  } catch (error) {
+    return failure('store_write_failed', `the deletion was not recorded: ${messageOf(error)}`);
+  }
+  const text =
+    `${name} (${id}) is suspended: its keys are refused from now on. A server runs; its next start deletes the customer, before it ` +
+    'accepts requests, and logs what was removed. `gatehouse customers suspend --lift` before that calls it off.';
+  return ok({ customer_id: id, name, state: 'at_next_start' }, text);
+}
 
-function deletedText({ id, name }: Customer, { tables }: CustomerDeleted, requestFiles: number): CommandOutcome {
+function deletedText({ id, name }: Customer, { tables, requestFiles }: EntirelyDeleted): CommandOutcome {
   const found = tables.filter(({ removed }) => removed > 0);
   const rows = found.map(({ environment, table, removed }) => [`${environment}/${table}`, String(removed)]);
   const text =
     `${tableText(['Table', 'Rows removed'], [...rows, ['requests/', `${requestFiles} files`]], '')}\n` +
     `${name} is deleted: ${tables.length} tables were searched again, and none has a row of ${id}.`;
-  return ok({ customer_id: id, name, tables, request_files: requestFiles, rows_left: 0 }, text);
+  return ok({ customer_id: id, name, state: 'deleted', tables, request_files: requestFiles, rows_left: 0 }, text);
 }
 
 /** Returns null for a name that is not allowed. */
