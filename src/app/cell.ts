@@ -30,6 +30,11 @@ export interface CellKeys {
   readonly keys: readonly StoredKey[];
 }
 
+/** A message from a cell: something of a batch has failed. */
+export interface CellFault {
+  readonly fault: Error | string;
+}
+
 /** Choice: batches of 32 that may arrive in one turn of the event loop; the main thread decides beyond that. */
 export const BATCHES_AT_ONCE = 32;
 const TEND_MS = 250;
@@ -52,9 +57,10 @@ export async function openCell(port: MessagePort): Promise<RequestTaker> {
     ...scoring,
     isBehind: () => ((posted - Atomics.load(recorded, 0)) | 0) > UNRECORDED_MAX,
     record(decisions: CellDecisions) {
-      posted = (posted + decisions.keys.length) | 0;
       port.postMessage(decisions, [decisions.output.buffer as ArrayBuffer]);
+      posted = (posted + decisions.keys.length) | 0;
     },
+    report: (error) => port.postMessage({ fault: error instanceof Error ? error : String(error) } satisfies CellFault),
     async close() {
       journal.close();
       await scoring.close();

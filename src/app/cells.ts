@@ -10,7 +10,7 @@ import type { Transport } from '../http/transport.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { isTestCustomer } from '../kernel/test-customers.ts';
 import type { Store } from '../state/feed/open-store.ts';
-import { BATCHES_AT_ONCE, type CellData, type CellKeys, UNRECORDED_MAX } from './cell.ts';
+import { BATCHES_AT_ONCE, type CellData, type CellFault, type CellKeys, UNRECORDED_MAX } from './cell.ts';
 
 interface CellsParts {
   readonly transport: Transport;
@@ -104,9 +104,12 @@ export class Cells {
       for (let messages = 0; messages < UNRECORDED_MAX + BATCHES_AT_ONCE; messages++) {
         const next = receiveMessageOnPort(port);
         if (next === undefined) break;
-        const decisions = next.message as CellDecisions;
-        this.#record(decisions);
-        Atomics.add(recorded, 0, decisions.keys.length);
+        const message = next.message as CellDecisions | CellFault;
+        if ('fault' in message) this.#parts.observer.batchFailed(message.fault);
+        else {
+          this.#record(message);
+          Atomics.add(recorded, 0, message.keys.length);
+        }
       }
     }
   }

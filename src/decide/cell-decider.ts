@@ -1,3 +1,4 @@
+import { problem } from '../contract/problem.ts';
 import { JSON_FIELDS } from '../http/reply.ts';
 import type { Exchange, RequestHead } from '../http/exchange.ts';
 import type { RequestTaker } from '../http/http-thread.ts';
@@ -44,8 +45,10 @@ export interface CellDeciderParts {
   score(task: ScoreTask): Promise<void>;
   /** Returns the used part of a batch buffer's output, as a copy. */
   outputOf(frame: number): Uint8Array;
-  /** Called before the responses leave. */
+  /** Called before the responses leave. If it throws, nothing was recorded. */
   record(decisions: CellDecisions): void;
+  /** Counts and logs a fault. */
+  report(error: unknown): void;
   close(): Promise<void>;
 }
 
@@ -156,13 +159,9 @@ export class CellDecider implements RequestTaker {
   async #run(): Promise<void> {
     await new Promise((endOfTurn) => setImmediate(endOfTurn));
     for (let batch = this.#filled.shift(); batch !== undefined; batch = this.#filled.shift()) {
-      try {
-        await this.#parts.score({ frame: batch.at, from: 0, count: batch.pending.length });
-        this.#respond(batch);
-      } catch {
-        // The main thread finds the request that is at fault, and reports it.
-        this.#giveBack(batch);
-      }
+      const latenciesMs = await this.#decide(batch);
+      if (latenciesMs === null) this.#giveBack(batch);
+      else this.#respond(batch, latenciesMs);
       batch.writer.reset();
       batch.pending = [];
       this.#free.push(batch);
@@ -170,35 +169,48 @@ export class CellDecider implements RequestTaker {
     this.#running = null;
   }
 
-  #respond(batch: Frame): void {
+  /** Scores, journals and records the batch. Returns the latency of each decision; null if none was recorded. */
+  async #decide({ at: frame, pending }: Frame): Promise<readonly number[] | null> {
     const { clock, admission, journal } = this.#parts;
-    const { pending, answers } = batch;
-    for (const { id } of pending) if (id !== null) admission.stage(id);
-    if (!journal.commit(Math.floor(clock.nowMs() / 1000))) {
-      this.#giveBack(batch);
-      return;
+    try {
+      await this.#parts.score({ frame, from: 0, count: pending.length });
+      for (const { id } of pending) if (id !== null) admission.stage(id);
+      if (!journal.commit(Math.floor(clock.nowMs() / 1000))) return null;
+      const nowMs = performance.now();
+      const latenciesMs = pending.map(({ request }) => nowMs - request.startedAtMs);
+      this.#parts.record({
+        output: this.#parts.outputOf(frame),
+        keys: pending.map(({ request: { key } }) => {
+          const { customer, number, kind, prefix } = key;
+          return { customer, number, kind, prefix };
+        }),
+        latenciesMs,
+      });
+      return latenciesMs;
+    } catch (error) {
+      this.#parts.report(error);
+      return null;
     }
-    const nowMs = performance.now();
-    const latenciesMs = pending.map(({ request }) => nowMs - request.startedAtMs);
-    this.#parts.record({
-      output: this.#parts.outputOf(batch.at),
-      keys: pending.map(({ request: { key } }) => {
-        const { customer, number, kind, prefix } = key;
-        return { customer, number, kind, prefix };
-      }),
-      latenciesMs,
-    });
+  }
+
+  #respond({ pending, answers }: Frame, latenciesMs: readonly number[]): void {
     for (const [at, verdict] of pending.entries()) {
       const { exchange } = verdict.request;
-      if (answers.status(at) !== 200) answerRefusal(exchange, readFault(answers, at), verdict);
-      else {
-        const body = `${answers.text(at)}${Math.round(latenciesMs[at] ?? 0)}}`;
-        exchange.send(200, JSON_FIELDS + rateFields(verdict), body);
+      try {
+        if (answers.status(at) !== 200) answerRefusal(exchange, readFault(answers, at), verdict);
+        else {
+          const body = `${answers.text(at)}${Math.round(latenciesMs[at] ?? 0)}}`;
+          exchange.send(200, JSON_FIELDS + rateFields(verdict), body);
+        }
+      } catch (error) {
+        // Only this request is lost, and not decided again. If it was answered already, this second response is dropped.
+        this.#parts.report(error);
+        answerRefusal(exchange, problem('internal_error', 'The decision failed.'), verdict);
       }
     }
   }
 
-  /** Nothing of these requests has left: their ids may be used again, by the main thread. */
+  /** Nothing of these requests has left: their ids may be used again, by the main thread, which finds one that is at fault. */
   #giveBack({ pending, requests }: Frame): void {
     for (const [at, { id, request }] of pending.entries()) {
       if (id !== null) this.#parts.admission.release(id);

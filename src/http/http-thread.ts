@@ -32,7 +32,7 @@ const LEAVE_MS = 100;
 export interface RequestTaker {
   /** Returns whether `take` may answer this request, once its body is here in one piece. */
   wants(head: RequestHead): boolean;
-  /** Answers the request, or calls `forward` with its body, which is valid until this returns. */
+  /** Answers the request, or calls `forward` with its body, which is valid until this returns. A throw costs this request only. */
   take(head: RequestHead, exchange: Exchange, body: Uint8Array, forward: (body: Uint8Array) => void): void;
   /** Resolves when all that was taken is answered, and what was opened for it is closed. */
   close(): Promise<void>;
@@ -120,10 +120,15 @@ export class HttpThreadServer {
       (piece, isLast) => {
         // Once the taker is closed, the main thread gets the request.
         if (id === null && taker !== null && isLast && taker === this.#taker) {
-          taker.take(head, exchange, piece, (body) => {
-            id = this.#forwardHead(head, exchange);
-            this.#forwardPiece(id, exchange, body, true);
-          });
+          try {
+            taker.take(head, exchange, piece, (body) => {
+              id = this.#forwardHead(head, exchange);
+              this.#forwardPiece(id, exchange, body, true);
+            });
+          } catch (error) {
+            if (id !== null) throw error;
+            id = this.#crash(head, exchange, error);
+          }
           return;
         }
         id ??= this.#forwardHead(head, exchange);
@@ -136,10 +141,23 @@ export class HttpThreadServer {
   }
 
   #forwardHead(head: RequestHead, exchange: UwsExchange): number {
+    const id = this.#enter(exchange);
+    this.#outbox.post(['head', id, packHead(head), exchange.peerAddress()]);
+    return id;
+  }
+
+  /** Only this request is lost: the main thread counts and logs it, and responds. */
+  #crash(head: RequestHead, exchange: UwsExchange, error: unknown): number {
+    const id = this.#enter(exchange);
+    const fault = error instanceof Error ? error : new Error(String(error));
+    this.#outbox.post(['crash', id, packHead(head), exchange.peerAddress(), fault]);
+    return id;
+  }
+
+  #enter(exchange: UwsExchange): number {
     const id = ++this.#ids;
     this.#open.set(id, { exchange, pieces: null, resume: () => {} });
     this.#turnBytes += HEAD_BYTES;
-    this.#outbox.post(['head', id, packHead(head), exchange.peerAddress()]);
     return id;
   }
 

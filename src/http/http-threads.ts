@@ -4,10 +4,12 @@ import { programUrl } from '../kernel/programs.ts';
 import { BodyRoom } from './body-room.ts';
 import { ConnectionTally } from './connection-room.ts';
 import { createSharedHandshakes } from './handshake-rate.ts';
+import type { RequestHead } from './exchange.ts';
 import { ThreadExchange, type ThreadState } from './thread-exchange.ts';
 import {
   type HttpThreadData,
   Outbox,
+  type RequestEvent,
   type RequestTurn,
   type ResponseEvent,
   type ThreadOrder,
@@ -67,6 +69,8 @@ export async function listenInThreads(options: TransportOptions, wanted: HttpThr
     },
   };
 }
+
+type HeadEvent = Extract<RequestEvent, readonly ['head' | 'crash', ...unknown[]]>;
 
 class HttpThread {
   readonly #worker: Worker;
@@ -134,6 +138,9 @@ class HttpThread {
         case 'head':
           this.#begin(id, event);
           break;
+        case 'crash':
+          this.#options.onCrash(event[4], this.#enter(id, event).exchange);
+          break;
         case 'piece': {
           const [, , length, isLast] = event;
           this.#open.get(id)?.takePiece(pieces.subarray(at, at + length), isLast);
@@ -153,17 +160,19 @@ class HttpThread {
     Atomics.add(this.#taken, 0, bytes);
   }
 
-  #begin(
-    id: number,
-    [, , values, peer]: Extract<RequestTurn['events'][number], readonly ['head', ...unknown[]]>,
-  ): void {
-    const head = unpackHead(values);
-    const exchange = new ThreadExchange(id, head, peer, this.#state);
-    this.#open.set(id, exchange);
+  #begin(id: number, event: HeadEvent): void {
+    const { head, exchange } = this.#enter(id, event);
     try {
       this.#options.onRequest(head, exchange);
     } catch (error) {
       this.#options.onCrash(error, exchange);
     }
+  }
+
+  #enter(id: number, [, , values, peer]: HeadEvent): { readonly head: RequestHead; readonly exchange: ThreadExchange } {
+    const head = unpackHead(values);
+    const exchange = new ThreadExchange(id, head, peer, this.#state);
+    this.#open.set(id, exchange);
+    return { head, exchange };
   }
 }

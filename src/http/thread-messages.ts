@@ -34,6 +34,8 @@ export interface RequestTurn {
 
 export type RequestEvent =
   | readonly ['head', id: number, values: HeadValues, peerAddress: string]
+  /** The thread failed to answer this request itself. */
+  | readonly ['crash', id: number, values: HeadValues, peerAddress: string, error: Error]
   | readonly ['piece', id: number, bytes: number, isLast: boolean]
   /** The client has disconnected before its response was complete. */
   | readonly ['gone', id: number]

@@ -17,7 +17,15 @@ function setUp() {
   keyCache.load([storedKey(SECRET_KEY)]);
   const journalled: AdmittedId[] = [];
   let staged: AdmittedId[] = [];
-  const state = { diskIsFull: false, throws: false, hasModel: false, isBehind: false, broken: null as string | null };
+  const state = {
+    diskIsFull: false,
+    throws: false,
+    recordThrows: false,
+    hasModel: false,
+    isBehind: false,
+    broken: null as string | null,
+  };
+  const faults: unknown[] = [];
   const journal: Pick<Journal, 'stage' | 'commit' | 'broken'> = {
     get broken() {
       return state.broken;
@@ -63,7 +71,9 @@ function setUp() {
       return Promise.resolve();
     },
     outputOf: (frame) => writers[frame]?.written() ?? new Uint8Array(0),
+    report: (error) => void faults.push(error),
     record(decisions) {
+      if (state.recordThrows) throw new Error('trapped');
       order.push('recorded');
       recorded.push(decisions);
     },
@@ -76,6 +86,7 @@ function setUp() {
       const exchange: Partial<Exchange> = {
         remoteAddress: () => '198.51.100.1',
         send(status) {
+          if (status === 200 && head.svcRequestId.startsWith('trap')) throw new Error('trapped');
           order.push(`sent ${status}`);
           resolve(status);
         },
@@ -83,7 +94,7 @@ function setUp() {
       decider.take(head, exchange as Exchange, body, (forwarded) => resolve(Buffer.from(forwarded).toString()));
     });
   };
-  return { ask, decider, state, journalled, recorded, order, keyCache };
+  return { ask, decider, state, journalled, recorded, order, faults, keyCache };
 }
 
 let requests = 0;
@@ -143,18 +154,28 @@ test('It wants only small, plain requests, and none while there is a model or to
   expect(await ask(BODY, head)).toBe(200);
 });
 
-test.each(['diskIsFull', 'throws'] as const)(
+test.each(['diskIsFull', 'throws', 'recordThrows'] as const)(
   'A batch that fails (%s) is decided by the main thread, with the same ids',
   async (fault) => {
-    const { ask, state, recorded } = setUp();
+    const { ask, state, recorded, faults } = setUp();
     state[fault] = true;
     const head = headOf(BODY);
     expect(await ask(BODY, head)).toBe(BODY.toString());
     expect(recorded).toEqual([]);
+    expect(faults).toHaveLength(fault === 'diskIsFull' ? 0 : 1);
     state[fault] = false;
     expect(await ask(BODY, head)).toBe(200);
   },
 );
+
+test('A response that throws costs only its request, which is recorded, and not decided again', async () => {
+  const { ask, recorded, faults } = setUp();
+  const outcomes = await Promise.all([ask(), ask(BODY, headOf(BODY, 'trap-1')), ask()]);
+  expect(outcomes).toEqual([200, 500, 200]);
+  expect(recorded.map(({ keys }) => keys.length)).toEqual([3]);
+  expect(faults).toEqual([new Error('trapped')]);
+  expect(await ask()).toBe(200);
+});
 
 test('While the journal is broken the main thread decides', async () => {
   const { ask, state, journalled } = setUp();
