@@ -3112,7 +3112,7 @@ export interface ApiCalls {
       /** The next_cursor of the previous page */
       readonly cursor?: string;
       /** By default the format of the job's output */
-      readonly format?: "json" | "ndjson" | "csv" | "md";
+      readonly format?: "json" | "ndjson" | "csv" | "md" | "parquet";
       /** Returns the records so far of a job that has not succeeded */
       readonly partial?: boolean;
     };

@@ -211,7 +211,7 @@ export const OUTPUT_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** Formats of a page of records: those of a job's output, and Markdown. */
-export const RECORD_FORMATS = [...OUTPUT_FORMATS, 'md'] as const;
+export const RECORD_FORMATS = [...OUTPUT_FORMATS, 'md', 'parquet'] as const;
 export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /** The member that every record of an extraction has besides its fields. */

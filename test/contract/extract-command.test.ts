@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parse } from 'csv-parse/sync';
+import { parquetReadObjects } from 'hyparquet';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { command, MAIN, type Ran } from '../support/command-line.ts';
 import { startSite, type Site } from '../unit/extract/fetch/site.ts';
@@ -236,6 +237,21 @@ describe('--out', () => {
     expect(out).toMatch(/^30 records from 1 page in .* s, in items\.csv\n$/);
     expect(parse(readFileSync(join(folder, 'items.csv')))).toHaveLength(ITEMS + 1);
     expect(readdirSync(folder)).toEqual(['items.csv']);
+  });
+
+  test('extract --format parquet writes a file of Parquet, and no JSON; md writes documents', async () => {
+    const args = ['--out', join(folder, 'items.parquet'), '--format', 'parquet'];
+    const { code, err } = await extract('feed.items', { url: at('/feed') }, args);
+    expect([code, err]).toEqual([0, '']);
+    const bytes = readFileSync(join(folder, 'items.parquet'));
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    expect((await parquetReadObjects({ file })).map((row) => row['_meta.seq'])).toEqual(
+      Array.from({ length: ITEMS }, (_, index) => BigInt(index + 1)),
+    );
+    const held = await extract('feed.items', { url: at('/feed') }, ['--json', '--format', 'parquet']);
+    expect(held.code).toBe(2);
+    const md = await extract('feed.items', { url: at('/feed') }, ['--format', 'md']);
+    expect(md.out.match(/^---\ntitle: /gm)).toHaveLength(ITEMS);
   });
 
   test('extract --out leaves an existing file unchanged when the job fails', async () => {

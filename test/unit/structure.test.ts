@@ -127,7 +127,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['src/replay/'],
   'csv-stringify': ['src/extract/shape/', 'src/cli/export-writers.ts'],
   hyparquet: ['src/replay/'],
-  'hyparquet-writer': ['src/cli/export-writers.ts'],
+  'hyparquet-writer': ['src/cli/export-writers.ts', 'src/extract/shape/parquet-writer.ts'],
   'disposable-email-domains-js': ['src/risk/signals/email.ts', 'scripts/bundle.ts'],
   'css-select': ['src/extract/select/'],
   domhandler: ['src/extract/read/', 'src/extract/select/'],

@@ -9,7 +9,7 @@ import { columnsOf } from '../../extract/shape/columns.ts';
 import type { Connector } from '../../extract/base/connector.ts';
 import type { ExtractionControl } from '../../extract/base/jobs-port.ts';
 import { heldBytesOf, PAGE_RECORD_BYTES_MAX, recordsRoute, writeRecords } from '../../extract/door/record-page.ts';
-import { createWriter } from '../../extract/shape/writers.ts';
+import { openWriter, PAGE_GROUP_BYTES } from '../../extract/shape/parquet-writer.ts';
 import { jobIdOf, JOB_NOT_FOUND } from './job-handlers.ts';
 import { hasEnded } from '../../work/extraction-state.ts';
 
@@ -45,7 +45,7 @@ export function recordsHandler({ control, connectors, cursors }: RecordHandlerPa
     const cursor = nextSeq === null ? null : cursors.issue(recordsRoute(id), customer, String(nextSeq));
     const tail = `,"has_more":${hasMore},"next_cursor":${JSON.stringify(cursor)}`;
     const columns = columnsOf(job, format, connectors);
-    const writer = createWriter({ format, csv: job.output.csv, columns, page: { tail } });
+    const writer = await openWriter({ format, csv: job.output.csv, columns, page: { tail } }, PAGE_GROUP_BYTES);
     // An empty page of a running job is followed by one from the same position, which then has the header.
     const isFirst = fromSeq === 0 && (extent.records > 0 || hasEnded(job));
     const pieces = writeRecords(control, { customer, id, fromSeq, extent }, writer, isFirst, slices);
@@ -55,7 +55,7 @@ export function recordsHandler({ control, connectors, cursors }: RecordHandlerPa
       status: 200,
       contentType: writer.contentType,
       body: { bytes: null, pieces: joinShort(pieces), onWritten: givePiece },
-      heldBytes: heldBytesOf(extent),
+      heldBytes: heldBytesOf(extent, format),
       headers,
     };
   };

@@ -56,7 +56,7 @@ export async function inlineAnswer(
       pieces: joinShort(jobWithRecords(job, extent, next, control, request.slices)),
       onWritten: givePiece,
     },
-    heldBytes: heldBytesOf(extent),
+    heldBytes: heldBytesOf(extent, 'json'),
     headers: locationOf(job),
   };
 }

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import type { OutputFormat } from '../../work/extraction-job.ts';
+import type { RecordFormat } from '../../contract/vocabulary.ts';
 import type { Cli } from '../context.ts';
 import type { ExtractOptions } from '../extract/options.ts';
 
-const FORMATS: readonly OutputFormat[] = ['ndjson', 'json', 'csv'];
+const FORMATS: readonly RecordFormat[] = ['ndjson', 'json', 'csv', 'md', 'parquet'];
 
 export function addExtract(cli: Cli): void {
   cli.program

@@ -33,7 +33,7 @@ export async function readRequest(
     operation: operation.name,
     input: given.input,
     collect,
-    output: { format: options.format, ...(options.fields !== undefined && { fields: listOf(options.fields) }) },
+    output: { ...(options.fields !== undefined && { fields: listOf(options.fields) }) },
   };
   const policy = egressPolicy(egressAllow);
   const checked = checkRequest(body, { connectors, checkTarget: (url) => checkTarget(url, policy) });

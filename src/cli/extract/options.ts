@@ -1,4 +1,4 @@
-import type { OutputFormat } from '../../work/extraction-job.ts';
+import type { RecordFormat } from '../../contract/vocabulary.ts';
 
 /** The options as parsed by commander. */
 export interface ExtractOptions {
@@ -7,7 +7,7 @@ export interface ExtractOptions {
   readonly input?: string;
   readonly limit?: string;
   readonly all?: true;
-  readonly format: OutputFormat;
+  readonly format: RecordFormat;
   readonly fields?: string;
   readonly out?: string;
 }

@@ -2,7 +2,9 @@ import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../extract/connectors/conne
 import { type OneJobEnd, runOneJob } from '../../extract/engine/run-one-job.ts';
 import type { CheckedRequest } from '../../extract/request/read-request.ts';
 import { createShaper } from '../../extract/shape/shaper.ts';
-import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';
+import { FILE_GROUP_BYTES, openWriter } from '../../extract/shape/parquet-writer.ts';
+import type { RecordWriter } from '../../extract/shape/writers.ts';
+import type { RecordFormat } from '../../contract/vocabulary.ts';
 import { EXTRACT_USER_AGENT } from '../../kernel/limits.ts';
 import { readSettings, type Settings } from '../../app/settings.ts';
 import type { Io } from '../io.ts';
@@ -15,6 +17,7 @@ import { holdRecords, openFile, SinkFault, standardOutput, type Sink } from './s
 
 /** Source: contract, 11.5, maximum number of records in an inline response. Choice: the same limit for the single object of `--json`. */
 const HELD_RECORDS_MAX = 1_000;
+const HELD_FORMATS: readonly RecordFormat[] = ['ndjson', 'json'];
 
 /** Runs one job as given on the command line. Checks everything that can be checked before it fetches anything or opens a file. */
 export async function extract(options: ExtractOptions, json: boolean, io: Io): Promise<CommandOutcome> {
@@ -25,14 +28,16 @@ export async function extract(options: ExtractOptions, json: boolean, io: Io): P
   if (asked.kind === 'wrong') return asked.outcome;
   const { request } = asked;
   const isHeld = json && options.out === undefined;
-  if (isHeld && (options.format === 'csv' || recordsMaxOf(request) > HELD_RECORDS_MAX)) {
-    const message = `with --json, standard output is one JSON object with at most ${HELD_RECORDS_MAX} records, not as CSV`;
+  if (isHeld && (!HELD_FORMATS.includes(options.format) || recordsMaxOf(request) > HELD_RECORDS_MAX)) {
+    const message = `with --json, standard output is one JSON object with at most ${HELD_RECORDS_MAX} records, as JSON`;
     return usage('usage', message, { hints: ['Use --out for the records, or omit --json.'] });
   }
+  if (options.format === 'parquet' && options.out === undefined && io.stdout.isTTY === true)
+    return usage('usage', 'Parquet is binary: write it to a file', { hints: ['Use --out for the records.'] });
   const held = isHeld ? holdRecords() : null;
   try {
     const sink = held ?? (options.out === undefined ? standardOutput(io.stdout) : await openFile(options.out));
-    const writer = writerOf(request, isHeld);
+    const writer = await writerOf(request, isHeld ? 'ndjson' : options.format);
     const createProgress = (): ExtractProgress =>
       createExtractProgress(options.out === undefined && !isHeld && io.stdout.isTTY === true, io.write);
     const startedMs = performance.now();
@@ -50,10 +55,10 @@ function recordsMaxOf({ collect }: CheckedRequest): number {
 }
 
 /** The records of the single JSON object are NDJSON until it is assembled. */
-function writerOf({ operation, output }: CheckedRequest, isHeld: boolean): RecordWriter {
+function writerOf({ operation, output }: CheckedRequest, format: RecordFormat): Promise<RecordWriter> {
   const created = createShaper(output, operation.record);
   const columns = created.kind === 'ok' ? created.shaper.columns : [];
-  return createWriter({ format: isHeld ? 'ndjson' : output.format, csv: output.csv, columns, page: null });
+  return openWriter({ format, csv: output.csv, columns, page: null }, FILE_GROUP_BYTES);
 }
 
 async function gather(

@@ -97,6 +97,11 @@ export const EXTRACTION_ENDPOINTS = {
             description:
               'RFC 4180. The header row is on the page with the first record, or on the page of a job that has ended without records',
           }),
+          'text/markdown': z.string().meta({ description: 'One document a record, with front matter' }),
+          'application/vnd.apache.parquet': z.string().meta({
+            format: 'binary',
+            description: 'A complete file of the records of the page',
+          }),
         },
       },
     },

@@ -1,8 +1,10 @@
+import type { RecordFormat } from '../../contract/vocabulary.ts';
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { ExtractionId } from '../../work/extraction-job.ts';
 import { ANSWER_PIECE_BYTES } from '../../kernel/limits.ts';
 import type { Slices } from '../../state/tables/turns.ts';
 import type { ExtractionControl, RecordExtent } from '../base/jobs-port.ts';
+import { PAGE_GROUP_BYTES } from '../shape/parquet-writer.ts';
 import { type RecordWriter, sliceRecords } from '../shape/writers.ts';
 
 /** Maximum number of records of one page. Source: contract, 13.1. */
@@ -56,7 +58,11 @@ export async function* writeRecords(
   yield writer.end();
 }
 
-/** Returns about how many bytes of a page are in memory at a time: a chunk, and a part of it in the page's format until it is sent. */
-export function heldBytesOf({ chunkBytesMax }: RecordExtent): number {
-  return chunkBytesMax + 2 * ANSWER_PIECE_BYTES;
+/**
+ * Returns about how many bytes of a page are in memory at a time: a chunk, and a part of it in the page's format until it is sent. Parquet
+ * holds a group of rows as well, which may end with the longest record, and its encoded form.
+ */
+export function heldBytesOf({ chunkBytesMax }: RecordExtent, format: RecordFormat): number {
+  const sent = chunkBytesMax + 2 * ANSWER_PIECE_BYTES;
+  return format === 'parquet' ? sent + 3 * (PAGE_GROUP_BYTES + chunkBytesMax) : sent;
 }

@@ -9,14 +9,23 @@ import { own } from './selection.ts';
 
 export type CsvOptions = OutputOptions['csv'];
 
-const META_LEAVES: readonly Leaf[] = META_NAMES.map((name) => ({ name: `${META}.${name}`, path: [META, name] }));
+const META_LEAVES: readonly Leaf[] = META_NAMES.map((name) => ({
+  name: `${META}.${name}`,
+  path: [META, name],
+  schema: { type: name === 'seq' ? 'integer' : 'string' },
+}));
+
+/** Returns the columns of a table: the leaves of the record schema after `fields` and `rename`, then `_meta.*`. */
+export function tableColumns(columns: readonly Leaf[]): readonly Leaf[] {
+  return [...columns, ...META_LEAVES];
+}
 
 /**
  * Returns the header line. Its columns depend only on the job, not on its records: the leaves of the record schema after `fields` and
  * `rename`, then `_meta.*`. A table has no nested objects, so CSV is always flat.
  */
 export function csvHeader(columns: readonly Leaf[], options: CsvOptions): string {
-  return lines([[...columns, ...META_LEAVES].map(({ name }) => name)], options);
+  return lines([tableColumns(columns).map(({ name }) => name)], options);
 }
 
 /**
@@ -26,10 +35,7 @@ export function csvHeader(columns: readonly Leaf[], options: CsvOptions): string
  */
 export function csvRows(records: readonly JsonObject[], columns: readonly Leaf[], options: CsvOptions): string {
   return lines(
-    records.map((record) => [
-      ...columns.map((column) => cellValue(record, column)),
-      ...META_LEAVES.map(({ path }) => valueAt(record, path)),
-    ]),
+    records.map((record) => tableColumns(columns).map((column) => cellValue(record, column))),
     options,
   );
 }
@@ -53,7 +59,7 @@ function withoutNul(text: string): string {
 }
 
 /** Returns the cell of a nested record, or of a flat one, in which the members of an open object are separate. */
-function cellValue(record: JsonObject, { name, path }: Leaf): JsonValue {
+export function cellValue(record: JsonObject, { name, path }: Leaf): JsonValue {
   const flat = own(record, name);
   if (flat !== undefined) return flat;
   const nested = valueAt(record, path);

@@ -7,6 +7,8 @@ export interface Leaf {
   /** For example `author.name`. */
   readonly name: string;
   readonly path: readonly string[];
+  /** What the record schema states about it; empty for a member of an open object. */
+  readonly schema: JsonSchema;
 }
 
 /** Choice: deeper than any record. What lies below stays an object. */
@@ -17,9 +19,9 @@ const DEPTH_MAX = 16;
  * result is therefore the same for every record.
  */
 export function leavesOf(path: readonly string[], selection: Selection, schema: JsonSchema): readonly Leaf[] {
-  if (isArraySchema(schema)) return [leaf(path)];
+  if (isArraySchema(schema)) return [leaf(path, schema)];
   const members = chosenMembers(selection, schema);
-  if (members === null || path.length > DEPTH_MAX) return [leaf(path)];
+  if (members === null || path.length > DEPTH_MAX) return [leaf(path, schema)];
   return members.flatMap(([name, inner, innerSchema]) => leavesOf([...path, name], inner, innerSchema));
 }
 
@@ -36,8 +38,8 @@ function chosenMembers(
   });
 }
 
-function leaf(path: readonly string[]): Leaf {
-  return { name: path.join('.'), path };
+function leaf(path: readonly string[], schema: JsonSchema): Leaf {
+  return { name: path.join('.'), path, schema };
 }
 
 /**

@@ -23,8 +23,11 @@ export interface RecordWriter {
   end(): Buffer;
 }
 
+/** Formats whose records are written one by one. */
+export type TextFormat = Exclude<RecordFormat, 'parquet'>;
+
 export interface WriterOptions {
-  readonly format: RecordFormat;
+  readonly format: TextFormat;
   readonly csv: CsvOptions;
   /** The columns of the job's shaper. */
   readonly columns: readonly Leaf[];
@@ -57,12 +60,7 @@ export function createWriter(options: WriterOptions): RecordWriter {
       return {
         contentType: 'text/markdown; charset=utf-8',
         begin: () => EMPTY,
-        records: (chunk, firstSeq) =>
-          Buffer.from(
-            numbered(chunk, firstSeq)
-              .map((line) => markdownDocument(JSON.parse(line) as JsonObject))
-              .join(''),
-          ),
+        records: (chunk, firstSeq) => Buffer.from(parseChunk(chunk, firstSeq).map(markdownDocument).join('')),
         end: () => EMPTY,
       };
     default:
@@ -97,14 +95,7 @@ function csvWriter({ csv, columns }: WriterOptions): RecordWriter {
       if (!isFirst) return EMPTY;
       return Buffer.from(`${csv.bom ? BOM : ''}${csv.header ? csvHeader(columns, csv) : ''}`);
     },
-    records: (chunk, firstSeq) =>
-      Buffer.from(
-        csvRows(
-          numbered(chunk, firstSeq).map((line) => JSON.parse(line) as JsonObject),
-          columns,
-          csv,
-        ),
-      ),
+    records: (chunk, firstSeq) => Buffer.from(csvRows(parseChunk(chunk, firstSeq), columns, csv)),
     end: () => EMPTY,
   };
 }
@@ -138,6 +129,11 @@ function lineStart(chunk: Uint8Array, offset: number, lines: number): number {
 
 function joined(lines: readonly string[], between: string, last: string): string {
   return lines.length === 0 ? '' : `${lines.join(between)}${last}`;
+}
+
+/** Parses the records of a chunk. `firstSeq` as in `RecordWriter.records`. */
+export function parseChunk(chunk: Uint8Array, firstSeq: number | null): readonly JsonObject[] {
+  return numbered(chunk, firstSeq).map((line) => JSON.parse(line) as JsonObject);
 }
 
 /** `_meta` is a record's last member and is not empty, so each line ends in `}}`, and text inserted before that becomes part of `_meta`. */

@@ -1,8 +1,8 @@
 /** Files that the page makes itself, for example an export of filtered rows. */
 
 /** Offers a text as a file. */
-export function offerFile(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export function offerFile(name: string, type: string, content: string | ArrayBuffer): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

@@ -125,6 +125,8 @@ describe('The page of extractions', () => {
     await expectAccessible(page);
     await shoot(page, 'extractions-records');
     expect((await fileOf(page, 'NDJSON')).trim().split('\n')).toHaveLength(120);
+    const parquet = await fileOf(page, 'Parquet');
+    expect([parquet.slice(0, 4), parquet.slice(-4)]).toEqual(['PAR1', 'PAR1']);
     expect((await fileOf(page, 'CSV')).trim().split('\r\n')).toHaveLength(121);
     // The URL shows the same job and columns again; Escape closes it.
     await page.reload();

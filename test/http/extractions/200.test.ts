@@ -1,3 +1,4 @@
+import { parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { books, extractionClient } from '../../support/extractions.ts';
 import { TRANSPORTS } from '../../support/requests.ts';
@@ -36,6 +37,26 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
     expect(csv.headers).not.toHaveProperty('x-next-cursor');
     expect(ndjson.headers['x-svc-rl-limit']).toBe('6000');
     expect(ndjson.headers['cache-control']).toBe('no-store');
+  });
+
+  test('a page of records as Parquet is a complete file, and the next one follows by the header', async () => {
+    const { id } = await client.run(books(1_200, { collect: { mode: 'all' } }));
+    const read = async (query: string): Promise<{ readonly headers: Headers; readonly ids: readonly unknown[] }> => {
+      const headers = { authorization: `Bearer ${server.secretKey}` };
+      const response = await fetch(`${server.url}/v1/extractions/${id}/records?format=parquet&limit=1000${query}`, {
+        headers,
+      });
+      expect(response.status).toBe(200);
+      const rows = await parquetReadObjects({ file: await response.arrayBuffer() });
+      return { headers: response.headers, ids: rows.map((row) => row['_meta.seq']) };
+    };
+    const first = await read('');
+    expect(first.headers.get('content-type')).toBe('application/vnd.apache.parquet');
+    expect(first.headers.get('link')).toContain('format=parquet');
+    const second = await read(`&cursor=${first.headers.get('x-next-cursor') ?? ''}`);
+    expect([first.ids.length, second.ids.length]).toEqual([1_000, 200]);
+    expect([first.ids[0], second.ids[0], second.ids.at(-1)]).toEqual([1n, 1_001n, 1_200n]);
+    expect(second.headers.get('link')).toBeNull();
   });
 
   test('a cancellation is 200, even when it is repeated', async () => {

@@ -1,11 +1,11 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import type { RecordFormat } from '../../../../src/contract/vocabulary.ts';
 import type { JsonObject } from '../../../../src/extract/base/connector.ts';
 import {
   createWriter,
   encodeRecords,
   sliceRecords,
+  type TextFormat,
   type WriterOptions,
 } from '../../../../src/extract/shape/writers.ts';
 import { ARTICLE, META, outputOf, RECORD, shaperOf } from './records.ts';
@@ -22,7 +22,7 @@ function stored(json: JsonObject, records: readonly JsonObject[]): Buffer {
 }
 
 function write(
-  format: RecordFormat,
+  format: TextFormat,
   json: JsonObject,
   chunks: readonly Buffer[],
   more: Partial<WriterOptions> = {},
@@ -192,7 +192,7 @@ describe('sliceRecords', () => {
     expect(sliceRecords(chunk, 1, 3).buffer).toBe(chunk.buffer);
   });
 
-  test.each<RecordFormat>(['json', 'ndjson', 'csv'])(
+  test.each<TextFormat>(['json', 'ndjson', 'csv'])(
     'the sequence numbers of a chunk’s records are added when it is written as %s',
     (format) => {
       const writer = createWriter({ format, csv: { ...outputOf({}).csv, header: false }, columns: [], page: null });

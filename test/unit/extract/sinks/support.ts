@@ -96,7 +96,7 @@ export function readerOf(chunks: readonly RecordChunk[]): RecordReader & { reads
   return reader;
 }
 
-export const COLUMNS = [['id'], ['text']].map((path) => ({ path, name: path.join('.') }));
+export const COLUMNS = [['id'], ['text']].map((path) => ({ path, name: path.join('.'), schema: { type: 'string' } }));
 
 export function fileOf(records: number, more: Partial<ResultFile> = {}): ResultFile {
   const csv = { delimiter: ',', bom: false, header: true };

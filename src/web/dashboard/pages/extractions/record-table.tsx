@@ -102,25 +102,52 @@ function cellOf(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Reads pages in the form of the file until 10,000 records are there, and offers them. CSV is guarded by the server. */
+const MEDIA_TYPES = {
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+} as const;
+
+interface Loaded {
+  readonly content: string | ArrayBuffer;
+  readonly hasMore: boolean;
+  /** At most so many. */
+  readonly records: number;
+}
+
+/**
+ * Text: reads pages in the form of the file until 10,000 records are there. Parquet: one page, because each is a whole file. CSV is
+ * guarded by the server.
+ */
 function Downloads({ id }: { readonly id: string }): JSX.Element {
   const [isBusy, setBusy] = useState(false);
   const end = useRef(new AbortController());
-  const run = async (form: 'csv' | 'ndjson'): Promise<void> => {
+  const readPage = (format: string, cursor: string | null): Promise<Response> =>
+    request(recordsUrl(id, { format, limit: PAGE_RECORDS, cursor }), { signal: end.current.signal, timeoutMs: 60_000 });
+  const textOf = async (form: string): Promise<Loaded> => {
+    const parts: string[] = [];
+    let cursor: string | null = null;
+    let hasMore = true;
+    let records = 0;
+    for (; records < RECORDS_MAX && hasMore; records += PAGE_RECORDS) {
+      const response: Response = await readPage(form, cursor);
+      parts.push(await response.text());
+      cursor = response.headers.get('x-next-cursor');
+      hasMore = response.headers.get('link') !== null && cursor !== null;
+    }
+    return { content: parts.join(''), hasMore, records };
+  };
+  const parquetOf = async (): Promise<Loaded> => {
+    const response = await readPage('parquet', null);
+    const hasMore = response.headers.get('link') !== null;
+    return { content: await response.arrayBuffer(), hasMore, records: PAGE_RECORDS };
+  };
+  const run = async (form: keyof typeof MEDIA_TYPES): Promise<void> => {
     setBusy(true);
     try {
-      const parts: string[] = [];
-      let cursor: string | null = null;
-      let more = true;
-      for (let count = 0; count < RECORDS_MAX && more; count += PAGE_RECORDS) {
-        const query: Record<string, string | number | null> = { format: form, limit: PAGE_RECORDS, cursor };
-        const response = await request(recordsUrl(id, query), { signal: end.current.signal, timeoutMs: 60_000 });
-        parts.push(await response.text());
-        cursor = response.headers.get('x-next-cursor');
-        more = response.headers.get('link') !== null && cursor !== null;
-      }
-      offerFile(`${id}.${form}`, form === 'csv' ? 'text/csv' : 'application/x-ndjson', parts.join(''));
-      if (more) toast(`Saved the first ${formatCount(RECORDS_MAX)} records: a program can fetch all of them`);
+      const { content, hasMore, records } = await (form === 'parquet' ? parquetOf() : textOf(form));
+      offerFile(`${id}.${form}`, MEDIA_TYPES[form], content);
+      if (hasMore) toast(`Saved the first ${formatCount(records)} records: a program can fetch all of them`);
     } catch (error) {
       const { title, code } = toFault(error);
       toast(`The download failed: ${title} (${code})`);
@@ -134,6 +161,9 @@ function Downloads({ id }: { readonly id: string }): JSX.Element {
       </Button>
       <Button small icon="download" disabled={isBusy} onClick={() => void run('ndjson')}>
         NDJSON
+      </Button>
+      <Button small icon="download" disabled={isBusy} onClick={() => void run('parquet')}>
+        Parquet
       </Button>
     </>
   );
