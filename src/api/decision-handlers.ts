@@ -9,6 +9,8 @@ import { pageAnswer } from './kit/response-pieces.ts';
 import { readFilter, readPosition, searchText, writePosition } from './decision-query.ts';
 import type { LinkTargets } from './link-target.ts';
 import type { OwnPolicies } from './own-policies.ts';
+import { explainToPerson } from './person-explanation.ts';
+import { readQuery } from './query.ts';
 import { explainDecision, showDecision } from './show-decision.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
@@ -29,7 +31,7 @@ const ROUTE = ROUTES.searchDecisions.path;
 export function decisionHandlers(
   endpoint: EndpointFactory,
   { decisions, cursors, targets, labelOf, policies }: DecisionParts,
-): SecretHandlers<'searchDecisions' | 'findDecision'> {
+): SecretHandlers<'searchDecisions' | 'findDecision' | 'explainToPerson'> {
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.searchDecisions);
     if (read.kind === 'problem') return read;
@@ -69,11 +71,23 @@ export function decisionHandlers(
     return { kind: 'json', status: 200, body };
   };
 
+  const explain: EndpointHandler = async ({ params, query, caller, nowMs, coverage }) => {
+    const asked = readQuery(query, QUERIES.explainToPerson);
+    if (asked.kind === 'problem') return asked;
+    const found = await decisions.find(caller.customer, params['request_id'] ?? '', nowMs, coverage);
+    if (found === null) return NOT_FOUND;
+    return { kind: 'json', status: 200, body: explainToPerson(found.record, asked.value.lang) };
+  };
+
   function withLabel(customer: CustomerNumber, row: LoggedDecision): Readonly<Record<string, unknown>> {
     return { ...showDecision(row), label: labelOf(customer, row.record.requestId) };
   }
 
-  return { searchDecisions: endpoint({}, page), findDecision: endpoint({}, find) };
+  return {
+    searchDecisions: endpoint({}, page),
+    findDecision: endpoint({}, find),
+    explainToPerson: endpoint({}, explain),
+  };
 }
 
 /** The same response for another customer's decision and for one that does not exist. */

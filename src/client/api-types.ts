@@ -497,6 +497,16 @@ export declare namespace Api {
     readonly outcome: "succeeded" | "failed" | "declined" | "challenge_passed" | "challenge_failed" | null;
   };
 
+  type PersonExplanation = {
+    readonly request_id: string;
+    readonly lang: "en" | "de" | "fr" | "es";
+    readonly occurred_at: number;
+    /** A sentence */
+    readonly decision: string;
+    /** Sentences, the most important first */
+    readonly reasons: readonly string[];
+  };
+
   type LinkSummary = {
     readonly kind: string;
     readonly decisions: number;
@@ -2288,6 +2298,18 @@ export interface ApiCalls {
     readonly query: undefined;
     readonly body: undefined;
     readonly answer: Api.ExplainedDecision;
+  };
+
+  /** A decision in sentences for the person whom it is about: `GET /v1/decisions/{request_id}/explanation` */
+  explainToPerson: {
+    readonly query: {
+      /** For whom it is: the person whom the decision is about */
+      readonly for?: "person";
+      /** The language of the sentences */
+      readonly lang?: "en" | "de" | "fr" | "es";
+    };
+    readonly body: undefined;
+    readonly answer: Api.PersonExplanation;
   };
 
   /** What the caller's own decisions about one identity, session, address or fingerprint have in common: `GET /v1/links` */

@@ -15,6 +15,7 @@ import {
   AUDIT_KINDS,
   DELIVERY_STATUSES,
   DELIVERY_EVENTS,
+  EXPLANATION_LANGUAGES,
   REVIEW_ORDERS,
   REVIEW_QUEUES,
   REVIEW_REASONS,
@@ -80,6 +81,7 @@ export const ROUTES = {
 
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
+  explainToPerson: secret('GET', '/v1/decisions/{request_id}/explanation'),
   findLinks: secret('GET', '/v1/links'),
   findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
   readStats: secret('GET', '/v1/stats'),
@@ -241,6 +243,12 @@ const seconds = wholeNumber(0, 253_402_300_799, 'This must be a number of Unix s
  * represents.
  */
 export const QUERIES = {
+  explainToPerson: {
+    for: oneOf(['person'])
+      .default('person')
+      .meta({ description: 'For whom it is: the person whom the decision is about' }),
+    lang: oneOf(EXPLANATION_LANGUAGES).default('en').meta({ description: 'The language of the sentences' }),
+  },
   readPersonExport: {
     format: oneOf(['ndjson', 'html']).default('ndjson').meta({ description: 'NDJSON, or one page for people' }),
   },

@@ -207,6 +207,9 @@ export type WatchNote = (typeof WATCH_NOTES)[number];
 export const WATCH_FORMATS = ['json', 'ndjson', 'atom', 'rss'] as const;
 export type WatchFormat = (typeof WATCH_FORMATS)[number];
 
+/** Languages of an explanation for the person whom a decision is about. */
+export const EXPLANATION_LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
+
 export const OUTPUT_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 

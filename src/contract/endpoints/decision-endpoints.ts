@@ -5,7 +5,13 @@ import { FINGERPRINT_HASH, REQUEST_ID, DECIDE_IDEMPOTENCY_KEY } from '../paramet
 import { QUERIES } from '../routes.ts';
 import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
-import { DECISION, EXPLAINED_DECISION, LOGGED_DECISION_PAGE, SIMULATION } from '../responses/decision-responses.ts';
+import {
+  DECISION,
+  EXPLAINED_DECISION,
+  LOGGED_DECISION_PAGE,
+  PERSON_EXPLANATION,
+  SIMULATION,
+} from '../responses/decision-responses.ts';
 import { FINGERPRINT, LINK_SUMMARY } from '../responses/link-responses.ts';
 import { TOP } from '../responses/top-responses.ts';
 import { STATS } from '../responses/stats-responses.ts';
@@ -73,6 +79,18 @@ export const DECISION_ENDPOINTS = {
     guide: '200 with the decision and what it follows from, or 404',
     params: { request_id: REQUEST_ID },
     responses: { 200: json(EXPLAINED_DECISION, 'The decision', ['X-SVC-Partial']) },
+    problems: reads('not_found'),
+  },
+  explainToPerson: {
+    tag: 'decisions',
+    summary: 'A decision in sentences for the person whom it is about',
+    description:
+      'One sentence for the decision, and one for each kind of reason that may be named: without scores, thresholds, codes of rules and other ' +
+      'people. A decision that let the request through has no reasons. If none may be named, one sentence says that details are not published.',
+    guide: '`?for=person`, `?lang=` (`en`, `de`, `fr`, `es`). 200 with `decision` and `reasons` as sentences, or 404',
+    params: { request_id: REQUEST_ID },
+    query: QUERIES.explainToPerson,
+    responses: { 200: json(PERSON_EXPLANATION, 'The explanation', ['X-SVC-Partial']) },
     problems: reads('not_found'),
   },
   findLinks: {

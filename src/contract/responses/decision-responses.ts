@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { LABELS, OUTCOMES, SESSION_MODES } from '../vocabulary.ts';
+import { EXPLANATION_LANGUAGES, LABELS, OUTCOMES, SESSION_MODES } from '../vocabulary.ts';
 import { BANDS } from './policy-responses.ts';
 import {
   CLAIMED_AGENT,
@@ -140,3 +140,14 @@ export const EXPLAINED_DECISION = LOGGED_DECISION.extend(EXPLAINED).meta({ id: '
 export const SIMULATION = LOGGED_DECISION.omit({ label: true }).extend(EXPLAINED).meta({ id: 'Simulation' });
 
 export const LOGGED_DECISION_PAGE = pageOf(LOGGED_DECISION).meta({ id: 'LoggedDecisionPage' });
+
+/** Source: contract, 9.4. */
+export const PERSON_EXPLANATION = z
+  .object({
+    request_id: z.string(),
+    lang: z.enum(EXPLANATION_LANGUAGES),
+    occurred_at: unixSeconds,
+    decision: z.string().meta({ description: 'A sentence' }),
+    reasons: z.array(z.string()).meta({ description: 'Sentences, the most important first' }),
+  })
+  .meta({ id: 'PersonExplanation' });

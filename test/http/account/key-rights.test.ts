@@ -52,6 +52,7 @@ const NEEDED: Readonly<Record<SecretEndpointId | 'decide', KeyScope>> = {
   judgeShadowReview: 'write',
   listWebhooks: 'read',
   createWebhook: 'write',
+  explainToPerson: 'read',
   listDeliveries: 'read',
   findDelivery: 'read',
   retryDelivery: 'write',
