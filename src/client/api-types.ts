@@ -1739,9 +1739,15 @@ export declare namespace Api {
       readonly complete: boolean;
       /**
        * duplicate_key: several records had one key, and the first counted. missing_key: records without a key, or with one
-       * of over 512 characters, were left out
+       * of over 512 characters, were left out. selector_drift: nothing is found any more for drifted_fields
        */
-      readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete")[];
+      readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete" | "selector_drift")[];
+      /**
+       * Fields of page.select and site.select that were null in at most 20 % of the records and now are in at least 60 %,
+       * of 10 records or more in both runs. Named in each complete run until the field is found again, or the extraction is
+       * changed
+       */
+      readonly drifted_fields: readonly string[];
       readonly records: number;
       readonly new: number;
       readonly changed: number;
@@ -1808,9 +1814,15 @@ export declare namespace Api {
       readonly complete: boolean;
       /**
        * duplicate_key: several records had one key, and the first counted. missing_key: records without a key, or with one
-       * of over 512 characters, were left out
+       * of over 512 characters, were left out. selector_drift: nothing is found any more for drifted_fields
        */
-      readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete")[];
+      readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete" | "selector_drift")[];
+      /**
+       * Fields of page.select and site.select that were null in at most 20 % of the records and now are in at least 60 %,
+       * of 10 records or more in both runs. Named in each complete run until the field is found again, or the extraction is
+       * changed
+       */
+      readonly drifted_fields: readonly string[];
       readonly records: number;
       readonly new: number;
       readonly changed: number;

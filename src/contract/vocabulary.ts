@@ -200,7 +200,7 @@ export const WATCH_CHANGE_KINDS = ['new', 'changed', 'gone'] as const;
 export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number];
 
 /** How the records of a run were compared. */
-export const WATCH_NOTES = ['duplicate_key', 'missing_key', 'incomplete'] as const;
+export const WATCH_NOTES = ['duplicate_key', 'missing_key', 'incomplete', 'selector_drift'] as const;
 export type WatchNote = (typeof WATCH_NOTES)[number];
 
 /** Formats of the changes of a watch. */

@@ -1,4 +1,5 @@
 import type { Brand, CustomerNumber } from '../kernel/brand.ts';
+import type { FieldDrift, NullShares } from './watch-drift.ts';
 import type { FailureReason, WatchChangeKind, WatchNote } from '../contract/vocabulary.ts';
 
 /** Identifies a watch, `wat_…`. */
@@ -53,6 +54,8 @@ export interface WatchEnd {
   readonly isComplete: boolean;
   readonly notes: readonly WatchNote[];
   readonly records: number;
+  /** Only of a complete run of an extraction with its own fields that had enough records. */
+  readonly drift?: FieldDrift;
 }
 
 export interface Watch extends WatchSettings {
@@ -73,7 +76,12 @@ export interface Watch extends WatchSettings {
   /** Whether a complete run of this generation has ended. */
   readonly hasBaseline: boolean;
   readonly running: WatchRun | null;
-  readonly last: (Omit<WatchRun, 'node'> & WatchEnd & { readonly endedAtMs: number }) | null;
+  readonly last:
+    | (Omit<WatchRun, 'node'> &
+        Omit<WatchEnd, 'drift'> & { readonly endedAtMs: number; readonly drifted?: readonly string[] })
+    | null;
+  /** Shares of the last run with enough records; absent before one, and when what is compared was changed since. */
+  readonly nullShares?: NullShares;
   /** SHA-256 of the feed token, lower-case hex; null without one. */
   readonly tokenHash: string | null;
   /** Numbers of the oldest kept change, and of the next one. */

@@ -347,7 +347,13 @@ export function* randomChanges(random: Random): Generator<RandomChange> {
       customer: customer(),
       id: pick(watchIds),
       run: 1 + random(3),
-      end: { failure: pick([null, 'timeout' as const]), isComplete: random(2) === 0, notes: [], records: random(9) },
+      end: {
+        failure: pick([null, 'timeout' as const]),
+        isComplete: random(2) === 0,
+        notes: [],
+        records: random(9),
+        ...(random(2) === 0 && { drift: { drifted: ['price'], nullShares: { price: 0.1, title: random(2) } } }),
+      },
     }),
     'rows.expired': () => ({
       kind: 'rows.expired',

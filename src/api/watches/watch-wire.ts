@@ -29,6 +29,7 @@ export function watchJson(watch: Watch): Readonly<Record<string, unknown>> {
       reason: last.failure,
       complete: last.isComplete,
       notes: last.notes,
+      drifted_fields: last.drifted ?? [],
       records: last.records,
       ...last.counts,
     },

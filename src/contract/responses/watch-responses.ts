@@ -25,7 +25,12 @@ const LAST_RUN = z.object({
   notes: z.array(z.enum(WATCH_NOTES)).meta({
     description:
       'duplicate_key: several records had one key, and the first counted. missing_key: records without a key, or with one of over 512 ' +
-      'characters, were left out',
+      'characters, were left out. selector_drift: nothing is found any more for drifted_fields',
+  }),
+  drifted_fields: z.array(z.string()).meta({
+    description:
+      'Fields of page.select and site.select that were null in at most 20 % of the records and now are in at least 60 %, of 10 records ' +
+      'or more in both runs. Named in each complete run until the field is found again, or the extraction is changed',
   }),
   records: count,
   new: count,

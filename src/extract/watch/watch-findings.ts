@@ -1,6 +1,7 @@
 import type { WatchNote } from '../../contract/vocabulary.ts';
 import type { Extraction } from '../../work/extraction-job.ts';
 import { findingOf } from '../../work/watch-compare.ts';
+import { driftOf, NullCounter } from '../../work/watch-drift.ts';
 import { type Watch, WATCH_RECORDS_MAX, type WatchEnd, type WatchFinding, type WatchRun } from '../../work/watch.ts';
 import type { WatchRunnerParts } from './watch-parts.ts';
 
@@ -30,10 +31,12 @@ export async function compareRecords(
     return { failure: null, isComplete, notes: [...notes], records: job.counts.collected };
   parts.resetRead();
   const writer = new FindingWriter(parts, watch);
+  const nulls = new NullCounter();
   const present = new Set<string>();
   let read = 0;
   for await (const record of recordsOf(parts, job)) {
     read++;
+    nulls.add(record);
     const finding = findingOf(record, watch);
     if (finding === null) notes.add('missing_key');
     else if (present.has(finding.keyHash)) notes.add('duplicate_key');
@@ -52,9 +55,17 @@ export async function compareRecords(
       if (!present.has(keyHash) && !(await writer.add({ keyHash, record: null }))) return null;
     }
   }
-  return (await writer.flush())
-    ? { failure: null, isComplete, notes: [...notes], records: job.counts.collected }
-    : null;
+  if (!(await writer.flush())) return null;
+  const shares = isComplete && hasOwnFields(job) ? nulls.shares() : null;
+  const drift = shares === null ? null : driftOf(watch.nullShares ?? {}, shares);
+  if (drift !== null && drift.drifted.length > 0) notes.add('selector_drift');
+  const end = { failure: null, isComplete, notes: [...notes], records: job.counts.collected };
+  return drift === null ? end : { ...end, drift };
+}
+
+/** Fields of the catalogue are read in many ways, and their absence is no sign of a selector. */
+function hasOwnFields({ operation }: Extraction): boolean {
+  return operation === 'page.select' || operation === 'site.select';
 }
 
 /** Yields the records in order, a page at a time; ends at one that cannot be read. */

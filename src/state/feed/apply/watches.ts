@@ -30,7 +30,7 @@ export const changeWatch: Apply<'watch.changed'> = (at, { customer, id, change, 
   const { watches } = at.tables;
   const before = watches.find(customer, id);
   if (before === null) return null;
-  const reset = { generation: before.generation + 1, hasBaseline: false, running: null };
+  const reset = { generation: before.generation + 1, hasBaseline: false, running: null, nullShares: {} };
   const after: Watch = { ...before, ...change, ...(resets && reset), updatedAtMs: at.nowMs };
   watches.put(after);
   const [was, is] = [factsOf(before), factsOf(after)];
@@ -82,11 +82,13 @@ export const endWatch: Apply<'watch.ended'> = (at, { customer, id, run, end }) =
   const watch = at.tables.watches.find(customer, id);
   if (watch?.running?.run !== run) return null;
   const { node: _node, ...began } = watch.running;
+  const { drift, ...ended } = end;
   at.tables.watches.put({
     ...watch,
     running: null,
     hasBaseline: watch.hasBaseline || (end.failure === null && end.isComplete),
-    last: { ...began, ...end, endedAtMs: at.nowMs },
+    ...(drift !== undefined && { nullShares: drift.nullShares }),
+    last: { ...began, ...ended, endedAtMs: at.nowMs, drifted: drift?.drifted ?? [] },
   });
   return began.counts;
 };

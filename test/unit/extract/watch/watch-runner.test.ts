@@ -262,3 +262,70 @@ test('The 101st watch of a customer is refused, and another customer has its own
   expect(made.filter((outcome) => outcome === 'created')).toHaveLength(99);
   expect([made.at(-1), await create(2)]).toEqual(['limit_reached', 'created']);
 });
+
+describe('fields of an extraction that are not found any more', () => {
+  const shop = (prices: number, records = 20): readonly object[] =>
+    Array.from({ length: records }, (_none, n) => ({
+      id: n,
+      title: 'Cup',
+      price: n < prices ? 5 : null,
+      tags: n < prices ? ['new'] : [],
+    }));
+  const select = { operation: 'page.select' as const };
+
+  /** Runs once for each number of records with a price; returns what each run notes. */
+  async function noted(versions: readonly (readonly object[])[], job: object = select): Promise<readonly string[]> {
+    const bench = await watchBench(tempStore());
+    const runner = bench.runner();
+    const found: string[] = [];
+    for (const records of versions) {
+      Object.assign(bench, { records, job });
+      await settle(bench, runner);
+      const { notes = [], drifted = [] } = bench.watch().last ?? {};
+      found.push([...notes, ...drifted].join(' '));
+      bench.nowMs += 5 * MINUTE_MS;
+    }
+    return found;
+  }
+
+  test('A field that was rarely null and now mostly is, is named in each run until it is found again', async () => {
+    const drifted = 'selector_drift price tags';
+    expect(await noted([shop(16), shop(8), shop(0), shop(20), shop(16)])).toEqual(['', drifted, drifted, '', '']);
+    expect(await noted([shop(20), shop(9)])).toEqual(['', '']);
+    // A field that was often null is no sign, however it changes.
+    expect(await noted([shop(15), shop(0), shop(0)])).toEqual(['', '', '']);
+  });
+
+  test('Runs of fewer than ten records, incomplete ones and other operations say nothing, and change nothing', async () => {
+    expect(await noted([shop(20), shop(0, 9), shop(20), shop(0)])).toEqual(['', '', '', 'selector_drift price tags']);
+    expect(await noted([shop(9, 9), shop(0)])).toEqual(['', '']);
+    expect(await noted([shop(20), shop(0)], { operation: 'page.article' })).toEqual(['', '']);
+    const bench = await watchBench(tempStore());
+    const runner = bench.runner();
+    const errors = { counts: { collected: 20, target: 20, pages: 1, errors: 1, duplicates: 0 } };
+    for (const [records, job] of [
+      [shop(20), select],
+      [shop(0), { ...select, ...errors }],
+    ] as const) {
+      Object.assign(bench, { records, job });
+      await settle(bench, runner);
+      bench.nowMs += 5 * MINUTE_MS;
+    }
+    expect(bench.watch().last?.notes).toEqual(['incomplete']);
+    expect(bench.watch().nullShares).toEqual({ id: 0, title: 0, price: 0, tags: 0 });
+  });
+
+  test('A changed extraction is compared with nothing from before', async () => {
+    const store = tempStore();
+    const bench = await watchBench(store);
+    Object.assign(bench, { records: shop(20), job: select });
+    await settle(bench);
+    const { customer: owner, id } = bench.watch();
+    const changed = { kind: 'watch.changed', customer: owner, id, change: {}, resets: true } as const;
+    await value(store.changes.commit(changed, { by: 'cli', nowMs: bench.nowMs }));
+    bench.nowMs += 5 * MINUTE_MS;
+    bench.records = shop(0);
+    await settle(bench);
+    expect(bench.watch().last).toMatchObject({ notes: [], drifted: [] });
+  });
+});
