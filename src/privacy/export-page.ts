@@ -24,8 +24,13 @@ export class ExportPage {
 
   add(place: ExportPlace, row: Readonly<Record<string, unknown>>): void {
     const rows = this.#rows.get(place) ?? [];
-    const cells = Object.keys(EXPORT_SECTIONS[place].fields).map((name) => `<td>${shown(name, row[name])}</td>`);
-    rows.push(`<tr>${cells.join('')}</tr>`);
+    const fields = Object.entries<string>(EXPORT_SECTIONS[place].fields).flatMap(([name, meaning]) => {
+      const value = row[name];
+      if (value === null || value === undefined) return [];
+      const label = TIME_NAME.test(name) ? meaning.replace(', Unix seconds', '') : meaning;
+      return `<dt>${escaped(label)}</dt><dd>${shown(name, value)}</dd>`;
+    });
+    rows.push(`<li><dl>${fields.join('')}</dl></li>`);
     this.#rows.set(place, rows);
   }
 
@@ -44,25 +49,28 @@ export class ExportPage {
     );
   }
 
-  #section(place: ExportPlace, { title, meaning, fields }: ExportSection, left: number): string {
+  #section(place: ExportPlace, { title, meaning }: ExportSection, left: number): string {
     const rows = this.#rows.get(place) ?? [];
-    const head = Object.entries(fields).map(
-      ([name, text]) => `<th scope="col">${escaped(name)}<small>${escaped(text)}</small></th>`,
-    );
-    const more = left === 0 ? '' : `<p>${left} more rows are not shown: the export has reached its size.</p>`;
-    const body =
-      rows.length === 0
-        ? '<p>Nothing was found.</p>'
-        : `<div tabindex="0" role="region" aria-label="${escaped(title)}"><table><thead><tr>${head.join('')}</tr></thead>` +
-          `<tbody>${rows.join('')}</tbody></table></div>${more}`;
+    const more = left === 0 ? '' : `<p>${left} more are not shown: the export has reached its size.</p>`;
+    const body = rows.length === 0 ? '<p>Nothing was found.</p>' : `<ol>${rows.join('')}</ol>${more}`;
     return `<section><h2>${escaped(title)}</h2><p>${escaped(meaning)}.</p>${body}</section>`;
   }
 }
 
 function shown(name: string, value: unknown): string {
+  return TIME_NAME.test(name) && typeof value === 'number' ? timeText(value * 1_000) : escaped(plainText(value));
+}
+
+/** Returns a value as text: one line for each element, and `name: value` for the members of an object. */
+function plainText(value: unknown): string {
   if (value === null || value === undefined) return '–';
-  if (TIME_NAME.test(name) && typeof value === 'number') return timeText(value * 1_000);
-  return escaped(typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+  if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(plainText).join('\n');
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const members = Object.entries(value).flatMap(([name, member]) =>
+    member === null ? [] : `${name}: ${plainText(member)}`,
+  );
+  return members.length === 0 ? '–' : members.join('; ');
 }
 
 function timeText(ms: number): string {
@@ -83,6 +91,6 @@ function escaped(text: string): string {
 }
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:0}main{max-width:72rem;margin:0 auto;padding:1.5rem}' +
-  'div{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem}th,td{border:1px solid #8888;padding:.4rem .6rem;text-align:left;' +
-  'vertical-align:top;overflow-wrap:anywhere;min-width:6rem;white-space:pre-wrap}th small{display:block;font-weight:400;white-space:normal}';
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:0}main{max-width:48rem;margin:0 auto;padding:1.5rem}' +
+  'ol{padding-left:1.5rem}li{border-top:1px solid #8888;padding:.75rem 0}dl{display:grid;grid-template-columns:minmax(7rem,1fr) 2fr;' +
+  'gap:.25rem 1rem;margin:0}dt{opacity:.8}dd{margin:0;overflow-wrap:anywhere;white-space:pre-line}';

@@ -104,7 +104,8 @@ describe('the export of a person', () => {
     expect(text).toContain(`<strong>${ANNA}</strong>`);
     expect(text).toContain('&lt;script&gt;alert(&#39;');
     expect(text).not.toContain('<script');
-    expect(text).toContain(ADDRESS);
+    expect(text).toContain(`<dt>Internet address</dt><dd>${ADDRESS}</dd>`);
+    expect(text).toContain(`entity_keys: email: ${ANNA}`);
     expect((await call('GET', `/v1/privacy/${id}/result?format=pdf`)).status).toBe(400);
   });
 
