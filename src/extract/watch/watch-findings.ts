@@ -31,12 +31,12 @@ export async function compareRecords(
     return { failure: null, isComplete, notes: [...notes], records: job.counts.collected };
   parts.resetRead();
   const writer = new FindingWriter(parts, watch);
-  const nulls = new NullCounter();
+  const nulls = hasOwnFields(job) ? new NullCounter() : null;
   const present = new Set<string>();
   let read = 0;
   for await (const record of recordsOf(parts, job)) {
     read++;
-    nulls.add(record);
+    nulls?.add(record);
     const finding = findingOf(record, watch);
     if (finding === null) notes.add('missing_key');
     else if (present.has(finding.keyHash)) notes.add('duplicate_key');
@@ -56,7 +56,7 @@ export async function compareRecords(
     }
   }
   if (!(await writer.flush())) return null;
-  const shares = isComplete && hasOwnFields(job) ? nulls.shares() : null;
+  const shares = isComplete ? (nulls?.shares() ?? null) : null;
   const drift = shares === null ? null : driftOf(watch.nullShares ?? {}, shares);
   if (drift !== null && drift.drifted.length > 0) notes.add('selector_drift');
   const end = { failure: null, isComplete, notes: [...notes], records: job.counts.collected };
