@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DECISIONS } from '../../src/contract/vocabulary.ts';
 import type { Answer } from '../support/answer.ts';
 import { bearer, call, fingerprintOf } from '../support/manage.ts';
-import { CALM, decide, gatehouse, get, newcomer, newCustomer, send } from '../support/requests.ts';
+import { CALM, decide, gatehouse, get, newcomer, newCustomer, raw, send } from '../support/requests.ts';
 import { startNode, type RunningServer } from '../support/server.ts';
 import { startReceiver, webhookClient } from '../support/webhooks.ts';
 
@@ -140,6 +140,16 @@ describe.each([2, 4])('%i cells', (cells) => {
     expect(await decisions()).toEqual(['REVIEW']);
     await bearer(server.url, secretKey, 'DELETE', '/v1/rules/own_cells');
     expect(await decisions()).not.toContain('REVIEW');
+  });
+
+  test('A request that is pipelined behind another ends the connection, whatever it asks for, and gets no response', async () => {
+    const health = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+    expect(await raw(server.url, health)).toMatchObject({ statuses: [200], closed: false });
+    for (const second of [health, 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n', 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n']) {
+      const { statuses, closed } = await raw(server.url, health + second);
+      expect(closed).toBe(true);
+      expect([[], [200]]).toContainEqual(statuses);
+    }
   });
 
   test('A wrong body uses up the id, and is refused like everywhere', async () => {

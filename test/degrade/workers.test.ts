@@ -46,7 +46,7 @@ function forWorker(body: object): string {
 
 describe('a poisoned request', () => {
   test('A poisoned request that throws on the main thread fails alone', async () => {
-    const { url, secretKey } = await startTrapped({ GATEHOUSE_WORKERS: '1' });
+    const { url, secretKey } = await startTrapped({ GATEHOUSE_WORKERS: '1', GATEHOUSE_CELLS: '1' });
     const poisoned = await decide(url, secretKey, { ...newcomer(), event_type: 'trap-throw' });
     expect(poisoned).toMatchObject({ status: 500, json: { code: 'internal_error', detail: 'The decision failed.' } });
     expect((await decide(url, secretKey)).status).toBe(200);

@@ -83,8 +83,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 /** Number of nodes that `startServer` starts; 0 for a server that works alone. */
 export const NODES_OF_TESTS = Number(process.env['GATEHOUSE_TEST_NODES'] ?? 0);
 
-/** Number of cells of each server, for a run of all tests with several. */
-const CELLS_OF_TESTS = process.env['GATEHOUSE_TEST_CELLS'] ?? '1';
+/** Number of cells of each server that sets none itself, for a run of all tests with several. */
+export const CELLS_OF_TESTS = Number(process.env['GATEHOUSE_TEST_CELLS'] ?? 1);
 
 /** Number of servers behind the address that `startServer` returns. Requests go to them in turn. */
 export const SERVERS_IN_TURN = Math.max(1, NODES_OF_TESTS);
@@ -107,7 +107,7 @@ export async function startNode(options: ServerOptions = {}): Promise<RunningSer
         ...foreignEnvironment(),
         GATEHOUSE_PORT: '0',
         GATEHOUSE_VELOCITY_MB: '16',
-        GATEHOUSE_CELLS: CELLS_OF_TESTS,
+        GATEHOUSE_CELLS: String(CELLS_OF_TESTS),
         // The warm-up takes half a second of processor time per start; its own test enables it.
         GATEHOUSE_WARM_UP: '0',
         GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),

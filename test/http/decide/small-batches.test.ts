@@ -33,6 +33,8 @@ beforeAll(async () => {
     GATEHOUSE_GEOIP_PACKAGES: '0',
     GATEHOUSE_POLICY_FILE: join(folder, 'policy.json'),
     GATEHOUSE_WORKERS: '1',
+    // A cell would decide before the main thread does.
+    GATEHOUSE_CELLS: '1',
   };
   server = await startServer({ env });
 });
