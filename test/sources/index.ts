@@ -1,5 +1,6 @@
 import { appstoreCases } from './appstore.ts';
 import { blueskyCases } from './bluesky.ts';
+import { calendarCases } from './calendar.ts';
 import { crossrefCases } from './crossref.ts';
 import { discourseCases } from './discourse.ts';
 import { feedCases } from './feed.ts';
@@ -25,6 +26,7 @@ import { wordpressCases } from './wordpress.ts';
 export const SOURCE_CASES: readonly SourceCase[] = [
   ...genericCases,
   ...feedCases,
+  ...calendarCases,
   ...discourseCases,
   ...giteaCases,
   ...gitlabCases,

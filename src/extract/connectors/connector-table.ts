@@ -1,6 +1,7 @@
 import type { Connector } from '../base/connector.ts';
 import { appstore } from './appstore.ts';
 import { bluesky } from './bluesky.ts';
+import { calendar } from './calendar.ts';
 import { crossref } from './crossref.ts';
 import { discourse } from './discourse.ts';
 import { feed } from './feed-connector.ts';
@@ -28,6 +29,7 @@ import { wordpress } from './wordpress.ts';
 export const CONNECTORS: readonly Connector[] = [
   generic,
   feed,
+  calendar,
   discourse,
   gitea,
   gitlab,

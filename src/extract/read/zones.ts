@@ -124,15 +124,28 @@ export function zoneMinutes(zone: string, wallMs: number): number | null {
 
 /** Cached, because creating one costs about 0.1 ms. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
+/** Choice: more than the zones that are in use. Names differ in capitals too, so that a file can have any number of them. */
+const CLOCKS_MAX = 1_000;
+
+/** Like `zoneMinutes`, for a name of the zone database, such as `Europe/Berlin`. Null if there is no such zone. */
+export function namedZoneMinutes(place: string, wallMs: number): number | null {
+  try {
+    return placeMinutes(place, wallMs);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
 
 /**
  * The first guess is off by the zone's own offset, so the result is computed again from there. That is exact except for the hour of a
- * change.
+ * change. Throws a RangeError for an unknown place.
  */
 function placeMinutes(place: string, wallMs: number): number {
   let clock = clocks.get(place);
   if (clock === undefined) {
     clock = new Intl.DateTimeFormat('en-US', { timeZone: place, timeZoneName: 'longOffset' });
+    if (clocks.size >= CLOCKS_MAX) clocks.clear();
     clocks.set(place, clock);
   }
   const guess = minutesAt(clock, wallMs);
