@@ -27,7 +27,8 @@ core.register_action("gatehouse", { "http-req" }, function(txn)
   local function add(name, value)
     if value ~= nil and value ~= "" then sent[name] = { string.sub(value, 1, CHARACTERS_MAX) } end
   end
-  for _, name in ipairs({ "user-agent", "accept", "accept-language", "referer" }) do add(name, first(given, name)) end
+  local passed = { "user-agent", "accept", "accept-language", "referer", "signature", "signature-input", "signature-agent" }
+  for _, name in ipairs(passed) do add(name, first(given, name)) end
   add("cookie", own_cookie(first(given, "cookie")))
   add("x-forwarded-for", txn.f:src())
   add("x-forwarded-proto", txn.f:ssl_fc() == 1 and "https" or "http")

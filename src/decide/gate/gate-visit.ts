@@ -16,6 +16,8 @@ export interface GateVisit {
   readonly referrer: string;
   /** The visitor's own headers that say something about its program, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The signature of the request, as a decide request passes it; null without one, and without a host and a path. */
+  readonly signature: Readonly<Record<string, string>> | null;
 }
 
 const VISITOR_HEADERS = ['accept', 'accept-language', 'accept-encoding'] as const satisfies readonly ColdHeader[];
@@ -36,8 +38,9 @@ export function readGateVisit(
   const proto = forwarded('x-forwarded-proto');
   const target = isTrusted ? targetOf(given) : null;
   const isNamed = target !== null && /^[\w.:[\]-]{1,260}$/.test(host);
+  const method = forwarded('x-forwarded-method', 'x-original-method').toUpperCase();
   return {
-    method: forwarded('x-forwarded-method', 'x-original-method').toUpperCase(),
+    method,
     path: target === null ? null : readGatePath(target),
     url: isNamed ? `${proto === 'https' ? 'https' : 'http'}://${host}${target}` : null,
     isSecure: proto === 'https',
@@ -45,7 +48,21 @@ export function readGateVisit(
     userAgent: given('user-agent'),
     referrer: given('referer'),
     headers: Object.fromEntries(VISITOR_HEADERS.map((name) => [name, given(name)]).filter(([, value]) => value !== '')),
+    signature: isNamed ? signatureOf(given, { method, authority: host, path: target }) : null,
   };
+}
+
+/** Source: contract, 4.9. */
+function signatureOf(
+  given: (name: ColdHeader) => string,
+  request: Readonly<Record<'authority' | 'method' | 'path', string>>,
+): GateVisit['signature'] {
+  const fields = {
+    signature_input: given('signature-input'),
+    signature: given('signature'),
+    signature_agent: given('signature-agent'),
+  };
+  return fields.signature_input === '' ? null : { ...fields, ...request };
 }
 
 /**
@@ -60,7 +77,7 @@ function targetOf(given: (name: ColdHeader) => string): string | null {
 
 /** Returns the body of the decide request about a visit. */
 export function gateBodyOf(visit: GateVisit, eventType: string, sessionToken: string): Buffer {
-  const { address, userAgent, url, referrer, headers } = visit;
+  const { address, userAgent, url, referrer, headers, signature } = visit;
   return Buffer.from(
     JSON.stringify({
       event_type: eventType,
@@ -70,6 +87,7 @@ export function gateBodyOf(visit: GateVisit, eventType: string, sessionToken: st
       ...(url !== null && { url }),
       ...(referrer !== '' && { referrer }),
       headers,
+      ...(signature !== null && { http_signature: signature }),
     }),
   );
 }
