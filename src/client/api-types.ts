@@ -1744,8 +1744,8 @@ export declare namespace Api {
       readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete" | "selector_drift")[];
       /**
        * Fields of page.select and site.select that were null in at most 20 % of the records and now are in at least 60 %,
-       * of 10 records or more in both runs. Named in each complete run until the field is found again, or the extraction is
-       * changed
+       * of 10 records or more in both runs; all fields if there is no record any more. Named in each complete run until the
+       * field is found again, or the extraction is changed
        */
       readonly drifted_fields: readonly string[];
       readonly records: number;
@@ -1819,8 +1819,8 @@ export declare namespace Api {
       readonly notes: readonly ("duplicate_key" | "missing_key" | "incomplete" | "selector_drift")[];
       /**
        * Fields of page.select and site.select that were null in at most 20 % of the records and now are in at least 60 %,
-       * of 10 records or more in both runs. Named in each complete run until the field is found again, or the extraction is
-       * changed
+       * of 10 records or more in both runs; all fields if there is no record any more. Named in each complete run until the
+       * field is found again, or the extraction is changed
        */
       readonly drifted_fields: readonly string[];
       readonly records: number;

@@ -16,6 +16,10 @@ export class NullCounter {
   #records = 0;
   readonly #nulls = new Map<string, number>();
 
+  get records(): number {
+    return this.#records;
+  }
+
   add(record: Readonly<Record<string, unknown>>): void {
     this.#records++;
     for (const [name, value] of Object.entries(record)) {
@@ -25,7 +29,7 @@ export class NullCounter {
     }
   }
 
-  /** Returns null for a run with too few records. Shares have two decimals. */
+  /** Returns null if there are too few records. Shares have two decimals. */
   shares(): NullShares | null {
     if (this.#records < RECORDS_MIN) return null;
     return Object.fromEntries(
@@ -42,8 +46,15 @@ export interface FieldDrift {
   readonly nullShares: NullShares;
 }
 
-/** A field that has drifted keeps its share from before, so that each run names it until it is found again. */
-export function driftOf(before: NullShares, now: NullShares): FieldDrift {
+/**
+ * Returns null for a run with too few records to say anything. A field that has drifted keeps its share from before, so that each run
+ * names it until it is found again. A run without any record has lost all fields: the selector of the records themselves fits no more.
+ */
+export function driftOf(before: NullShares, counter: NullCounter): FieldDrift | null {
+  const known = Object.keys(before);
+  if (counter.records === 0 && known.length > 0) return { drifted: known, nullShares: before };
+  const now = counter.shares();
+  if (now === null) return null;
   const drifted = Object.keys(now).filter(
     (name) => Object.hasOwn(before, name) && (before[name] ?? 1) <= RARELY && (now[name] ?? 0) >= MOSTLY,
   );

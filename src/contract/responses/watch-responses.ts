@@ -30,7 +30,7 @@ const LAST_RUN = z.object({
   drifted_fields: z.array(z.string()).meta({
     description:
       'Fields of page.select and site.select that were null in at most 20 % of the records and now are in at least 60 %, of 10 records ' +
-      'or more in both runs. Named in each complete run until the field is found again, or the extraction is changed',
+      'or more in both runs; all fields if there is no record any more. Named in each complete run until the field is found again, or the extraction is changed',
   }),
   records: count,
   new: count,

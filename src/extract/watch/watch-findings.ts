@@ -56,8 +56,7 @@ export async function compareRecords(
     }
   }
   if (!(await writer.flush())) return null;
-  const shares = isComplete ? (nulls?.shares() ?? null) : null;
-  const drift = shares === null ? null : driftOf(watch.nullShares ?? {}, shares);
+  const drift = isComplete && nulls !== null ? driftOf(watch.nullShares ?? {}, nulls) : null;
   if (drift !== null && drift.drifted.length > 0) notes.add('selector_drift');
   const end = { failure: null, isComplete, notes: [...notes], records: job.counts.collected };
   return drift === null ? end : { ...end, drift };

@@ -315,6 +315,12 @@ describe('fields of an extraction that are not found any more', () => {
     expect(bench.watch().nullShares).toEqual({ id: 0, title: 0, price: 0, tags: 0 });
   });
 
+  test('A run that finds no record any more names all fields, and one that never found any names none', async () => {
+    const all = 'selector_drift id title price tags';
+    expect(await noted([shop(20), [], [], shop(20)])).toEqual(['', all, all, '']);
+    expect(await noted([[], shop(0, 9), []])).toEqual(['', '', '']);
+  });
+
   test('A changed extraction is compared with nothing from before', async () => {
     const store = tempStore();
     const bench = await watchBench(store);
