@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { KeyCache, type StoredKey } from '../auth/key-cache.ts';
 import { CellDecider, type CellDeciderParts, type CellDecisions } from '../decide/cell-decider.ts';
+import { WARM_UP_IDS, warmUpCell } from '../decide/warm-up.ts';
 import { openJournal } from '../decide/journal.ts';
 import { createBatchBuffers } from '../frames/batch-buffer.ts';
 import type { ScoreWorkerData } from '../frames/score-messages.ts';
@@ -22,6 +23,7 @@ export interface CellData extends Omit<ScoreWorkerData, 'frames' | 'exchange'> {
   /** One word: how many decisions of this cell the main thread has recorded, modulo 2^32. */
   readonly recorded: SharedArrayBuffer;
   readonly journalFolder: string;
+  readonly warmUp: boolean;
 }
 
 /** Every later message to a cell: the keys whose requests it may decide. */
@@ -48,8 +50,11 @@ export async function openCell(port: MessagePort): Promise<RequestTaker> {
   const scoring = await openScoring(data);
   const { admission, journal } = openIds(data);
   const recorded = new Int32Array(data.recorded);
+  const report = (error: unknown): void => {
+    port.postMessage({ fault: error instanceof Error ? error : String(error) } satisfies CellFault);
+  };
   let posted = 0;
-  return new CellDecider({
+  const parts: CellDeciderParts = {
     clock: systemClock,
     ...openKeys(port, new Int32Array(data.keysVersion)),
     admission,
@@ -60,12 +65,18 @@ export async function openCell(port: MessagePort): Promise<RequestTaker> {
       port.postMessage(decisions, [decisions.output.buffer as ArrayBuffer]);
       posted = (posted + decisions.keys.length) | 0;
     },
-    report: (error) => port.postMessage({ fault: error instanceof Error ? error : String(error) } satisfies CellFault),
+    report,
     async close() {
       journal.close();
       await scoring.close();
     },
-  });
+  };
+  if (data.warmUp) {
+    const ids = new ReplayGuard(WARM_UP_IDS, Buffer.alloc(16));
+    const unjournalled = new LocalAdmission(ids, { stage: () => {} });
+    await warmUpCell(systemClock.nowMs(), (own) => new CellDecider({ ...parts, admission: unjournalled, ...own }));
+  }
+  return new CellDecider(parts);
 }
 
 type Scoring = Pick<CellDeciderParts, 'hasModel' | 'frames' | 'score' | 'outputOf' | 'close'>;

@@ -53,7 +53,7 @@ export function openCells({
 }: OpenedBeforeCells): Cells | null {
   if (transport.lead === undefined || deciding === null || observer === null) return null;
   if (velocity === null || policies === null) return null;
-  const { dataDir, replayIds: idsMax } = settings;
+  const { dataDir, replayIds: idsMax, warmUp } = settings;
   const data = {
     ...scoreData(
       dataDir,
@@ -65,6 +65,7 @@ export function openCells({
     ),
     replay: { idsMax, hashKey: keyFor('replay-hash'), memory: replay.memory },
     rates,
+    warmUp,
   };
   return new Cells({
     transport,

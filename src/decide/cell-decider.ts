@@ -42,6 +42,8 @@ export interface CellDeciderParts {
   /** Whether too many decisions wait to be recorded. */
   isBehind(): boolean;
   readonly frames: readonly BatchBuffer[];
+  /** Set in the flags of every request; default 0. */
+  readonly flags?: number;
   score(task: ScoreTask): Promise<void>;
   /** Returns the used part of a batch buffer's output, as a copy. */
   outputOf(frame: number): Uint8Array;
@@ -136,7 +138,7 @@ export class CellDecider implements RequestTaker {
       forward(body);
       return;
     }
-    frame.writer.add(body, key.customer, 0, nowMs);
+    frame.writer.add(body, key.customer, this.#parts.flags ?? 0, nowMs);
     frame.pending.push(verdict);
     this.#running ??= this.#run();
   }

@@ -6,6 +6,8 @@ import type { Exchange, Handler, RequestHead } from '../http/exchange.ts';
 import { REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import type { Admission } from '../ports/admission.ts';
+import { QUEUE_PLACE_BYTES } from '../kernel/limits.ts';
+import type { CellDecider, CellDeciderParts } from './cell-decider.ts';
 import { FailedAuthentications } from './failed-authentications.ts';
 import type { Journal } from './journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
@@ -65,22 +67,9 @@ const KEY = `sk_live_${'0'.repeat(38)}`;
 export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   const { pool, observer } = parts;
   const clock = stoppedClock(parts.clock.nowMs());
-  const keyCache = new KeyCache();
-  keyCache.load([
-    {
-      hash: hash('sha256', KEY, 'hex'),
-      kind: 'secret',
-      customer: NO_CUSTOMER,
-      number: KEY_NUMBER,
-      prefix: KEY.slice(0, 12),
-      rateLimit: ALL_REQUESTS,
-      revokedAtSeconds: null,
-      origins: [],
-    },
-  ]);
   const pipeline = createDecidePipeline({
     clock,
-    keyCache,
+    keyCache: warmUpKeys(),
     admission: parts.admission,
     failures: new FailedAuthentications(),
     visitorSource: (address) => address,
@@ -115,6 +104,50 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   await pipeline.drain();
   const connections = listener === null ? 0 : IN_FLIGHT;
   return { requests: answered, connections, ms: Math.round(performance.now() - startedAtMs) };
+}
+
+/** What the warm-up of a cell replaces. */
+export type CellWarmUpParts = Pick<CellDeciderParts, 'clock' | 'keyCache' | 'journal' | 'flags' | 'record' | 'close'>;
+
+/**
+ * Sends the same requests to a decider that `open` makes for them, in the thread that will decide. They bypass its transport. Resolves to
+ * the number of answers when nothing of them is left in the batch buffers.
+ */
+export async function warmUpCell(nowMs: number, open: (parts: CellWarmUpParts) => CellDecider): Promise<number> {
+  const clock = stoppedClock(nowMs);
+  const decider = open({
+    clock,
+    keyCache: warmUpKeys(),
+    journal: NO_JOURNAL,
+    flags: REQUEST_WARM_UP,
+    record: () => {},
+    close: () => Promise.resolve(),
+  });
+  const handler: Handler = (head, exchange) => {
+    exchange.readBody(QUEUE_PLACE_BYTES, (body) => {
+      if (body !== null) decider.take(head, exchange, body, () => exchange.send(500, '', ''));
+    });
+  };
+  const answered = await callHandler(handler, clock, performance.now() + WARM_UP_MS_MAX);
+  await decider.close();
+  return answered;
+}
+
+function warmUpKeys(): KeyCache {
+  const keyCache = new KeyCache();
+  keyCache.load([
+    {
+      hash: hash('sha256', KEY, 'hex'),
+      kind: 'secret',
+      customer: NO_CUSTOMER,
+      number: KEY_NUMBER,
+      prefix: KEY.slice(0, 12),
+      rateLimit: ALL_REQUESTS,
+      revokedAtSeconds: null,
+      origins: [],
+    },
+  ]);
+  return keyCache;
 }
 
 /** Calls the handler directly, without a transport. */

@@ -56,6 +56,7 @@ export class HttpThreadServer {
   #transport: Promise<UwsTransport | null> = Promise.resolve(null);
   /** Makes what answers on this thread, with what the main thread sends over the port. */
   readonly #lead: (port: MessagePort) => Promise<RequestTaker>;
+  #opening: Promise<RequestTaker> | null = null;
   #taker: RequestTaker | null = null;
   #pieces: Uint8Array[] = [];
   #turnBytes = 0;
@@ -202,13 +203,15 @@ export class HttpThreadServer {
       (await this.#transport)?.cut();
       // Ends the thread.
       this.#port.close();
-    } else if ('lead' in order) this.#taker = await this.#lead(order.lead);
-    else for (const event of order) this.#respond(event);
+    } else if ('lead' in order) {
+      this.#opening = this.#lead(order.lead);
+      this.#taker = await this.#opening;
+    } else for (const event of order) this.#respond(event);
   }
 
   /** Resolves when all that was taken is answered, and what the main thread has, unless it takes longer than `LAST_RESPONSES_MS`. */
   async #finish(): Promise<void> {
-    const taker = this.#taker;
+    const taker = await this.#opening;
     this.#taker = null;
     await taker?.close();
     const startedAtMs = performance.now();

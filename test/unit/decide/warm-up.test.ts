@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/kernel/clock.ts';
 import { TrustedProxies } from '../../../src/http/trusted-proxies.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
-import { WARM_UP_IDS, warmUp } from '../../../src/decide/warm-up.ts';
+import { CellDecider } from '../../../src/decide/cell-decider.ts';
+import { WARM_UP_IDS, warmUp, warmUpCell } from '../../../src/decide/warm-up.ts';
 import { WARM_UP_BODIES } from '../../../src/decide/warm-up-bodies.ts';
 import { LocalAdmission } from '../../../src/local/local-admission.ts';
 import { ReplayGuard } from '../../../src/local/replay-guard.ts';
@@ -140,4 +141,28 @@ describe('warmUp', () => {
       new Set([true, false]),
     );
   });
+});
+
+test('A cell decides the same requests, marked and of no customer, and records none', async () => {
+  const { pool, admission, seen, outcomes, observed } = setUp();
+  const stray: unknown[] = [];
+  const answered = await warmUpCell(
+    NOW_SECONDS * 1_000,
+    (own) =>
+      new CellDecider({
+        admission,
+        frames: FRAMES.slice(0, 2),
+        score: (task) => pool.run(task),
+        outputOf: () => new Uint8Array(0),
+        refreshKeys: () => {},
+        hasModel: () => false,
+        isBehind: () => false,
+        report: (error) => stray.push(error),
+        ...own,
+      }),
+  );
+  expect(answered).toBeGreaterThan(WARM_UP_BODIES.length);
+  expect(seen).toHaveLength(answered);
+  expect(new Set(seen.map(({ customer, flags }) => `${customer} ${flags}`))).toEqual(new Set([`0 ${REQUEST_WARM_UP}`]));
+  expect([outcomes.decided, observed, stray]).toEqual([0, [], []]);
 });
