@@ -170,13 +170,21 @@ function judgedArm(name: string, tally: Tally, events: readonly PlayedEvent[]): 
   const early = new Set<number>();
   for (const { event } of events) if (event.isFirstHours && !event.session.isAttack) early.add(event.session.id);
   const stopped = [...early].filter((id) => tally.sessions.get(id)?.isChallenged === true);
-  return {
+  const figures = {
     name,
     catch: meanChallenged,
     honest: fractionOf(honest.sessions),
     ordinary: fractionOf(ordinary.sessions),
     firstHours: stopped.length / early.size,
   };
+  // A long run that is stopped has shown what it measured so far.
+  note(lineOf(figures));
+  return figures;
+}
+
+function lineOf({ name, catch: caught, honest, ordinary, firstHours }: ArmFigures): string {
+  const alarms = `${percent(honest, 2)} / ${percent(ordinary, 2)}`;
+  return `| ${name} | ${percent(caught, 1)} | ${alarms} | ${percent(firstHours, 2)} |`;
 }
 
 function print(shadow: number): void {
@@ -184,10 +192,7 @@ function print(shadow: number): void {
     `\n| seeds ${options.train}, ${shadow}, ${options.test} | catch | all honest / ordinary | first three hours |`,
   );
   console.log('| --- | --: | --: | --: |');
-  for (const { name, catch: caught, honest, ordinary, firstHours } of arms) {
-    const alarms = `${percent(honest, 2)} / ${percent(ordinary, 2)}`;
-    console.log(`| ${name} | ${percent(caught, 1)} | ${alarms} | ${percent(firstHours, 2)} |`);
-  }
+  for (const figures of arms) console.log(lineOf(figures));
   if (families.length > 0) {
     console.log('\n| family left out of training | rules | rules and model |');
     console.log('| --- | --: | --: |');
