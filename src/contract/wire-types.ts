@@ -29,6 +29,7 @@ import type { PROBLEM } from './responses/problem-responses.ts';
 import type { CHECKED_RULE, FACT_LIST, OWN_RULE, OWN_RULE_LIST } from './responses/rule-responses.ts';
 import type { STATS } from './responses/stats-responses.ts';
 import type { TOP } from './responses/top-responses.ts';
+import type { FEED_TOKEN, WATCH, WATCH_CHANGE, WATCH_CREATED } from './responses/watch-responses.ts';
 import type { DELIVERY, DELIVERY_DETAIL, WEBHOOK } from './responses/webhook-responses.ts';
 
 /** Types of responses as clients in TypeScript read them. Types only: nothing of it is loaded. */
@@ -89,4 +90,8 @@ export type ConnectorRow = z.infer<typeof CONNECTOR>;
 export type OperationBody = ConnectorRow['operations'][number];
 export type ExtractionRow = z.infer<typeof EXTRACTION>;
 export type ExtractionCreatedBody = z.infer<typeof EXTRACTION_CREATED>;
+export type WatchRow = z.infer<typeof WATCH>;
+export type WatchCreatedBody = z.infer<typeof WATCH_CREATED>;
+export type WatchChangeRow = z.infer<typeof WATCH_CHANGE>;
+export type FeedTokenBody = z.infer<typeof FEED_TOKEN>;
 export type RecordPageBody = z.infer<typeof RECORD_PAGE>;

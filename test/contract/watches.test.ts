@@ -84,6 +84,19 @@ async function changesOf(id: string): Promise<readonly string[]> {
   return (json['data'] as readonly Shown[]).map(({ kind, key }) => `${kind} ${key.id}`);
 }
 
+/** Reads all changes from the newest to the oldest, `limit` a page. */
+async function newestChangesOf(id: string, limit: number): Promise<readonly string[]> {
+  const found: string[] = [];
+  let cursor = '';
+  for (let more = true; more;) {
+    const { json } = await call('GET', `/watches/${id}/changes?order=newest&limit=${limit}${cursor}`);
+    found.push(...(json['data'] as readonly Shown[]).map(({ kind, key }) => `${kind} ${key.id}`));
+    more = json['has_more'] === true;
+    cursor = `&cursor=${encodeURIComponent(String(json['next_cursor']))}`;
+  }
+  return found;
+}
+
 test('100 records, then 3 changed, 2 new and 1 missing twice are six changes, once and in order, over kills of the server', async () => {
   const [first = [], second = []] = versionsOfShop();
   page = first;
@@ -104,6 +117,7 @@ test('100 records, then 3 changed, 2 new and 1 missing twice are six changes, on
     expect(await ended(id, run)).toMatchObject({ status: 'succeeded', records: 101 });
   }
   expect(await changesOf(id)).toEqual(SIX_CHANGES);
+  expect(await newestChangesOf(id, 4)).toEqual([...SIX_CHANGES].reverse());
   const { json } = await call('GET', '/extractions?limit=100');
   expect(json['data']).toHaveLength(run);
 

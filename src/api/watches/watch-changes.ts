@@ -35,22 +35,22 @@ function pageOfChanges({ watches, cursors }: ChangesParts): EndpointHandler {
   return async (request) => {
     const watch = watchOf(request, { watches });
     if (watch === null) return WATCH_NOT_FOUND;
-    const route = `/v1/watches/${watch.id}/changes`;
+    const isNewest = request.query.get('order') === 'newest';
+    // A cursor of one order is refused in the other.
+    const route = `/v1/watches/${watch.id}/changes${isNewest ? '?newest' : ''}`;
     const read = readPage(request, cursors, route, QUERIES.listWatchChanges);
     if (read.kind === 'problem') return read;
     const { after, limit } = read;
-    const { format, order } = read.values;
+    const { format } = read.values;
     if (format === 'atom' || format === 'rss') {
       const body = feedOf(format, watch, newest(watches, watch));
       return { kind: 'text', status: 200, contentType: FEED_TYPES[format], body };
     }
-    const fromSeq = Math.max(Number(after ?? 0), watch.firstSeq);
-    const isNewest = order === 'newest';
-    const changes = watches.changes(watch, { fromSeq: isNewest ? 0 : fromSeq, limit, newest: isNewest });
-    const nextSeq = (changes.at(-1)?.seq ?? fromSeq - 1) + 1;
-    const hasMore = isNewest ? false : nextSeq < watch.nextSeq;
-    // Also at the end, from where later changes continue.
-    const cursor = isNewest ? null : cursors.issue(route, request.caller.customer, String(nextSeq));
+    const { changes, nextSeq, hasMore } = isNewest
+      ? newestPage(watches, watch, after, limit)
+      : oldestPage(watches, watch, after, limit);
+    // Also at the end of the oldest, from where later changes continue.
+    const cursor = isNewest && !hasMore ? null : cursors.issue(route, request.caller.customer, String(nextSeq));
     const pieces = new AnswerPieces(request.slices);
     if (format === 'json') pieces.put('{"data":[');
     for (const [at, change] of changes.entries()) {
@@ -63,6 +63,27 @@ function pageOfChanges({ watches, cursors }: ChangesParts): EndpointHandler {
     const headers = format === 'json' || cursor === null ? {} : { 'X-Next-Cursor': cursor };
     return { kind: 'pieces', status: 200, contentType, pieces: pieces.done(), headers };
   };
+}
+
+interface ChangePage {
+  readonly changes: readonly NumberedChange[];
+  /** What the cursor holds: the number from which the next page goes on, or before which, newest first. */
+  readonly nextSeq: number;
+  readonly hasMore: boolean;
+}
+
+function oldestPage(watches: ChangesParts['watches'], watch: Watch, after: string | null, limit: number): ChangePage {
+  const fromSeq = Math.max(Number(after ?? 0), watch.firstSeq);
+  const changes = watches.changes(watch, { fromSeq, limit });
+  const nextSeq = (changes.at(-1)?.seq ?? fromSeq - 1) + 1;
+  return { changes, nextSeq, hasMore: nextSeq < watch.nextSeq };
+}
+
+function newestPage(watches: ChangesParts['watches'], watch: Watch, after: string | null, limit: number): ChangePage {
+  const beforeSeq = after === null ? watch.nextSeq : Number(after);
+  const changes = watches.changes(watch, { fromSeq: 0, beforeSeq, limit, newest: true });
+  const nextSeq = changes.at(-1)?.seq ?? watch.firstSeq;
+  return { changes, nextSeq, hasMore: nextSeq > watch.firstSeq };
 }
 
 /** Returns as many of the newest changes as a feed may hold, at least one. */

@@ -93,7 +93,7 @@ export const WATCH_ENDPOINTS = {
       'With format atom or rss, the feed token as token is enough instead of a key.',
     guide:
       '200 with a page of changes, oldest first; `next_cursor` is there also at the end, to go on later. `?format=ndjson`, or `atom` ' +
-      'and `rss` with the newest 100, which `?token=` reads without a key. `?order=newest`: the newest first',
+      'and `rss` with the newest 100, which `?token=` reads without a key. `?order=newest`: the newest first, with a cursor to older ones',
     params: { id: WATCH_ID },
     query: QUERIES.listWatchChanges,
     responses: {

@@ -20,6 +20,14 @@ interface ChangeKey extends OwnKey<WatchId> {
   readonly seq: number;
 }
 
+interface ChangeRange {
+  readonly fromSeq: number;
+  /** By default all. */
+  readonly beforeSeq?: number;
+  readonly limit: number;
+  readonly newest?: boolean;
+}
+
 /** Customers' watches, what each saw last of every record, and the changes that it found. Only `apply` writes. Source: contract, 11.7. */
 export class Watches {
   readonly #watches: TypedTable<OwnKey<WatchId>, Watch>;
@@ -64,14 +72,16 @@ export class Watches {
     for (const key of this.#seen.keys({ start: from, end })) yield SEEN_KEY.decode(key).keyHash;
   }
 
-  /** Returns changes from number `fromSeq` on, or with `newest` the last ones, newest first. */
+  /** Returns changes from number `fromSeq` on, or with `newest` the last ones before number `beforeSeq`, newest first. */
   changes(
     { customer, id, firstSeq, nextSeq }: Watch,
-    { fromSeq, limit, newest = false }: { readonly fromSeq: number; readonly limit: number; readonly newest?: boolean },
+    { fromSeq, beforeSeq = nextSeq, limit, newest = false }: ChangeRange,
   ): readonly (WatchChange & { readonly seq: number })[] {
-    const start = Math.max(fromSeq, firstSeq, newest ? nextSeq - limit : 0);
+    const endSeq = Math.min(beforeSeq, nextSeq);
+    const start = Math.max(fromSeq, firstSeq, newest ? endSeq - limit : 0);
+    if (start >= endSeq) return [];
     const from = CHANGE_KEY.encode({ customer, id, seq: start });
-    const end = CHANGE_KEY.encode({ customer, id, seq: nextSeq });
+    const end = CHANGE_KEY.encode({ customer, id, seq: endSeq });
     if (from === null || end === null) return [];
     const rows = [...this.#changes.range({ start: from, end, limit })].map(([{ seq }, change]) => ({ ...change, seq }));
     return newest ? rows.reverse() : rows;

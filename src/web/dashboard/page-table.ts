@@ -128,6 +128,15 @@ export const PAGES: readonly PageSpec[] = [
     load: () => withStyle([consoleStyle], import('./pages/extractions-page.tsx')),
   },
   {
+    id: 'watches',
+    path: '/dashboard/watches',
+    title: 'Watches',
+    icon: 'watches',
+    key: 'h',
+    hasRange: false,
+    load: () => withStyle([consoleStyle], import('./pages/watches-page.tsx')),
+  },
+  {
     id: 'try',
     path: '/dashboard/try',
     title: 'Try it',

@@ -13,6 +13,7 @@ import { isReadOnly } from '../../session.ts';
 import { useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
+import { WatchButton } from '../watches/watch-button.tsx';
 import {
   DELIVERY_START,
   DeliveryForm,
@@ -162,52 +163,60 @@ function OperationForm({
     setBusy(false);
   };
   return (
-    <form
-      class="stack"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        setTried(true);
-        if (input.kind === 'input' && target.kind === 'delivery') void run();
-      }}
-    >
-      <div class="columns">
-        <SchemaForm fields={fields} typed={typed} errors={errors} onTyped={setTyped} />
-        <Field
-          label="Records"
-          type="number"
-          min={1}
-          max={100_000}
-          value={limit}
-          onValue={setLimit}
-          hint="At most this many. Empty: all of them."
-        />
-      </div>
-      <DeliveryForm state={delivery} errors={deliveryErrors} onState={changeDelivery} />
-      {fault !== null && <FaultView fault={fault} />}
-      <div class="row">
-        <Button type="submit" kind="primary" disabled={isBusy || input.kind === 'fault' || isReadOnly()}>
-          {isBusy ? 'Starting…' : 'Start'}
-        </Button>
-        <Button onClick={() => setTyped(typedOf(operation.example.input))}>Fill in the example</Button>
-        <span class="muted small">
-          <Text value={operation.paging} charactersMax={200} />
-        </span>
-      </div>
-      <details>
-        <summary>The same as an API call</summary>
-        <CodeBlock text={commandOf(bodyWith(withPlaceholders(delivery)))} label="Call" wrap />
-      </details>
-      {secret !== null && (
-        <ShownOnceDialog
-          title="The secret of the deliveries"
-          secrets={[{ label: 'Secret', text: secret }]}
-          onClose={() => setSecret(null)}
-        >
-          Store it where the receiver of the records reads it, to check their signatures. No later call shows it.
-        </ShownOnceDialog>
+    <>
+      <form
+        class="stack"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          setTried(true);
+          if (input.kind === 'input' && target.kind === 'delivery') void run();
+        }}
+      >
+        <div class="columns">
+          <SchemaForm fields={fields} typed={typed} errors={errors} onTyped={setTyped} />
+          <Field
+            label="Records"
+            type="number"
+            min={1}
+            max={100_000}
+            value={limit}
+            onValue={setLimit}
+            hint="At most this many. Empty: all of them."
+          />
+        </div>
+        <DeliveryForm state={delivery} errors={deliveryErrors} onState={changeDelivery} />
+        {fault !== null && <FaultView fault={fault} />}
+        <div class="row">
+          <Button type="submit" kind="primary" disabled={isBusy || input.kind === 'fault' || isReadOnly()}>
+            {isBusy ? 'Starting…' : 'Start'}
+          </Button>
+          <Button onClick={() => setTyped(typedOf(operation.example.input))}>Fill in the example</Button>
+          <span class="muted small">
+            <Text value={operation.paging} charactersMax={200} />
+          </span>
+        </div>
+        <details>
+          <summary>The same as an API call</summary>
+          <CodeBlock text={commandOf(bodyWith(withPlaceholders(delivery)))} label="Call" wrap />
+        </details>
+        {secret !== null && (
+          <ShownOnceDialog
+            title="The secret of the deliveries"
+            secrets={[{ label: 'Secret', text: secret }]}
+            onClose={() => setSecret(null)}
+          >
+            Store it where the receiver of the records reads it, to check their signatures. No later call shows it.
+          </ShownOnceDialog>
+        )}
+      </form>
+      {/* Outside: its dialog is a form, whose submit would start a job. */}
+      {input.kind === 'input' && (
+        <div class="row">
+          <WatchButton extraction={bodyWith(DELIVERY_START)} />
+        </div>
       )}
-    </form>
+    </>
   );
 }
 
