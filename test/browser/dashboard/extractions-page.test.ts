@@ -234,6 +234,107 @@ describe('The page of extractions', () => {
     expectClean(page);
   });
 
+  test('shows what own fields select on one page, with the mistake of a selector, before the job is started', async () => {
+    const sent: unknown[] = [];
+    const page = await harness.open(`${PATH}?c=generic&op=page.select`, {
+      override: (path, _query, method, body) => {
+        if (path === '/v1/extractions' && method === 'POST') {
+          sent.push(JSON.parse(body));
+          const errors = [{ pointer: '/input/fields/price', code: 'invalid_value', message: 'This is no selector.' }];
+          if (sent.length === 1) {
+            const fault = problemBody(422, 'validation_failed', 'The body is not valid');
+            return { ...fault, body: { ...fault.body, errors } };
+          }
+          return { status: 202, body: { id: ID, status: 'queued', connector: 'x', operation: 'y', request_id: 'r' } };
+        }
+        if (path === `/v1/extractions/${ID}`)
+          return { body: { ...JOB, status: 'succeeded', counts: { ...JOB.counts, collected: 2 } } };
+        if (!path.endsWith('/records')) return null;
+        const records = [
+          { id: '1', price: 5, _meta: { ...META, seq: 1 } },
+          { id: HOSTILE, price: null, _meta: { ...META, seq: 2 } },
+        ];
+        return { body: { records, has_more: false, next_cursor: null } };
+      },
+    });
+    await page.getByLabel('url (optional)').fill('shop.example');
+    await page.getByLabel('each (optional)').fill('li');
+    await page.getByLabel('max pages (optional)').fill('9');
+    await page.getByLabel('fields', { exact: true }).fill('{"id":{"attr":"data-id"},"price":"!!"}');
+    await page.getByRole('button', { name: 'Show matches' }).click();
+    await page.getByText('This is no selector.').waitFor();
+    await page.getByText('/input/fields/price').waitFor();
+    await page.getByLabel('fields', { exact: true }).fill('{"id":{"attr":"data-id"},"price":".price"}');
+    await page.getByRole('button', { name: 'Show matches' }).click();
+    const table = page.getByRole('table', { name: 'Matches' });
+    await table.getByText('price: 1 of 2 empty').waitFor();
+    await table.getByText('id: 0 of 2 empty').waitFor();
+    expect(sent[1]).toEqual({
+      connector: 'generic',
+      operation: 'page.select',
+      input: { url: 'shop.example', each: 'li', fields: { id: { attr: 'data-id' }, price: '.price' } },
+      collect: { mode: 'limit', limit: 20 },
+    });
+    await expectReadable(page);
+    await expectAccessible(page);
+    await shoot(page, 'extractions-matches');
+    expectClean(page);
+  });
+
+  test('makes a watch of the filled form, and does not start a job with it', async () => {
+    const sent: [string, unknown][] = [];
+    const page = await harness.open(`${PATH}?c=hackernews&op=search.posts`, {
+      override: (path, _query, method, body) => {
+        if (method !== 'POST') return null;
+        sent.push([path, JSON.parse(body)]);
+        return problemBody(409, 'limit_reached', 'A customer has at most 100 watches.');
+      },
+    });
+    await page.getByRole('button', { name: 'Fill in the example' }).click();
+    await page.getByRole('button', { name: 'Watch it' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByText('A customer has at most 100 watches.').waitFor();
+    expect(sent.map(([path]) => path)).toEqual(['/v1/watches']);
+    expect(sent[0]?.[1]).toMatchObject({
+      extraction: { connector: 'hackernews', operation: 'search.posts' },
+      every: '1h',
+      key: ['id'],
+    });
+    await expectAccessible(page);
+    expectClean(page);
+  });
+
+  test('shows the Markdown of a record as headings, lists and code, all of it text', async () => {
+    const markdown = `# Tea\n\n- one\n- [two](javascript:alert(1))\n\n\`\`\`\nconst tea = 1;\n\`\`\`\n\n<script>alert(1)</script> ${HOSTILE}`;
+    const page = await harness.open(`${PATH}?job=${ID}`, {
+      override: (path, query, ...rest) =>
+        path.endsWith('/records')
+          ? {
+              body: {
+                records: [
+                  { title: 'a', markdown, _meta: META },
+                  { title: 'b', markdown: 'The second', _meta: { ...META, seq: 2 } },
+                ],
+                has_more: false,
+                next_cursor: null,
+              },
+            }
+          : hostile(path, query, ...rest),
+    });
+    const section = page.getByRole('region', { name: 'Markdown', exact: true });
+    await section.getByRole('heading', { name: 'Tea' }).waitFor();
+    await section.getByText('[two](javascript:alert(1))').waitFor();
+    await section.getByText('const tea = 1;').waitFor();
+    await section.getByText('<script>alert(1)</script>').waitFor();
+    expect(await section.locator('script, img, a').count()).toBe(0);
+    await expectReadable(page);
+    await expectAccessible(page);
+    await shoot(page, 'extractions-markdown');
+    await section.getByLabel('Record').selectOption('2');
+    await section.getByText('The second').waitFor();
+    expectClean(page);
+  });
+
   test('goes on with the records of a job that has grown past its first page', async () => {
     let collected = 30;
     const recordsOf = (from: number, to: number): object[] =>

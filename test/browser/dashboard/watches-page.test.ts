@@ -38,20 +38,21 @@ describe('The page of watches', () => {
     await page.getByText('No watch yet').waitFor();
     await shoot(page, 'watches-empty');
     await page.getByRole('button', { name: 'New watch' }).click();
-    await page.getByLabel('Name').fill('Books');
-    await page.getByLabel('Extraction').fill('{');
-    await page.getByRole('button', { name: 'Create' }).click();
+    const form = page.getByRole('dialog', { name: 'New watch' });
+    await form.getByLabel('Name').fill('Books');
+    await form.getByLabel('Extraction').fill('{');
+    await form.getByRole('button', { name: 'Create' }).click();
     await page.getByText('This must be JSON.').waitFor();
-    await page.getByLabel('Extraction').fill(JSON.stringify({ ...books(3), delivery: { type: 'store' } }));
-    await page.getByLabel('Every').fill('1m');
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('/every').waitFor();
+    await form.getByLabel('Extraction').fill(JSON.stringify({ ...books(3), delivery: { type: 'store' } }));
+    await form.getByLabel('Every').fill('1m');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByText('/every', { exact: true }).waitFor();
     await expectAccessible(page);
     await shoot(page, 'watches-new');
-    await page.getByLabel('Every').fill('1d');
-    await page.getByLabel('Extraction').fill(JSON.stringify(books(3)));
-    await page.getByLabel('Key').fill('title');
-    await page.getByRole('button', { name: 'Create' }).click();
+    await form.getByLabel('Every').fill('1d');
+    await form.getByLabel('Extraction').fill(JSON.stringify(books(3)));
+    await form.getByLabel('Key').fill('title');
+    await form.getByRole('button', { name: 'Create' }).click();
     const feed = page.getByRole('dialog', { name: 'The feed of the watch, shown once' });
     const address = (await feed.getByRole('region', { name: 'Atom' }).textContent())?.trim() ?? '';
     await expectAccessible(page);
@@ -62,8 +63,8 @@ describe('The page of watches', () => {
       .getByText(/nothing changed in 3 records/)
       .first()
       .waitFor({ timeout: 30_000 });
-    await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByText('A run has begun').waitFor();
     // Another token ends the first.
@@ -71,7 +72,7 @@ describe('The page of watches', () => {
     await page.getByRole('button', { name: 'Make a new token' }).click();
     await feed.getByRole('button', { name: 'I have stored it' }).click();
     expect((await fetch(address)).status).toBe(401);
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No watch yet').waitFor();
     expectClean(page);

@@ -25,6 +25,7 @@ import {
 } from './delivery-form.tsx';
 import { fieldsOf, toInput, type Typed, typedOf } from './schema-fields.ts';
 import { SchemaForm } from './schema-form.tsx';
+import { SelectTrial } from './select-trial.tsx';
 
 const LIMIT_DEFAULT = '100';
 
@@ -212,8 +213,11 @@ function OperationForm({
       </form>
       {/* Outside: its dialog is a form, whose submit would start a job. */}
       {input.kind === 'input' && (
-        <div class="row">
-          <WatchButton extraction={bodyWith(DELIVERY_START)} />
+        <div class="stack-small">
+          {operation.name.endsWith('.select') && <SelectTrial input={input.input} />}
+          <div class="row">
+            <WatchButton extraction={bodyWith(DELIVERY_START)} />
+          </div>
         </div>
       )}
     </>

@@ -13,6 +13,8 @@ import { offerFile } from '../../download.ts';
 import { formatCount, asWords } from '../../format.ts';
 import { useUrlState } from '../../url-state.ts';
 import { cutText, visibleText } from '../../visible-text.ts';
+import { MarkdownPreview } from './markdown-preview.tsx';
+import { cellOf } from './record-cells.ts';
 import { type ExtractedRecord, recordsUrl, useRecords } from './use-records.ts';
 
 /** Choice: what fits 1,280 pixels without scrolling much. */
@@ -36,56 +38,59 @@ export function RecordTable({ job }: { readonly job: ExtractionRow }): JSX.Eleme
   }));
   const seq: Column<ExtractedRecord> = { id: '#', title: 'No.', align: 'right', render: ({ _meta: meta }) => meta.seq };
   return (
-    <Section
-      title="Records"
-      flush
-      actions={job.counts.collected === 0 ? undefined : <Downloads id={job.id} />}
-      note={job.expires_at === null ? undefined : 'Stored until the job expires'}
-    >
-      {records.fault?.code === 'records_delivered' ? (
-        <Empty icon="extractions" title="The records were sent on">
-          They are not stored here: {job.delivery.type === 'webhook' ? 'a webhook' : 'the destination'} has them.
-        </Empty>
-      ) : records.fault !== null && records.asOfMs === null ? (
-        <FaultView fault={records.fault} retry={records.refresh} />
-      ) : (
-        <StateView
-          of={records}
-          isEmpty={records.rows.length === 0}
-          empty={
-            <Empty title="No records">
-              {job.status === 'queued' || job.status === 'running'
-                ? 'They appear here while the job runs.'
-                : 'The job ended without one.'}
-            </Empty>
-          }
-        >
-          {() => (
-            <>
-              <details class="padded">
-                <summary>
-                  Columns: {formatCount(shown.length)} of {formatCount(names.length)}
-                </summary>
-                <Checks
-                  legend="Shown"
-                  choices={names.map((name) => ({ value: name, title: cutText(visibleText(name), 40) }))}
-                  chosen={shown}
-                  onChosen={(values) => url.set({ cols: values.join(',') || null }, { replace: true })}
+    <>
+      <Section
+        title="Records"
+        flush
+        actions={job.counts.collected === 0 ? undefined : <Downloads id={job.id} />}
+        note={job.expires_at === null ? undefined : 'Stored until the job expires'}
+      >
+        {records.fault?.code === 'records_delivered' ? (
+          <Empty icon="extractions" title="The records were sent on">
+            They are not stored here: {job.delivery.type === 'webhook' ? 'a webhook' : 'the destination'} has them.
+          </Empty>
+        ) : records.fault !== null && records.asOfMs === null ? (
+          <FaultView fault={records.fault} retry={records.refresh} />
+        ) : (
+          <StateView
+            of={records}
+            isEmpty={records.rows.length === 0}
+            empty={
+              <Empty title="No records">
+                {job.status === 'queued' || job.status === 'running'
+                  ? 'They appear here while the job runs.'
+                  : 'The job ended without one.'}
+              </Empty>
+            }
+          >
+            {() => (
+              <>
+                <details class="padded">
+                  <summary>
+                    Columns: {formatCount(shown.length)} of {formatCount(names.length)}
+                  </summary>
+                  <Checks
+                    legend="Shown"
+                    choices={names.map((name) => ({ value: name, title: cutText(visibleText(name), 40) }))}
+                    chosen={shown}
+                    onChosen={(values) => url.set({ cols: values.join(',') || null }, { replace: true })}
+                  />
+                </details>
+                <DataTable
+                  caption="Records"
+                  columns={[seq, ...columns]}
+                  rows={records.rows}
+                  keyOf={({ _meta: meta }) => String(meta.seq)}
+                  keys={false}
                 />
-              </details>
-              <DataTable
-                caption="Records"
-                columns={[seq, ...columns]}
-                rows={records.rows}
-                keyOf={({ _meta: meta }) => String(meta.seq)}
-                keys={false}
-              />
-            </>
-          )}
-        </StateView>
-      )}
-      <EndOfRows pages={records} retention="" />
-    </Section>
+              </>
+            )}
+          </StateView>
+        )}
+        <EndOfRows pages={records} retention="" />
+      </Section>
+      <MarkdownPreview records={records.rows} />
+    </>
   );
 }
 
@@ -95,11 +100,6 @@ function columnNames(rows: readonly ExtractedRecord[]): readonly string[] {
   for (const row of rows)
     for (const name of Object.keys(row)) if (name !== '_meta' && !name.includes(',')) names.add(name);
   return [...names].slice(0, COLUMNS_MAX);
-}
-
-function cellOf(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 const MEDIA_TYPES = {
