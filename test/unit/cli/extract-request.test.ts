@@ -47,15 +47,15 @@ describe('the command line of an extraction', () => {
       request: {
         input: { url: 'https://www.example.com/a' },
         collect: { mode: 'limit', limit: 100 },
-        output: { format: 'ndjson', fields: null },
+        output: { fields: null },
         delivery: { kind: 'store' },
       },
     });
   });
 
-  test('The command line takes a limit, all, fields and a format', async () => {
-    expect(await read({ limit: '7', fields: 'title, url', format: 'csv' })).toMatchObject({
-      request: { collect: { mode: 'limit', limit: 7 }, output: { format: 'csv', fields: ['title', 'url'] } },
+  test('The command line takes a limit, all and fields', async () => {
+    expect(await read({ limit: '7', fields: 'title, url' })).toMatchObject({
+      request: { collect: { mode: 'limit', limit: 7 }, output: { fields: ['title', 'url'] } },
     });
     expect(await read({ all: true })).toMatchObject({ request: { collect: { mode: 'all' } } });
   });
