@@ -19,7 +19,8 @@ import type { Settings } from './settings.ts';
 export interface OpenLookUps {
   /** For every thread that scores. */
   readonly memory: LookUpMemory;
-  readonly readings: readonly Reading[];
+  /** How many questions of each kind had each result. */
+  counts(): ReturnType<LookUps['counts']>;
   close(): void;
 }
 
@@ -46,16 +47,21 @@ export function openLookUps({ dataDir, egressAllow, lookUps }: Settings, clock: 
       running.close();
       client.close();
     },
-    readings: [
-      {
-        name: 'gatehouse_look_ups_total',
-        help: 'Look-ups that decisions asked for, by kind and result; dropped: beyond the budget.',
-        kind: 'labelled',
-        labels: ['kind', 'result'],
-        read: () => running.counts(),
-      },
-    ],
+    counts: () => running.counts(),
   };
+}
+
+/** The metric of the look-ups, without counts while they are off. */
+export function lookUpReadings(lookUps: OpenLookUps | null): readonly Reading[] {
+  return [
+    {
+      name: 'gatehouse_look_ups_total',
+      help: 'Look-ups that decisions asked for, by kind and result; dropped: beyond the budget.',
+      kind: 'labelled',
+      labels: ['kind', 'result'],
+      read: () => lookUps?.counts() ?? [],
+    },
+  ];
 }
 
 /** A client that is loaded with its first request: it is a tenth of the program, and few servers meet an agent that signs. */

@@ -1,3 +1,4 @@
+import { lookUpReadings } from './wire-look-ups.ts';
 import { countOfRefusedReplies } from '../cluster/store/link.ts';
 import { operationHandlers } from '../api/operation-handlers.ts';
 import { staticFile } from '../http/static-files.ts';
@@ -158,7 +159,7 @@ function metricsOf(
     ...extractions.readings,
     ...backups.readings,
     ...(deciding === null ? [] : feeds.readings()),
-    ...(deciding?.lookUps?.readings ?? []),
+    ...(deciding === null ? [] : lookUpReadings(deciding.lookUps)),
     repairReading(installation.repairs),
     ...(installation.feed?.readings ?? []),
     ...(cluster?.readings ?? []),

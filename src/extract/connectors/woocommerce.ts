@@ -41,7 +41,6 @@ function moneyField(description: string) {
   });
 }
 
-const OPTION = { name: schema.textField('For example `Colour`.'), value: schema.textField('For example `Blue`.') };
 const PRODUCT = schema.recordSchema({
   id: schema.idField('Number of the product, or of the variation, in its store.'),
   url: schema.urlField('The product in the store.'),
@@ -70,7 +69,7 @@ const PRODUCT = schema.recordSchema({
   }),
   variations: schema.objectsField('Its variations, which `product.variations` reads.', {
     id: schema.textField('Number of the variation.'),
-    options: schema.objectsField('What distinguishes it; a value of null is any.', OPTION),
+    options: schema.textField('What distinguishes it, for example `Colour: Blue, Size: any`.'),
   }),
   image_url: schema.urlField('The first image.'),
   image_urls: schema.textsField('All images.'),
@@ -145,10 +144,7 @@ function readProduct(item: JsonObject): FoundRecord | null {
     })),
     variations: listOf(item['variations'], (one) => ({
       id: idOf(at(one, 'id')),
-      options: listOf(at(one, 'attributes'), (option) => ({
-        name: textMember(at(option, 'name')),
-        value: textMember(at(option, 'value')),
-      })),
+      options: optionsOf(at(one, 'attributes')),
     })),
     image_url: images?.[0] ?? null,
     image_urls: images,
@@ -191,6 +187,15 @@ function namesOf(value: JsonValue | undefined): readonly string[] | null {
   return textsOf(value, (item) => plainText(textMember(at(item, 'name'))));
 }
 
+/** As the store writes what distinguishes a variation. Choice: one text, because lists within lists leave no room in a large record. */
+function optionsOf(value: JsonValue | undefined): string | null {
+  const options = textsOf(value, (option) => {
+    const name = textMember(at(option, 'name'));
+    return name === null ? null : `${name}: ${textMember(at(option, 'value')) ?? 'any'}`;
+  });
+  return options === null ? null : options.join(', ');
+}
+
 function listOf(value: JsonValue | undefined, read: (item: JsonValue) => JsonObject): readonly JsonObject[] | null {
   return Array.isArray(value) ? itemsOf(value).map(read) : null;
 }
@@ -219,7 +224,7 @@ const EXAMPLE_PRODUCT = {
   tags: ['tea'],
   brands: null,
   attributes: [{ name: 'Colour', values: ['Blue', 'White'] }],
-  variations: [{ id: '35', options: [{ name: 'Colour', value: 'Blue' }] }],
+  variations: [{ id: '35', options: 'Colour: Blue' }],
   image_url: 'https://shop.example.com/wp-content/uploads/cup.jpg',
   image_urls: ['https://shop.example.com/wp-content/uploads/cup.jpg'],
 };

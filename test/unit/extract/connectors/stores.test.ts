@@ -36,8 +36,8 @@ describe('woocommerce', () => {
       brands: [],
       attributes: [{ name: 'Colour', values: ['Blue', 'White'] }],
       variations: [
-        { id: '35', options: [{ name: 'Colour', value: 'blue' }] },
-        { id: '36', options: [{ name: 'Colour', value: null }] },
+        { id: '35', options: 'Colour: blue' },
+        { id: '36', options: 'Colour: any' },
       ],
       image_url: 'https://shop.example.com/wp-content/uploads/cup.jpg',
       image_urls: ['https://shop.example.com/wp-content/uploads/cup.jpg'],
