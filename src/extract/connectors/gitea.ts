@@ -1,16 +1,16 @@
 import type { Connector, FoundRecord, JsonObject, Operation, Source } from '../base/connector.ts';
-import { isoDate } from '../read/dates.ts';
 import { chained, type ChainStart, type ChainTurn, type PageResult } from './kit/chain.ts';
 import {
   ISSUE_FIELDS,
   ISSUE_STATE,
   readGithubIssue,
   readGithubRelease,
+  readGithubRepository,
   RELEASE_FIELDS,
   REPOSITORY_FIELDS,
 } from './kit/code-hosts.ts';
 import { dateGiven } from './kit/date-input.ts';
-import { at, flagOf, givenText, idOf, integerOf, textMember, textsOf, urlOf } from './kit/json.ts';
+import { at, givenText, idOf, textMember, textsOf, urlOf } from './kit/json.ts';
 import { readLinkedPage, type LinkedApi, type LinkedArgs } from './kit/linked-pages.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
@@ -47,20 +47,7 @@ const RELEASE = schema.recordSchema({
 
 function readRepository(item: JsonObject): FoundRecord | null {
   return recordOf(idOf(item['id']), urlOf(item['html_url']), {
-    name: textMember(item['name']),
-    full_name: textMember(item['full_name']),
-    description: textMember(item['description']),
-    homepage_url: urlOf(item['website']),
-    language: textMember(item['language']),
-    topics: textsOf(item['topics']),
-    stars: integerOf(item['stars_count']),
-    forks: integerOf(item['forks_count']),
-    open_issues: integerOf(item['open_issues_count']),
-    is_fork: flagOf(item['fork']),
-    is_archived: flagOf(item['archived']),
-    default_branch: textMember(item['default_branch']),
-    created_at: isoDate(item['created_at']),
-    updated_at: isoDate(item['updated_at']),
+    ...readGithubRepository(item, { homepage: 'website', stars: 'stars_count' }),
     licenses: textsOf(item['licenses']),
   });
 }

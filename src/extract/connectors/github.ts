@@ -15,11 +15,12 @@ import {
   ISSUE_STATE,
   readGithubIssue,
   readGithubRelease,
+  readGithubRepository,
   RELEASE_FIELDS,
   REPOSITORY_FIELDS,
 } from './kit/code-hosts.ts';
 import { dateGiven } from './kit/date-input.ts';
-import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textMember, textsOf, urlOf } from './kit/json.ts';
+import { at, givenText, idOf, listIn, readEach, textMember, urlOf } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
 import { restOfWindow } from './kit/source-window.ts';
 import { recordOf } from './kit/record.ts';
@@ -92,24 +93,9 @@ function refusal({ headers, body, url }: JsonAnswer): SourceFailure {
 }
 
 function readRepository(item: JsonObject): FoundRecord | null {
-  const id = idOf(item['id']);
-  const url = urlOf(item['html_url']);
-  return recordOf(id, url, {
-    name: textMember(item['name']),
-    full_name: textMember(item['full_name']),
-    description: textMember(item['description']),
-    homepage_url: urlOf(item['homepage']),
-    language: textMember(item['language']),
-    topics: textsOf(item['topics']),
-    license: textMember(at(item, 'license', 'spdx_id')),
-    stars: integerOf(item['stargazers_count']),
-    forks: integerOf(item['forks_count']),
-    open_issues: integerOf(item['open_issues_count']),
-    is_fork: flagOf(item['fork']),
-    is_archived: flagOf(item['archived']),
-    default_branch: textMember(item['default_branch']),
-    created_at: isoDate(item['created_at']),
-    updated_at: isoDate(item['updated_at']),
+  const license = { license: textMember(at(item, 'license', 'spdx_id')) };
+  return recordOf(idOf(item['id']), urlOf(item['html_url']), {
+    ...readGithubRepository(item, { homepage: 'homepage', stars: 'stargazers_count', license }),
     pushed_at: isoDate(item['pushed_at']),
   });
 }

@@ -60,6 +60,33 @@ export const RELEASE_FIELDS = {
 /** Input of the operations that list issues. */
 export const ISSUE_STATE = schema.choiceInput('Which issues.', ['open', 'closed', 'all'], 'all');
 
+/**
+ * Reads a repository of GitHub's interface, which Gitea has too, under other names in part. `license`: the member of that name; none where
+ * the host gives several.
+ */
+export function readGithubRepository(
+  item: JsonObject,
+  named: { readonly homepage: string; readonly stars: string; readonly license?: JsonObject },
+): JsonObject {
+  return {
+    name: textMember(item['name']),
+    full_name: textMember(item['full_name']),
+    description: textMember(item['description']),
+    homepage_url: urlOf(item[named.homepage]),
+    language: textMember(item['language']),
+    topics: textsOf(item['topics']),
+    ...named.license,
+    stars: integerOf(item[named.stars]),
+    forks: integerOf(item['forks_count']),
+    open_issues: integerOf(item['open_issues_count']),
+    is_fork: flagOf(item['fork']),
+    is_archived: flagOf(item['archived']),
+    default_branch: textMember(item['default_branch']),
+    created_at: isoDate(item['created_at']),
+    updated_at: isoDate(item['updated_at']),
+  };
+}
+
 /** Reads an issue of GitHub's interface, which Gitea has too. */
 export function readGithubIssue(item: JsonObject): JsonObject {
   return {
