@@ -49,6 +49,7 @@ export type MadeChoice =
       readonly kind: 'chosen';
       readonly id: string | null;
       readonly previous: string | null;
+      /** Null for a choice that decides nothing. */
       readonly noted: Omit<ChangeOf<'model.chosen'>, 'kind'> | null;
     }
   | { readonly kind: 'refused'; readonly code: string; readonly detail: string };

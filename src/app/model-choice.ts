@@ -1,13 +1,12 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ModelChoiceOptions, ModelParts } from '../api/model-handlers.ts';
+import type { MadeChoice, ModelChoiceOptions, ModelParts } from '../api/model-handlers.ts';
 import type { ModelSlot } from '../assets/asset-messages.ts';
 import { readActiveChoice } from '../assets/model-candidates.ts';
 import { checkModelApart } from '../assets/model-child.ts';
 import { folderOfChoice, isCandidateId, readSlot, SLOT_FILES, type SlotChoice } from '../assets/model-slots.ts';
 import type { ModelAction } from '../contract/requests/model-requests.ts';
 import type { Gate } from '../history/model-comparison.ts';
-import type { ChangeOf } from '../state/feed/changes.ts';
 import type { Store } from '../state/feed/open-store.ts';
 import { writeWhole } from '../state/tables/write-files.ts';
 
@@ -17,23 +16,12 @@ import { writeWhole } from '../state/tables/write-files.ts';
 const SLOT_FILE_MODE = 0o644;
 
 /** Which model the files name now; null for the files in the folder of models itself, and for none. */
-export type ModelChoice =
-  | {
-      readonly kind: 'chosen';
-      readonly id: string | null;
-      readonly previous: string | null;
-      /** For the audit log; null for a choice that decides nothing. */
-      readonly noted: Omit<ChangeOf<'model.chosen'>, 'kind'> | null;
-    }
-  | ModelRefusal;
+export type ModelChoice = Extract<MadeChoice, { readonly kind: 'chosen' }> | ModelRefusal;
 
-export interface ModelRefusal {
-  readonly kind: 'refused';
-  readonly code: string;
-  readonly detail: string;
+export type ModelRefusal = Extract<MadeChoice, { readonly kind: 'refused' }> & {
   /** Gates of a promotion that do not hold. */
   readonly failed?: readonly Gate[];
-}
+};
 
 /** Carries out an action of the API; promotes only if the gates hold. */
 export function chooseModel(

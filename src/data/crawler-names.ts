@@ -29,7 +29,7 @@ export async function checkCrawlerName(ip: string, domains: readonly string[], d
   }
 }
 
-/** Returns the host in lower case; `''` for a name that is none. */
+/** Returns the host in lower case; `''` for a name that no host can have. */
 function hostOf(name: string): string {
   const host = name.replace(/\.$/, '').toLowerCase();
   return host.length <= HOST_CHARACTERS_MAX && HOST.test(host) ? host : '';

@@ -1,7 +1,7 @@
 import { hit, type Rule } from './rule.ts';
 
 /**
- * Fires when the user agent names a crawler whose operator publishes its addresses or their names, and the address is none of them. Quiet
+ * Fires when the user agent names a crawler whose operator publishes its addresses or their names, and the address is not among them. Quiet
  * when neither is known. Choice: it weighs nothing until a policy gives it a weight, because a list of ranges
  * that is old makes a real crawler look forged.
  */
